@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "benchmarks/served_contact.hpp"
-#include "rpc/remote_contact.hpp"
 #include "fem_server/sessions/local_contact.hpp"
+#include "rpc/remote_contact.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace {

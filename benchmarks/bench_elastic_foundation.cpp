@@ -16,8 +16,6 @@
 
 #include "benchmarks/clocks.hpp"
 #include "benchmarks/foundation_record.hpp"
-#include "scenario/surfaces/mesh.hpp"
-#include "scenario/surfaces/plane.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/elastic_foundation/bed_law.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
@@ -25,6 +23,8 @@
 #include "fem_server/geometry/surface_topology.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
 #include "fem_server/surfaces/triangle_surface.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/plane.hpp"
 
 namespace heelstrike::fem {
 namespace {
@@ -248,7 +248,8 @@ void beside_simbody(const Problem& problem, const std::map<std::string, double>&
     }
     fmt::print("  Simbody                          {:8.3f} ms, largest {:8.3f} ms\n", median(ms),
                *std::ranges::max_element(ms));
-    for (const auto& [kind, heelstrike_ms] : heelstrike_ms_by_kind) fmt::print("    ratio to {}: {:.1f}\n", kind, median(ms) / heelstrike_ms);
+    for (const auto& [kind, heelstrike_ms] : heelstrike_ms_by_kind)
+      fmt::print("    ratio to {}: {:.1f}\n", kind, median(ms) / heelstrike_ms);
     fmt::print(
         "  force vector, ours by the nearest point against Simbody's: median difference {:.2e}, largest {:.2e}\n",
         median(differences), *std::ranges::max_element(differences));

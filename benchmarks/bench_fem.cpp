@@ -20,10 +20,10 @@
 namespace heelstrike::fem {
 namespace {
 
-constexpr double load = 622.0;        // [N] foot flat
-constexpr double friction = 0.3;      // [-]
-constexpr double continuation_step = 5e-5;        // [m] committed steps on the way to the load
-constexpr double next_step = 2.5e-5;  // [m] what a warm evaluation moves on from the last commit
+constexpr double load = 622.0;              // [N] foot flat
+constexpr double friction = 0.3;            // [-]
+constexpr double continuation_step = 5e-5;  // [m] committed steps on the way to the load
+constexpr double next_step = 2.5e-5;        // [m] what a warm evaluation moves on from the last commit
 
 /// Pages that the kernel had to hand out: memory that goes back and forth between evaluations costs more than their
 /// sums.
@@ -134,8 +134,8 @@ void print_full_order(const VolumeMesh& mesh, const PreparedBody& prepared) {
     start = bench::thread_seconds();
     const Response warm = full.evaluate(*c.history, moved);
     const double time = bench::thread_seconds() - start;
-    fmt::print("{:<22}{:>12.4f}{:>12.3f}{:>14.0f}{:>10}\n", name, c.response.F_A.force.z(), cold, cold / condensed_cold_ms,
-               c.response.statistics.iterations);
+    fmt::print("{:<22}{:>12.4f}{:>12.3f}{:>14.0f}{:>10}\n", name, c.response.F_A.force.z(), cold,
+               cold / condensed_cold_ms, c.response.statistics.iterations);
     fmt::print("{:<22}{:>12.4f}{:>12.3f}{:>14.0f}{:>10}\n", "  warm, one step on", warm.F_A.force.z(), time,
                time / condensed_warm_ms, warm.statistics.iterations);
   }

@@ -30,9 +30,9 @@
 #ifdef HEELSTRIKE_HAVE_CONDENSED
 #include "benchmarks/foot_steps.hpp"
 #endif
-#include "benchmarks/siconos_friction.hpp"
 #include "benchmarks/friction_problems/fclib_file.hpp"
 #include "benchmarks/friction_problems/siconos_text.hpp"
+#include "benchmarks/siconos_friction.hpp"
 #include "common/friction/solve_friction.hpp"
 
 namespace {

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "benchmarks/clocks.hpp"
-#include "library/composition/embedded.hpp"
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/mesh.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/open_session.hpp"
+#include "library/composition/embedded.hpp"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/run_input.hpp"
+#include "scenario/surfaces/mesh.hpp"
 #include "tests/support/forwarding_contact.hpp"
 
 namespace heelstrike {
@@ -55,7 +55,7 @@ RunRequest request(const std::string& size, const std::string& friction) {
   Overrides overrides;
   overrides.assignments = {"analysis.type=kinematic", "contact.friction=" + friction, "contact.element_size=" + size};
   return load_request(HEELSTRIKE_SOURCE_DIR "/examples/gait_subject01_toes.yaml", overrides,
-                              schemas_of(embedded_backends()));
+                      schemas_of(embedded_backends()));
 }
 
 struct Cost {

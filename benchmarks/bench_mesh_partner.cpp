@@ -16,15 +16,15 @@
 #include <vector>
 
 #include "benchmarks/clocks.hpp"
-#include "scenario/surfaces/registry.hpp"
-#include "scenario/surfaces/sphere.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
-#include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/backends/fem_condensed/condensed_contact.hpp"
+#include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/triangle_tree.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
+#include "scenario/surfaces/registry.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace {
 std::atomic<long> n_allocations{0};
@@ -153,7 +153,8 @@ void print_queries() {
       for (const Vector3& p : points)
         differ = std::max(differ, std::abs(distance->closest(p).gap - sphere->closest(p).gap));
       for (const Vector3& p : few) {
-        if (std::abs(distance->closest(p).gap) != find_closest_brute_force(mesh, p)) fmt::print("DIFFERENT from all triangles\n");
+        if (std::abs(distance->closest(p).gap) != find_closest_brute_force(mesh, p))
+          fmt::print("DIFFERENT from all triangles\n");
       }
       if (!std::isfinite(sum)) fmt::print("not finite\n");
       // A chord of length c lies c^2 / (8 R) inside; the circumcircle of a triangle with edges up to c has a radius of

@@ -14,12 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "rpc/server/listener.hpp"
+#include "fem_server/service/contact_service.hpp"
 #include "rpc/remote_contact.hpp"
+#include "rpc/server/listener.hpp"
+#include "rpc/wire/contact_wire.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "rpc/wire/contact_wire.hpp"
-#include "fem_server/service/contact_service.hpp"
 
 namespace {
 

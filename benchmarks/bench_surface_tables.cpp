@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "benchmarks/clocks.hpp"
-#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 namespace {

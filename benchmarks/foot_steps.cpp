@@ -17,7 +17,7 @@ namespace heelstrike::bench {
 namespace {
 
 constexpr double friction_coefficient = 0.3;  // [-]
-constexpr double continuation_step = 2e-5;                // [m] of a step
+constexpr double continuation_step = 2e-5;    // [m] of a step
 /// Gap under load, over the depth, of nodes that a committed state keeps as well: that of fem_condensed.
 constexpr double cached_block_gap = 0.02;
 
@@ -62,7 +62,7 @@ fem::FrictionProblem to_friction_problem(const friction::LocalProblem& problem) 
 
 /// What the committed state of the step before tells and keeps.
 void initialise_from(const Eigen::VectorXd& before, const Eigen::MatrixXd& W, const fem::SurfaceCompliance& compliance,
-                fem::FrictionProblem& ours) {
+                     fem::FrictionProblem& ours) {
   const Eigen::VectorXd u = W * before;
   std::vector<fem::CommittedContactNode> kept;
   for (std::uint32_t i = 0; i < ours.near.nodes.size(); ++i) {

@@ -11,9 +11,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "rpc/server/listener.hpp"
-#include "rpc/poll_strategy.hpp"
 #include "fem_server/service/contact_service.hpp"
+#include "rpc/poll_strategy.hpp"
+#include "rpc/server/listener.hpp"
 
 namespace heelstrike {
 namespace {

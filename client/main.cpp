@@ -9,17 +9,17 @@
 #include <string>
 #include <vector>
 
-#include "library/terminal/exit_codes.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/terminal/screen.hpp"
-#include "library/terminal/stop_signal.hpp"
-#include "common/parameters/parameter.hpp"
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/errors/refusal.hpp"
+#include "common/parameters/parameter.hpp"
 #include "common/process/end_program.hpp"
+#include "common/process/version.hpp"
 #include "common/text/suggestion.hpp"
+#include "library/terminal/exit_codes.hpp"
+#include "library/terminal/screen.hpp"
+#include "library/terminal/stop_signal.hpp"
 
 namespace {
 

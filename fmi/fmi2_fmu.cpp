@@ -106,8 +106,7 @@ class Fmi2Fmu final : public ImportedFmu {
     if (type == NumberType::boolean) return set_as<bool, int>("fmi2SetBoolean", variables, values);
     set_as<std::int32_t, int>("fmi2SetInteger", variables, values);
   }
-  void get_group(NumberType type, std::span<const FmuVariable* const> variables,
-                 std::span<double> values) override {
+  void get_group(NumberType type, std::span<const FmuVariable* const> variables, std::span<double> values) override {
     if (type == NumberType::float64) return get_as<double>("fmi2GetReal", variables, values);
     get_as<int>(type == NumberType::boolean ? "fmi2GetBoolean" : "fmi2GetInteger", variables, values);
   }

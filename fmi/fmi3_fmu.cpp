@@ -59,8 +59,7 @@ class Fmi3Fmu final : public ImportedFmu {
       require(set(instance_, references.data(), references.size(), typed.get(), values.size()), function);
     });
   }
-  void get_group(NumberType type, std::span<const FmuVariable* const> variables,
-                 std::span<double> values) override {
+  void get_group(NumberType type, std::span<const FmuVariable* const> variables, std::span<double> values) override {
     with_type(type, [&](auto of_type, const char* name) {
       using Type = decltype(of_type);
       const std::string function = fmt::format("fmi3Get{}", name);

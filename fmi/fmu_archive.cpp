@@ -19,8 +19,8 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "fmi/fmi_platform.hpp"
 #include "common/files/output_file.hpp"
+#include "fmi/fmi_platform.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -80,8 +80,7 @@ fs::path location_of(const std::string& name, const fs::path& folder, const std:
                      fmt::format("{}: a part of the FMU cannot be written there: {}", to.string(), error.message()));
   }
   throw refused(
-      where, fmt::format("expected members with compatible paths, found '{}' {}; export the FMU again",
-                         printable(name),
+      where, fmt::format("expected members with compatible paths, found '{}' {}; export the FMU again", printable(name),
                          error == std::errc::filename_too_long ? "with too long a name" : "as a file and as a folder"));
 }
 
@@ -183,8 +182,8 @@ void FmuArchive::unpack(const std::string& content) {
     }
     if (!is_needed(name)) continue;
     if (!is_inside(name)) {
-      throw refused(
-          where_, fmt::format("expected members inside the archive, found '{}'; the FMU cannot be trusted", name));
+      throw refused(where_,
+                    fmt::format("expected members inside the archive, found '{}'; the FMU cannot be trusted", name));
     }
     if (size > max_bytes || (bytes += size) > max_bytes) {
       throw refused(where_, fmt::format("expected at most {} bytes when unpacked, found more; remove resources from it",

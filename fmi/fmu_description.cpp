@@ -42,7 +42,7 @@ void read_variables(const pugi::xml_node& root, FmuDescription& description) {
         description.version == FmiVersion::fmi2 ? node.find_child([](const pugi::xml_node& child) {
           return child.type() == pugi::node_element && std::string_view(child.name()) != "Annotations";
         })
-                                                 : node;
+                                                : node;
     description.variables.push_back({.name = node.attribute("name").value(),
                                      .reference = node.attribute("valueReference").as_uint(),
                                      .causality = node.attribute("causality").as_string("local"),
@@ -66,7 +66,7 @@ FmuDescription read_fmu_description(const std::string& xml, const std::string& w
   const pugi::xml_parse_result result = document.load_buffer(xml.data(), xml.size());
   if (!result) {
     throw_fmu_error(where, fmt::format("expected XML, found an error at byte {} ({}); export the FMU again",
-                                   result.offset, result.description()));
+                                       result.offset, result.description()));
   }
   const pugi::xml_node root = document.child("fmiModelDescription");
   if (!root) throw_fmu_error(where, "expected the element fmiModelDescription, found another; export the FMU again");
@@ -75,14 +75,14 @@ FmuDescription read_fmu_description(const std::string& xml, const std::string& w
   if (version == "2.0") {
     description.version = FmiVersion::fmi2;
   } else if (!version.starts_with("3.")) {
-    throw_fmu_error(where,
-                fmt::format("expected FMI 2.0 or 3, found fmiVersion '{}'; export the FMU for one of them", version));
+    throw_fmu_error(
+        where, fmt::format("expected FMI 2.0 or 3, found fmiVersion '{}'; export the FMU for one of them", version));
   }
   const bool fmi2 = description.version == FmiVersion::fmi2;
   const pugi::xml_node mode = root.child("CoSimulation");
   if (!mode) {
     throw_fmu_error(where, fmt::format("expected an FMU for co-simulation, found {}; export it with its solver",
-                                   root.child("ModelExchange") ? "one for model exchange only" : "none"));
+                                       root.child("ModelExchange") ? "one for model exchange only" : "none"));
   }
   if (mode.attribute("needsExecutionTool").as_bool()) {
     throw_fmu_error(where, "expected a stand-alone FMU, found needsExecutionTool; export it without its tool");
@@ -92,7 +92,7 @@ FmuDescription read_fmu_description(const std::string& xml, const std::string& w
       !description.model_identifier.empty() && description.model_identifier.find('/') == std::string::npos;
   if (!plain_name) {
     throw_fmu_error(where, fmt::format("expected a modelIdentifier that names its binary, found '{}'",
-                                   description.model_identifier));
+                                       description.model_identifier));
   }
   description.token = root.attribute(fmi2 ? "guid" : "instantiationToken").value();
   description.can_get_and_set_state = mode.attribute(fmi2 ? "canGetAndSetFMUstate" : "canGetAndSetFMUState").as_bool();
@@ -105,7 +105,7 @@ FmuDescription read_fmu_description(const std::string& xml, const std::string& w
 namespace {
 
 const FmuVariable& find_variable(const std::vector<FmuVariable>& variables, const std::string& name,
-                                     std::string_view wanted, const std::string& key) {
+                                 std::string_view wanted, const std::string& key) {
   const auto found = std::ranges::find(variables, name, &FmuVariable::name);
   const bool known = found != variables.end();
   if (!known || found->causality != wanted) {
@@ -115,15 +115,15 @@ const FmuVariable& find_variable(const std::vector<FmuVariable>& variables, cons
       if (variable.causality == wanted && names.size() < shown) names.push_back(variable.name);
     }
     throw input_error(
-        key, fmt::format("{}: expected a variable of causality '{}', found '{}', which {}; the FMU has {}", key,
-                         wanted, name, known ? "is of causality '" + found->causality + "'" : "it does not have",
+        key, fmt::format("{}: expected a variable of causality '{}', found '{}', which {}; the FMU has {}", key, wanted,
+                         name, known ? "is of causality '" + found->causality + "'" : "it does not have",
                          names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
   }
   return *found;
 }
 
 [[noreturn]] void throw_unknown_type(const FmuVariable& found, const char* expected, const char* advice,
-                              const std::string& key) {
+                                     const std::string& key) {
   throw input_error(key, fmt::format("{}: expected a scalar whose values are {}, found '{}' of type {}{}; {}", key,
                                      expected, found.name, found.type, found.scalar ? "" : " with dimensions", advice));
 }
@@ -131,16 +131,15 @@ const FmuVariable& find_variable(const std::vector<FmuVariable>& variables, cons
 }  // namespace
 
 const FmuVariable& FmuDescription::number(const std::string& name, std::string_view wanted,
-                                                  const std::string& key) const {
+                                          const std::string& key) const {
   const FmuVariable& found = find_variable(variables, name, wanted, key);
   if (!found.number_type() || !found.scalar) {
     throw_unknown_type(found, "numbers or Booleans", "only these can be connected to a mechanism", key);
   }
   if (std::ranges::find(scaled_units, found.fmu) != scaled_units.end()) {
-    throw input_error(key,
-                      fmt::format("{}: expected a variable in SI units, found '{}' in '{}'; convert it inside "
-                                  "the FMU",
-                                  key, name, found.fmu));
+    throw input_error(key, fmt::format("{}: expected a variable in SI units, found '{}' in '{}'; convert it inside "
+                                       "the FMU",
+                                       key, name, found.fmu));
   }
   return found;
 }
@@ -153,7 +152,7 @@ const FmuVariable& FmuDescription::parameter(const std::string& name, const std:
 }
 
 const FmuVariable& FmuDescription::real(const std::string& name, std::string_view wanted,
-                                                const std::string& key) const {
+                                        const std::string& key) const {
   const FmuVariable& found = number(name, wanted, key);
   const auto type = found.number_type();
   if (type == NumberType::float64 || type == NumberType::float32) return found;

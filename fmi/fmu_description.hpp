@@ -41,10 +41,10 @@ struct FmuDescription {
   /// @param key  of the scenario, for messages. @throws Error{invalid_input} for an unknown name, another causality or
   /// type, an array, or a unit of measurement outside the SI
   [[nodiscard]] const FmuVariable& number(const std::string& name, std::string_view causality,
-                                              const std::string& key) const;
+                                          const std::string& key) const;
   /// As number(), for continuous variables. @throws Error{invalid_input} also for integers and Booleans
   [[nodiscard]] const FmuVariable& real(const std::string& name, std::string_view causality,
-                                            const std::string& key) const;
+                                        const std::string& key) const;
   /// A scalar parameter: a number as above, or a string. @throws Error{invalid_input} as number()
   [[nodiscard]] const FmuVariable& parameter(const std::string& name, const std::string& key) const;
   std::vector<std::string> scaled_units = {};  ///< units of measurement with a factor other than 1 or an offset

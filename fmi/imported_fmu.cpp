@@ -71,21 +71,21 @@ ImportedFmu::ImportedFmu(FmuParts parts, const std::string& folder) : parts_(std
 }
 
 void ImportedFmu::set(std::span<const FmuVariable* const> variables, std::span<const double> values) {
-  for_each_group(variables, [&](NumberType type, std::span<const FmuVariable* const> group,
-                                std::span<const std::size_t> places) {
-    std::vector<double> some;
-    for (const std::size_t place : places) some.push_back(values[place]);
-    set_group(type, group, some);
-  });
+  for_each_group(variables,
+                 [&](NumberType type, std::span<const FmuVariable* const> group, std::span<const std::size_t> places) {
+                   std::vector<double> some;
+                   for (const std::size_t place : places) some.push_back(values[place]);
+                   set_group(type, group, some);
+                 });
 }
 
 void ImportedFmu::get(std::span<const FmuVariable* const> variables, std::span<double> values) {
-  for_each_group(variables, [&](NumberType type, std::span<const FmuVariable* const> group,
-                                std::span<const std::size_t> places) {
-    std::vector<double> some(group.size());
-    get_group(type, group, some);
-    for (std::size_t i = 0; i < places.size(); ++i) values[places[i]] = some[i];
-  });
+  for_each_group(variables,
+                 [&](NumberType type, std::span<const FmuVariable* const> group, std::span<const std::size_t> places) {
+                   std::vector<double> some(group.size());
+                   get_group(type, group, some);
+                   for (std::size_t i = 0; i < places.size(); ++i) values[places[i]] = some[i];
+                 });
 }
 
 void ImportedFmu::step(double t, double h) {
@@ -113,10 +113,9 @@ ImportedFmu::~ImportedFmu() {
 void* ImportedFmu::symbol(const char* name) const {
   void* found = ::dlsym(library_, name);
   if (found == nullptr) {
-    throw input_error(parts_.where,
-                      fmt::format("{}: the binary of the FMU has no function {}, which its FMI version "
-                                  "requires; export it again",
-                                  parts_.where, name));
+    throw input_error(parts_.where, fmt::format("{}: the binary of the FMU has no function {}, which its FMI version "
+                                                "requires; export it again",
+                                                parts_.where, name));
   }
   return found;
 }

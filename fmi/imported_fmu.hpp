@@ -78,8 +78,7 @@ class ImportedFmu {
   /// Sets `variables`, all of one type. @throws as set()
   virtual void set_group(NumberType type, std::span<const FmuVariable* const> variables,
                          std::span<const double> values) = 0;
-  virtual void get_group(NumberType type, std::span<const FmuVariable* const> variables,
-                         std::span<double> values) = 0;
+  virtual void get_group(NumberType type, std::span<const FmuVariable* const> variables, std::span<double> values) = 0;
   /// One call of DoStep. @returns the status. @throws Error{solver_failed} for failures that no status expresses
   [[nodiscard]] virtual int try_step(double t, double h) = 0;
   /// True if discarded steps can be repeated.
@@ -119,6 +118,6 @@ class ImportedFmu {
 /// @throws Error{invalid_input} as FmuArchive and read_fmu_description, and for an FMU that cannot be loaded or
 /// instantiated
 [[nodiscard]] std::unique_ptr<ImportedFmu> load_fmu(const std::string& content, const std::string& name,
-                                                     const std::string& where);
+                                                    const std::string& where);
 
 }  // namespace heelstrike::mbs

@@ -14,8 +14,8 @@ Vector3 direction_of(const std::string& name, char axis) {
   const std::string_view letter = std::string_view(name).substr(minus ? 1 : 0);
   const auto component = letter.size() == 1 ? std::string_view("xyz").find(letter) : std::string_view::npos;
   if (component == std::string_view::npos) {
-    throw input_error("axes", fmt::format("axes.{}: expected one of x, y, z, -x, -y, -z, found '{}'; say where the "
-                                          "file's {} axis points in the world",
+    throw input_error("axes", fmt::format("axes.{}: expected one of x, y, z, -x, -y, -z, found '{}'; set it to the "
+                                          "world direction of the file's {} axis",
                                           axis, name, axis));
   }
   return (minus ? -1.0 : 1.0) * Vector3::Unit(static_cast<Eigen::Index>(component));
@@ -31,9 +31,10 @@ Matrix3 axis_map(const AxisNames& names) {
   const double det = R.determinant();
   // Columns are unit vectors along the axes: the determinant is 1, -1 (a mirror image) or 0.
   if (std::abs(det) < 0.5) {
-    throw input_error("axes", fmt::format("axes: expected three different directions, found {}; each of the world's x, "
-                                          "y and z occurs once",
-                                          found));
+    throw input_error(
+        "axes",
+        fmt::format("axes: expected three different directions, found {}; use each of the world's x, y and z once",
+                    found));
   }
   if (det < 0.0) {
     throw input_error("axes", fmt::format("axes: expected a right-handed set, found the mirror image {}; reverse one "
@@ -45,7 +46,7 @@ Matrix3 axis_map(const AxisNames& names) {
 
 MarkerTrial turned(MarkerTrial trial, const Matrix3& R_WF) {
   for (auto& marker : trial.positions) {
-    // Gaps stay gaps: a rotation of NaN is NaN.
+    // Rotation preserves gaps (NaN).
     for (Vector3& p : marker) p = R_WF * p;
   }
   return trial;

@@ -21,7 +21,7 @@ constexpr double max_frames = 4294967296.0;  ///< of a long trial, which counts 
 
 enum class Processor { intel = 84, dec = 85, mips = 86 };
 
-/// Where frames are and how long one is, as the header says it, or the parameters.
+/// Location and length of the frames according to the header or the parameters.
 struct Layout {
   std::size_t n_points = 0;
   std::size_t n_channels = 0, samples = 0;  ///< samples of one channel in a frame
@@ -34,7 +34,7 @@ struct Layout {
   }
 };
 
-/// Appends a value that is not there yet.
+/// Appends a value unless it is present.
 template <typename Value>
 void add_once(std::vector<Value>& values, const Value& value) {
   if (std::ranges::find(values, value) == values.end()) values.push_back(value);
@@ -52,13 +52,13 @@ std::string without_blanks(std::string_view text) {
   return std::string(text);
 }
 
-/// Of a low and a high word.
+/// Combines a low and a high word.
 double long_count(const std::vector<double>& words) {
   const double count = words.size() == 2 ? as_count(words[0]) + 65536.0 * as_count(words[1]) : 0.0;
   return count >= 0.0 && count < max_frames ? count : 0.0;
 }
 
-/// Two words with the halves exchanged, exponents that are 128 above, and a mantissa from 0.5 to 1.
+/// DEC format: swapped words, exponent bias 128, mantissa from 0.5 to 1.
 double dec_float(std::uint32_t bits) {
   const auto exponent = static_cast<int>((bits >> 23U) & 0xFFU);
   if (exponent == 0) return 0.0;
@@ -79,10 +79,10 @@ class C3dReader {
     throw input_error("file", fmt::format("{}: {}", trial_.markers.file_name, what));
   }
 
-  // Numbers at places of the file.
+  // Numbers at file offsets.
   [[nodiscard]] std::uint32_t byte(std::size_t at) const {
     if (at >= bytes_.size()) {
-      refuse(fmt::format("expected more than {} bytes, found the end of the file; it is cut off", at));
+      refuse(fmt::format("expected more than {} bytes, found the end of the file; the file is truncated", at));
     }
     return static_cast<std::uint8_t>(bytes_[at]);
   }
@@ -160,26 +160,26 @@ void C3dReader::read_parameter(const std::string& name, std::size_t at, std::siz
   trial_.parameters[name] = std::move(parameter);
 }
 
-/// Place of the record behind this one; `end` where the list ends.
+/// Offset of the next record; `end` at the end of the list.
 std::size_t C3dReader::next_parameter(const std::string& name, std::size_t pointer, std::size_t end) {
   const std::size_t offset = unsigned_word(pointer);
   if (offset == 0) return end;
   if (offset >= 2 && pointer + offset <= end) return pointer + offset;
-  // Programs that change the byte order of a file forget this word of the last parameter.
+  // Some programs that convert the byte order omit this word of the last parameter.
   const std::size_t swapped = (offset & 0xFFU) << 8U | offset >> 8U;
   if (swapped >= 2 && pointer + swapped <= end) {
-    note(fmt::format("'{}' of the parameters: where the next one is has the wrong byte order", name));
+    note(fmt::format("parameter '{}': the offset of the next parameter has the wrong byte order", name));
     return pointer + swapped;
   }
   note(
-      fmt::format("'{}' of the parameters leads out of their section, which ends at byte {}; what comes behind it was "
-                  "left out",
+      fmt::format("parameter '{}' points outside of the parameter section, which ends at byte {}; the parameters after "
+                  "it were skipped",
                   name, end));
   return end;
 }
 
 void C3dReader::read_parameters(std::size_t start) {
-  // Some programs count the blocks of the section wrongly; at the latest it ends where the data begin.
+  // Some programs write a wrong number of blocks; the section ends at the latest where the data begin.
   const std::size_t stated = start + block * byte(start + 2), data = block * (std::max(1U, unsigned_word(16)) - 1);
   const std::size_t end = std::min(std::max(stated, data), bytes_.size());
   std::map<int, std::string> groups;
@@ -189,7 +189,7 @@ void C3dReader::read_parameters(std::size_t start) {
     std::size_t at;
   };
   std::vector<Place> places;
-  // Groups may follow their parameters.
+  // A group record may follow its parameters.
   for (std::size_t at = start + 4; at + 1 < end;) {
     const auto length = static_cast<std::size_t>(std::abs(signed_byte(at)));
     const int group = signed_byte(at + 1);
@@ -198,7 +198,7 @@ void C3dReader::read_parameters(std::size_t start) {
     std::ranges::transform(name, name.begin(), [](char c) { return c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c; });
     const std::size_t pointer = at + 2 + length;
     if (pointer + 2 > end) {
-      note(fmt::format("'{}' of the parameters begins at the end of their section and was left out", name));
+      note(fmt::format("parameter '{}' begins at the end of the parameter section and was skipped", name));
       break;
     }
     if (group < 0) {
@@ -215,7 +215,7 @@ void C3dReader::read_parameters(std::size_t start) {
     beyond |= place.at >= stated;
   }
   if (beyond) {
-    note(fmt::format("the parameters go on behind the {} blocks that they are said to have, up to the data",
+    note(fmt::format("the parameter section is longer than the {} blocks stated and extends to the data",
                      byte(start + 2)));
   }
 }
@@ -225,23 +225,23 @@ double C3dReader::optional(const std::string& name, double otherwise) const {
   return found == trial_.parameters.end() || found->second.numbers.empty() ? otherwise : found->second.numbers.front();
 }
 
-/// 0 where it is missing or no count.
+/// 0 when the parameter is missing or not a count.
 std::size_t C3dReader::counted(const std::string& name) const {
   const double value = as_count(optional(name, 0.0));
   return value >= 0.0 && value < max_frames ? static_cast<std::size_t>(value) : 0;
 }
 
-/// A parameter other than zero, or the same of the header.
-/// @param at  of the real in the header
+/// A nonzero parameter, or the corresponding header value.
+/// @param at  offset of the real number in the header
 double C3dReader::or_of_header(const std::string& name, std::size_t at, const std::string& unit) {
   const double value = optional(name, missing);
   if (std::isfinite(value) && value != 0.0) return value;
   const double of_header = real(at);
   if (!std::isfinite(of_header) || of_header == 0.0) {
-    refuse(fmt::format("expected the parameter {}, found none, and {} in the header; export the trial again", name,
+    refuse(fmt::format("expected the parameter {}, found none, and {} in the header; re-export the trial", name,
                        of_header));
   }
-  note(fmt::format("{} is {}; the header's {}{} is taken", name, std::isfinite(value) ? "0" : "missing", of_header,
+  note(fmt::format("{} is {}; the header's {}{} is used", name, std::isfinite(value) ? "0" : "missing", of_header,
                    unit));
   return of_header;
 }
@@ -254,13 +254,13 @@ void C3dReader::read_units() {
     refuse(fmt::format("POINT:UNITS: expected mm, cm or m, found '{}'; correct the parameter", unit));
   }
   trial_.length = length.value_or(1e-3);
-  if (unit.empty()) note("POINT:UNITS is missing; lengths are taken as mm, which is usual");
+  if (unit.empty()) note("POINT:UNITS is missing; lengths are assumed to be in mm");
   if (length && unit != "mm" && unit != "cm" && unit != "m") {
-    note(fmt::format("POINT:UNITS is '{}', which is taken as {} m", unit, *length));
+    note(fmt::format("POINT:UNITS is '{}', interpreted as {} m", unit, *length));
   }
 }
 
-/// Channels and samples of one in a frame, as the parameters have them and as the header has them.
+/// Channels and samples per channel in a frame, from the parameters and from the header.
 std::vector<std::pair<std::size_t, std::size_t>> C3dReader::channel_choices() const {
   std::vector<std::pair<std::size_t, std::size_t>> choices;
   const std::size_t used = counted("ANALOG:USED");
@@ -285,7 +285,7 @@ std::vector<std::size_t> C3dReader::frame_choices() const {
   const double start = long_count(trial_.numbers("TRIAL:ACTUAL_START_FIELD"));
   const double end = long_count(trial_.numbers("TRIAL:ACTUAL_END_FIELD"));
   const std::size_t stated = counted("POINT:FRAMES");
-  // Words that cannot count so far are full; long trials have 32 bits in two words, or a float.
+  // 16-bit counts saturate; long trials store 32 bits in two words, or a float.
   if (stated == 65535 || last == 65535) {
     if (end > 0.0 && end >= start) choices.push_back(static_cast<std::size_t>(end - start) + 1);
     if (const std::size_t frames = counted("POINT:LONG_FRAMES"); frames > 0) add_once(choices, frames);
@@ -295,7 +295,7 @@ std::vector<std::size_t> C3dReader::frame_choices() const {
   return choices;
 }
 
-/// Everything that header and parameters say, the parameters first.
+/// All candidate layouts of parameters and header, the parameters first.
 std::vector<Layout> C3dReader::layouts() const {
   std::vector<std::size_t> points, blocks;
   if (trial_.parameters.contains("POINT:USED")) points.push_back(counted("POINT:USED"));
@@ -316,14 +316,13 @@ std::vector<Layout> C3dReader::layouts() const {
   return layouts;
 }
 
-/// Where header and parameters differ, the size of the file says which of them is right: the frames fill it up to less
-/// than a block.
+/// Where header and parameters differ, the file size decides: the frames fill the file to within one block.
 void C3dReader::choose_layout() {
   const std::vector<Layout> all = layouts();
   if (all.empty()) {
     refuse(
-        "expected points or analog channels, at least one frame and the block where they begin, found none of one of "
-        "them (POINT:USED, ANALOG:USED, POINT:FRAMES, POINT:DATA_START and the header)");
+        "expected points or analog channels, at least one frame and the first data block; at least one of these is "
+        "missing (POINT:USED, ANALOG:USED, POINT:FRAMES, POINT:DATA_START and the header)");
   }
   const auto rest = [&](const Layout& layout) {
     const double used = static_cast<double>(layout.start()) +
@@ -336,8 +335,7 @@ void C3dReader::choose_layout() {
     const Layout& first = all.front();
     const std::size_t room = bytes_.size() > first.start() ? bytes_.size() - first.start() : 0;
     refuse(fmt::format(
-        "expected {} frames of {} bytes from byte {} on, found {} bytes, which are {} frames; the file is "
-        "cut off",
+        "expected {} frames of {} bytes from byte {} on, found {} bytes, which are {} frames; the file is truncated",
         first.n_frames, first.frame_bytes(is_float_), first.start(), room, room / first.frame_bytes(is_float_)));
   }
   n_points_ = chosen->n_points;
@@ -348,8 +346,8 @@ void C3dReader::choose_layout() {
   frame_bytes_ = chosen->frame_bytes(is_float_);
   if (all.size() > 1) {
     note(
-        fmt::format("header and parameters do not agree on what a frame holds, how many there are or where they begin; "
-                    "the file's size fits {} frames of {} points and {} analog channels of {} samples from block {} on",
+        fmt::format("header and parameters disagree on the content, number or start of the frames; the file size "
+                    "matches {} frames of {} points and {} analog channels of {} samples from block {} on",
                     n_frames_, n_points_, n_channels_, samples_per_frame_, chosen->first_block));
   }
 }
@@ -371,7 +369,7 @@ void C3dReader::read_layout() {
   if (std::abs(stated - trial_.analog_rate) <= 1e-4 * trial_.analog_rate) {
     trial_.analog_rate = stated;
   } else {
-    note(fmt::format("ANALOG:RATE is {}; {} Hz are taken: {} samples a frame at {} frames a second",
+    note(fmt::format("ANALOG:RATE is {}; {} Hz are used: {} samples per frame at {} frames per second",
                      stated > 0.0 ? fmt::format("{} Hz", stated) : "missing", trial_.analog_rate, samples_per_frame_,
                      trial_.markers.rate));
   }
@@ -387,26 +385,26 @@ void C3dReader::read_times() {
   }
 }
 
-/// As in the file, with names for those without and numbers behind those that come again.
+/// Labels of the file; empty labels are replaced and duplicates numbered.
 std::vector<std::string> C3dReader::names(const std::string& parameter, std::size_t n, const std::string& kind) {
   auto names = trial_.texts(parameter);
   names.resize(n);
   std::set<std::string> known;
   for (std::size_t i = 0; i < n; ++i) {
     const std::string original = names[i];
-    // Both files that are written separate their columns by tabs.
+    // Both output files are tab-separated.
     std::ranges::replace(names[i], '\t', '_');
     if (names[i].empty()) names[i] = fmt::format("{}_{}", kind, i + 1);
     for (int k = 2; !known.insert(names[i]).second; ++k) names[i] = fmt::format("{}_{}", original, k);
     if (names[i] != original) {
-      note(fmt::format("{} {} is called {}: its label in {} is {}", kind, i + 1, names[i], parameter,
-                       original.empty() ? "empty" : fmt::format("'{}', which came before", original)));
+      note(fmt::format("{} {} is named {}: its label in {} is {}", kind, i + 1, names[i], parameter,
+                       original.empty() ? "empty" : fmt::format("'{}', a duplicate", original)));
     }
   }
   return names;
 }
 
-/// A point without a residual, which says so by a negative one, was not seen.
+/// A negative residual marks a point that was not seen.
 Vector3 C3dReader::point(std::size_t at) const {
   Vector3 p;
   for (int i = 0; i < 3; ++i) {
@@ -425,7 +423,7 @@ void C3dReader::read_points() {
   }
   for (std::size_t i = 0; i < n_points_; ++i) {
     if (other.contains(labels[i])) {
-      note(fmt::format("point {}: it is no marker but one of POINT:{}", labels[i], other[labels[i]]));
+      note(fmt::format("point {}: not a marker but an entry of POINT:{}", labels[i], other[labels[i]]));
       continue;
     }
     std::vector<Vector3> positions;
@@ -433,7 +431,7 @@ void C3dReader::read_points() {
     for (std::size_t k = 0; k < n_frames_; ++k) {
       positions.push_back(point(data_start_ + k * frame_bytes_ + i * width));
     }
-    if (std::ranges::none_of(positions, is_seen)) note(fmt::format("marker {}: it is never seen", labels[i]));
+    if (std::ranges::none_of(positions, is_seen)) note(fmt::format("marker {}: never seen", labels[i]));
     trial_.markers.names.push_back(labels[i]);
     trial_.markers.positions.push_back(std::move(positions));
   }
@@ -446,10 +444,9 @@ void C3dReader::read_analog() {
   units.resize(n_channels_);
   auto scales = trial_.numbers("ANALOG:SCALE"), offsets = trial_.numbers("ANALOG:OFFSET");
   if (scales.size() < n_channels_ || offsets.size() < n_channels_) {
-    note(
-        fmt::format("ANALOG:SCALE and ANALOG:OFFSET have {} and {} numbers for {} channels; the others are taken as 1 "
-                    "and 0",
-                    scales.size(), offsets.size(), n_channels_));
+    note(fmt::format(
+        "ANALOG:SCALE and ANALOG:OFFSET have {} and {} numbers for {} channels; missing values default to 1 and 0",
+        scales.size(), offsets.size(), n_channels_));
     scales.resize(std::max(scales.size(), n_channels_), 1.0);
     offsets.resize(std::max(offsets.size(), n_channels_), 0.0);
   }
@@ -470,7 +467,7 @@ void C3dReader::read_analog() {
   }
 }
 
-/// Events of the header: words 150 (a key that says whether they are there), 151 (how many), 153 (times), 199 (labels).
+/// Events of the header: words 150 (key of presence), 151 (count), 153 (times), 199 (labels).
 void C3dReader::read_header_events() {
   const auto place = [](std::size_t word) { return 2 * (word - 1); };
   if (unsigned_word(place(150)) != 12345) return;
@@ -488,9 +485,8 @@ void C3dReader::read_events() {
   const auto times = trial_.numbers("EVENT:TIMES");
   auto labels = trial_.texts("EVENT:LABELS"), contexts = trial_.texts("EVENT:CONTEXTS");
   if (times.size() < 2 * used) {
-    note(
-        fmt::format("EVENT:TIMES: expected minutes and seconds of {} events, found {} numbers; the events are left out",
-                    used, times.size()));
+    note(fmt::format("EVENT:TIMES: expected minutes and seconds of {} events, found {} numbers; the events are skipped",
+                     used, times.size()));
     return;
   }
   labels.resize(used);
@@ -503,7 +499,7 @@ void C3dReader::read_events() {
 
 C3dTrial C3dReader::read() {
   if (!is_c3d(bytes_)) {
-    refuse("expected a C3D file, whose second byte is 0x50, found something else");
+    refuse("expected a C3D file, whose second byte is 0x50, found another value");
   }
   const std::size_t parameters = block * (std::max<std::size_t>(byte(0), 1) - 1);
   const std::uint32_t processor = byte(parameters + 3);
@@ -514,7 +510,7 @@ C3dTrial C3dReader::read() {
                     processor));
   }
   processor_ = static_cast<Processor>(processor);
-  // The header is read later on, in full.
+  // Checks that the complete header is present.
   (void)byte(block - 1);
   read_parameters(parameters);
   read_layout();
@@ -525,7 +521,7 @@ C3dTrial C3dReader::read() {
   return std::move(trial_);
 }
 
-/// Of NAME, NAME2, NAME3, ...: one parameter has no more than 255 entries.
+/// Joins NAME, NAME2, NAME3, ...: one parameter has at most 255 entries.
 template <typename Value>
 std::vector<Value> joined(const std::map<std::string, C3dParameter>& parameters, const std::string& name,
                           std::vector<Value> C3dParameter::*member) {

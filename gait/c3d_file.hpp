@@ -1,8 +1,7 @@
 /// Motion capture trials in the C3D format: markers, analog channels, events and parameters.
-///
-/// The format is public [c3d2020]: a header, a section of parameters in groups, and frames of points with the analog
-/// samples taken during each. Numbers are little or big endian, floats those of IEEE or of DEC; data are scaled 16-bit
-/// integers or floats. Debian 12 has no library for it.
+/// The format is public [c3d2020]: a header, a section of grouped parameters, and frames of points with their analog
+/// samples. Numbers are little- or big-endian, floats IEEE or DEC; data are scaled 16-bit integers or floats. Debian 12
+/// provides no library for the format.
 #pragma once
 
 #include <map>
@@ -42,20 +41,20 @@ struct C3dTrial {
   std::map<std::string, C3dParameter> parameters;  ///< by "GROUP:NAME" in capitals
   std::vector<std::string> notes;                  ///< what was left out or taken in another way, one line each
 
-  /// Numbers of a parameter and of its continuations NAME2, NAME3, ...; empty when it is not there.
+  /// Numbers of a parameter and of its continuations NAME2, NAME3, ...; empty when it is missing.
   [[nodiscard]] std::vector<double> numbers(const std::string& name) const;
   [[nodiscard]] std::vector<std::string> texts(const std::string& name) const;
   [[nodiscard]] std::vector<double> analog_times() const;
 };
 
-/// Points that are angles, forces, moments, powers or scalars (POINT:ANGLES, ...) are no markers and are noted. What
-/// the parameters lack is taken from the header (rates, scale, counts); where both say it and differ, the size of the
-/// file decides; lengths without POINT:UNITS are taken as mm. All of it is noted.
-/// @throws Error{invalid_input} "file: ..." for what is no C3D file, a file that is cut off, parameters whose data lead
-///         out of their section, unknown units, and what neither the parameters nor the header say
+/// Points that are angles, forces, moments, powers or scalars (POINT:ANGLES, ...) are not markers and are reported in
+/// the notes. Missing parameters (rates, scale, counts) are read from the header; where both differ, the file size
+/// decides; lengths without POINT:UNITS are assumed to be in mm. Each such decision is noted.
+/// @throws Error{invalid_input} "file: ..." for a file that is not C3D, a truncated file, parameters with data outside
+/// of their section, unknown units, and values missing in both parameters and header
 [[nodiscard]] C3dTrial read_c3d(std::string_view bytes, const std::string& file_name);
 
-/// Whether the bytes start as those of a C3D file do.
+/// True if the bytes start like a C3D file.
 [[nodiscard]] bool is_c3d(std::string_view bytes);
 
 }  // namespace heelstrike

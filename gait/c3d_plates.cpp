@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t max_channels = 8;
 
-/// What a plate measured, at the centre of its surface and in its own axes.
+/// Measured load at the centre of the plate surface in plate axes.
 struct Load {
   Vector3 force, moment;
 };
@@ -41,7 +41,7 @@ class PlateReader {
   }
   void note(const std::string& what) { result_.notes.push_back(fmt::format("force plate {}: {}", index_ + 1, what)); }
 
-  /// Entries of this plate in a parameter that has `n` of each.
+  /// Entries of this plate in a parameter with `n` entries per plate.
   [[nodiscard]] std::vector<double> part(const std::string& name, std::size_t n) const {
     const auto all = trial_.numbers("FORCE_PLATFORM:" + name);
     if (all.size() < n * (index_ + 1)) {
@@ -62,13 +62,14 @@ class PlateReader {
     const Vector3 x = c[0] + c[3] - c[1] - c[2], y = c[0] + c[1] - c[2] - c[3], z = x.cross(y);
     if (!(z.norm() > 0.0)) {
       refuse(
-          "expected corners that span a surface in FORCE_PLATFORM:CORNERS, found them on a line; correct the "
+          "expected corners that span a surface in FORCE_PLATFORM:CORNERS, found collinear corners; correct the "
           "parameter");
     }
     constexpr double max_distance = 1000.0;  // [m]
     if (std::ranges::any_of(c, [](const Vector3& p) { return !(p.norm() < max_distance); })) {
-      refuse(fmt::format("expected corners within {} m in FORCE_PLATFORM:CORNERS, found others; correct the parameter",
-                         max_distance));
+      refuse(fmt::format(
+          "expected corners within {} m in FORCE_PLATFORM:CORNERS, found corners outside; correct the parameter",
+          max_distance));
     }
     X_LP_.p = 0.25 * (c[0] + c[1] + c[2] + c[3]);
     X_LP_.R << x.normalized(), z.cross(x).normalized(), z.normalized();
@@ -94,14 +95,13 @@ class PlateReader {
     origin_ = trial_.length * Eigen::Map<const Vector3>(part("ORIGIN", 3).data());
     if (type_ == 3 && origin_.head<2>().isZero(0.0)) {
       note(
-          "ORIGIN says that its sensors are all at the centre; where the force acts is not known, and the centre is "
+          "ORIGIN places all sensors at the centre; the point of application is unknown, and the centre is "
           "taken");
     }
     if (!(origin_.z() > 0.0)) return;
-    // The vector leads from the transducers up to the surface, against z; some programs store the way back. Those of
-    // type 3 have half the distances of the sensors in x and y.
-    note(fmt::format("ORIGIN has z = {} m, which would be above the surface; it is taken with the other sign",
-                     origin_.z()));
+    // The vector points from the transducers up to the surface, against z; some programs store its negative. For type 3
+    // its x and y are half the sensor distances.
+    note(fmt::format("ORIGIN has z = {} m, which is above the surface; its sign is reversed", origin_.z()));
     if (type_ == 3) {
       origin_.z() *= -1.0;
     } else {
@@ -109,7 +109,7 @@ class PlateReader {
     }
   }
 
-  /// Moments are in the units of the points unless their channel says otherwise; likewise the centre of pressure.
+  /// Moments and centre of pressure are in the units of the points unless their channel states others.
   void read_moment_unit() {
     moment_unit_ = trial_.length;
     const std::size_t moment = type_ == 1 ? 5 : 3;
@@ -122,7 +122,7 @@ class PlateReader {
     const std::string force = trial_.analog[channels_[2]].unit;
     const bool known = unit == "Nm" || unit == "Ncm" || unit == "Nmm";
     if (force != "N" || !known) {
-      note(fmt::format("the units of its channels are '{}' and '{}'; they are taken as N and N times {} m", force,
+      note(fmt::format("the units of its channels are '{}' and '{}'; they are interpreted as N and N times {} m", force,
                        trial_.analog[channels_[moment]].unit, moment_unit_));
     }
   }
@@ -162,8 +162,8 @@ class PlateReader {
   double point_unit_ = 1.0;  ///< of the centre of pressure of type 1
 };
 
-/// Samples in which an amplifier has run into its limit: a channel keeps its largest or smallest value. Peaks that a
-/// slow or coarse converter cuts off are shorter than a tenth of a second.
+/// Samples with a saturated amplifier: a channel remains at its maximum or minimum. Peaks clipped by a slow or coarse
+/// converter are shorter than 0.1 s.
 std::vector<bool> PlateReader::saturated() const {
   constexpr double min_time = 0.1;  // [s]
   const auto shortest = static_cast<std::size_t>(std::max(5.0, std::ceil(min_time * trial_.analog_rate)));
@@ -181,9 +181,9 @@ std::vector<bool> PlateReader::saturated() const {
   return at_limit;
 }
 
-/// Whether the file has the force on the plate: on which side the largest load is. (Most loads may be the offset of a
-/// plate on which nobody stands.) Amplifiers at their limits make large loads of either sign; their samples do not
-/// count where there are others.
+/// True if the file contains the force on the plate, decided by the sign of the peak load. (Most samples may be the
+/// offset of an unloaded plate.) Saturated amplifiers produce large loads of either sign; their samples are ignored
+/// where others exist.
 bool PlateReader::is_force_on_plate(const ForcePlate& plate, const Vector3& up) {
   const std::vector<bool> at_limit = saturated();
   std::array<double, 2> largest{};  // [N] of all samples, and of those that are not saturated
@@ -201,14 +201,14 @@ bool PlateReader::is_force_on_plate(const ForcePlate& plate, const Vector3& up) 
   const double decisive = largest[1] != 0.0 ? largest[1] : largest[0];
   if (largest[1] != 0.0 && n_saturated > 0) {
     note(
-        fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel keeps its largest or smallest "
-                    "value for 0.1 s or longer",
+        fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel remains at its maximum or "
+                    "minimum for 0.1 s or longer",
                     n_saturated, plate.times[first], plate.times[last]));
   }
   if (decisive >= 0.0) return false;
   note(
-      fmt::format("its largest load, {:.4g} N, points into the floor: the file has the force on the plate; force and "
-                  "moment are turned around",
+      fmt::format("its peak load, {:.4g} N, points into the floor: the file contains the force on the plate; force and "
+                  "moment are reversed",
                   -decisive));
   return true;
 }
@@ -240,7 +240,7 @@ ForcePlate PlateReader::plate() {
   return plate;
 }
 
-/// What the other types of the format are.
+/// Descriptions of the unsupported plate types.
 std::string name_of_type(int type) {
   static const std::map<int, const char*> names{
       {5, "eight sensors behind a matrix of 6 by 8"}, {6, "twelve sensors behind a matrix"},
@@ -255,37 +255,37 @@ std::string name_of_type(int type) {
 C3dPlates c3d_plates(const C3dTrial& trial) {
   C3dPlates result;
   const auto used = trial.numbers("FORCE_PLATFORM:USED"), types = trial.numbers("FORCE_PLATFORM:TYPE");
-  constexpr double max_plates = 255.0;  // One parameter has no more entries.
+  constexpr double max_plates = 255.0;  // maximum number of entries of a parameter
   const std::size_t n =
       used.empty() || !(used.front() > 0.0) ? 0 : static_cast<std::size_t>(std::min(used.front(), max_plates));
   if (types.size() < n) {
     result.notes.push_back(
-        fmt::format("FORCE_PLATFORM:TYPE: expected the types of {} plates, found {}; the others are "
-                    "left out",
-                    n, types.size()));
+        fmt::format("FORCE_PLATFORM:TYPE: expected the types of {} plates, found {}; the other plates are skipped", n,
+                    types.size()));
   }
   for (std::size_t i = 0; i < std::min(n, types.size()); ++i) {
     const int type = types[i] >= 1.0 && types[i] < 1000.0 ? static_cast<int>(types[i]) : 0;
     if (type < 1 || type > 4) {
       result.notes.push_back(
-          fmt::format("force plate {}: its type is {}{}; types 1 to 4 can be read (its channels are "
-                      "with the others)",
+          fmt::format("force plate {}: unsupported type {}{}; types 1 to 4 are supported (its channels are among the "
+                      "analog channels)",
                       i + 1, types[i], name_of_type(type)));
       continue;
     }
-    // A plate that is described wrongly loses itself, not the trial.
+    // An invalid plate description does not invalidate the trial.
     try {
       PlateReader reader(trial, i, type, result);
       result.plates.push_back(reader.plate());
       result.channels.insert(result.channels.end(), reader.channels().begin(), reader.channels().end());
     } catch (const Error& error) {
-      result.notes.push_back(fmt::format("{}; the plate is left out (its channels are with the others)", error.what()));
+      result.notes.push_back(
+          fmt::format("{}; the plate is skipped (its channels are among the analog channels)", error.what()));
     }
   }
   const auto zero = trial.numbers("FORCE_PLATFORM:ZERO");
   if (n > 0 && zero.size() >= 2 && zero[0] >= 1.0 && zero[1] >= zero[0]) {
     result.notes.push_back(
-        fmt::format("FORCE_PLATFORM:ZERO says that nothing stands on the plates in frames {} to {}: their mean is not "
+        fmt::format("FORCE_PLATFORM:ZERO declares the plates unloaded in frames {} to {}: their mean is not "
                     "subtracted",
                     zero[0], zero[1]));
   }

@@ -16,14 +16,13 @@ struct C3dPlates {
 };
 
 /// Plates of type 1 (forces, centre of pressure and free moment), 2 (forces and moments at the transducers' origin), 3
-/// (eight forces of four sensors) and 4 (type 2 behind a calibration matrix) [c3d2020]; others are noted, and so are
-/// plates whose parameters are missing, too short, or lead to channels that are not there. The moment about the centre
-/// of the surface is M = M_o + F x ORIGIN, of type 1 M = P x F + T; where at least stance_threshold stands on the
-/// plate, `point` is the centre of pressure on the plane of CORNERS and `moment` the free moment, elsewhere they are
-/// the centre of the surface and the moment about it.
-///
-/// The plates' z points into the floor and the files usually hold the force on the foot. A plate whose largest load,
-/// saturated samples aside, would pull the foot into the floor holds the force on the plate: it is turned around, and
+/// (eight forces of four sensors) and 4 (type 2 behind a calibration matrix) [c3d2020]; other types are noted, and so
+/// are plates with missing or short parameters or missing channels. The moment about the centre of the surface is M =
+/// M_o + F x ORIGIN, of type 1 M = P x F + T; where the plate carries at least stance_threshold, `point` is the centre
+/// of pressure on the plane of CORNERS and `moment` the free moment; elsewhere they are the centre of the surface and
+/// the moment about it.
+/// The plates' z points into the floor, and files usually contain the force on the foot. If the peak load without
+/// saturated samples pulls the foot into the floor, the file contains the force on the plate: the load is reversed, and
 /// noted.
 [[nodiscard]] C3dPlates c3d_plates(const C3dTrial& trial);
 

@@ -44,7 +44,7 @@ std::vector<MarkerOutlier> find_outliers(const FootTemplate& foot, const std::ve
   for (std::size_t m = 0; m < foot.hindfoot_H.size(); ++m) {
     bool open = false;
     for (std::size_t frame = 0; frame < fits.size(); ++frame) {
-      // Of the fits that were made in the end, after the frames of an episode have agreed.
+      // From the final fits, after the frames of each episode were merged.
       const bool wrong = std::ranges::find(fits[frame].excluded, m) != fits[frame].excluded.end();
       if (wrong && !open) found.push_back({.marker = foot.markers.hindfoot[m], .first = frame, .last = frame});
       open = wrong;
@@ -61,32 +61,32 @@ std::vector<MarkerOutlier> find_outliers(const FootTemplate& foot, const std::ve
   return found;
 }
 
-/// Markers that one frame holds for wrong, and the squared residual [m^2] that leaving them out explains.
+/// Outlier markers of one frame, and the squared residual [m^2] that their exclusion explains.
 struct FrameOutliers {
   std::vector<std::size_t> wrong;
   double weight = 0.0;
 };
 
-/// The markers that most of the residual of frames [first, last] speaks against.
+/// The markers that explain most of the residual of frames [first, last].
 std::vector<std::size_t> select_outliers(const std::vector<FrameOutliers>& votes, std::size_t first, std::size_t last) {
   std::map<std::vector<std::size_t>, double> weights;
   for (std::size_t i = first; i <= last; ++i) {
-    // By squared residual, not by frames: the top of a bump is sure of its marker, its many frames on the flank are
-    // not.
+    // Weighted by squared residual: frames at the top of a bump identify the marker reliably, the many frames on its
+    // flanks do not.
     if (!votes[i].wrong.empty()) weights[votes[i].wrong] += votes[i].weight;
   }
   return std::ranges::max_element(weights, {}, [](const auto& entry) { return entry.second; })->first;
 }
 
-/// Frames of one episode agree: a single frame on the flank of a bump is easily mistaken about the marker. A frame
-/// keeps its own verdict where that is part of the common one.
+/// Unifies the outliers of an episode, because single frames on the flank of a bump often select the wrong marker. A
+/// frame retains its selection if that is a subset of the common one.
 void merge_episodes(std::vector<FrameOutliers>& votes, std::size_t margin) {
   const std::size_t n = votes.size();
   for (std::size_t i = 0; i < n; ++i) {
     if (votes[i].wrong.empty()) continue;
     const std::size_t first = i;
     std::size_t last = i;
-    // An episode goes on over as many quiet frames as it will be widened by.
+    // An episode continues over gaps no longer than the margin by which it is widened.
     while (i + 1 < n && i + 1 <= last + margin) {
       ++i;
       if (!votes[i].wrong.empty()) last = i;
@@ -95,7 +95,7 @@ void merge_episodes(std::vector<FrameOutliers>& votes, std::size_t margin) {
     for (std::size_t k = first; k <= last; ++k) {
       if (votes[k].wrong.empty() || !std::ranges::includes(common, votes[k].wrong)) votes[k].wrong = common;
     }
-    // A bump is there before it exceeds the tolerance, and after it has fallen below.
+    // A bump begins before it exceeds the tolerance, and ends after it has fallen below.
     for (std::size_t k = first - std::min(first, margin); k < first; ++k) votes[k].wrong = votes[first].wrong;
     for (std::size_t k = last + 1; k <= std::min(n - 1, last + margin); ++k) votes[k].wrong = votes[last].wrong;
     i = std::max(i, std::min(n - 1, last + margin));
@@ -117,11 +117,11 @@ class FootTracker {
     merge_episodes(votes, options_.outlier_margin);
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame)
       missing_.push_back(missing(frame, votes[frame].wrong));
-    // Before the fits, which are told and used with what is kept.
+    // Before the fits, which are reported and used with the remaining outliers.
     exclude_steady_markers(foot_.hindfoot_H, hindfoot_, options_.outliers.distance, missing_);
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame) fit(frame);
     motion_.outliers = find_outliers(foot_, motion_.fits);
-    // Bridged before filtering, so that no filter smears a bump over its neighbours.
+    // Bridged before filtering, so that the filter does not spread a bump to neighbouring frames.
     hindfoot_ = reconstruct_markers(foot_.hindfoot_H, hindfoot_, missing_);
     if (options_.filter) {
       LowPass filter = *options_.filter;
@@ -134,16 +134,17 @@ class FootTracker {
   }
 
  private:
-  /// The markers are there at all, and as far apart as in the static trial.
+  /// Requires that the markers exist, with the same foot length as in the static trial.
   void require_foot() const {
     std::vector<std::string> names = foot_.markers.hindfoot;
     names.insert(names.end(), {foot_.markers.heel, foot_.markers.toe_tip});
     for (const std::string& name : names) {
       if (std::ranges::any_of(trial_.marker(name), is_seen)) continue;
-      throw input_error("markers",
-                        fmt::format("{}: marker '{}': expected positions, found gaps in all {} frames; leave it out or "
-                                    "use another trial",
-                                    trial_.file_name, name, trial_.frames()));
+      throw input_error(
+          "markers",
+          fmt::format(
+              "{}: marker '{}': expected positions, found gaps in all {} frames; omit the marker or use another trial",
+              trial_.file_name, name, trial_.frames()));
     }
     const Series& heel = trial_.marker(foot_.markers.heel);
     const Series& tip = trial_.marker(foot_.markers.toe_tip);
@@ -151,8 +152,8 @@ class FootTracker {
     for (std::size_t i = 0; i < heel.size(); ++i) {
       if (is_seen(heel[i]) && is_seen(tip[i])) lengths.push_back((tip[i] - heel[i]).norm());
     }
-    if (lengths.empty()) return;  // the fit of the frames says what is missing
-    // The median: a jump of the heel marker in some frames is no mistake of units.
+    if (lengths.empty()) return;  // the fit of the frames reports missing markers
+    // The median is robust against jumps of the heel marker, which are not errors of units.
     const auto middle = lengths.begin() + std::ssize(lengths) / 2;
     std::ranges::nth_element(lengths, middle);
     if (*middle > 0.5 * foot_.length && *middle < 2.0 * foot_.length) return;
@@ -171,8 +172,8 @@ class FootTracker {
 
   [[noreturn]] void refuse(std::size_t frame, const std::string& expected, const std::string& found) const {
     throw input_error("markers",
-                      fmt::format("{}: frame {} (t = {} s): expected {}, found {}; choose a part of the "
-                                  "trial without this gap, or a longer max_gap (now {} s)",
+                      fmt::format("{}: frame {} (t = {} s): expected {}, found {}; choose a part of the trial without "
+                                  "this gap, or increase max_gap (now {} s)",
                                   trial_.file_name, frame + 1, trial_.times[frame], expected, found, options_.max_gap));
   }
 
@@ -182,27 +183,27 @@ class FootTracker {
     return measured;
   }
 
-  /// What one frame alone says.
+  /// Outliers of a single frame.
   [[nodiscard]] FrameOutliers vote(std::size_t frame) const {
     const Series measured = hindfoot_at(frame);
     const auto n_seen = std::ranges::count_if(measured, is_seen);
     if (n_seen < 3) refuse(frame, "at least three markers of the hindfoot", fmt::format("{}", n_seen));
     if (!is_seen(toe_tip_[frame])) refuse(frame, fmt::format("the marker '{}'", foot_.markers.toe_tip), "a gap");
-    // Skin and shoe move markers by some millimetres in every frame; that is no fault of a single one.
+    // Skin and shoe move all markers by some millimetres in every frame; such residuals do not indicate an outlier.
     if (cluster_fit(foot_.hindfoot_H, measured, {}).rms <= options_.outliers.tolerance) return {};
-    // The toe tip is no part of the hindfoot, but as long as the toes are straight it tells who is right.
+    // The toe tip is not part of the hindfoot, but helps to identify outliers while the toes are straight.
     Series all_H = foot_.hindfoot_H, all_W = measured;
     all_H.push_back(foot_.toe_tip_H);
     all_W.push_back(toe_tip_[frame]);
     FrameOutliers vote{.wrong = find_outlier_markers(all_H, all_W, measured.size(), options_.outliers), .weight = 0.0};
     if (vote.wrong.empty()) return vote;
     const ClusterFit fit = cluster_fit(foot_.hindfoot_H, measured, vote.wrong);
-    // What the absence of the wrong ones explains [m^2].
+    // Explained by the exclusion of the outliers [m^2].
     vote.weight = fit.rms_all * fit.rms_all - fit.rms * fit.rms;
     return vote;
   }
 
-  /// Markers of a frame that are held for wrong or not seen.
+  /// Markers of a frame that are outliers or not seen.
   [[nodiscard]] MarkerSet missing(std::size_t frame, const std::vector<std::size_t>& wrong) const {
     MarkerSet hidden;
     for (std::size_t m = 0; m < hindfoot_.size(); ++m) {
@@ -210,7 +211,7 @@ class FootTracker {
     }
     MarkerSet all = hidden;
     all.insert(wrong.begin(), wrong.end());
-    // Three markers must be left for a pose: a bad one is better than none.
+    // A pose needs three markers; an inaccurate pose is better than none.
     return all.size() + 3 > hindfoot_.size() ? hidden : all;
   }
 
@@ -245,8 +246,8 @@ double toe_angle(const FootTemplate& foot, const Pose& X_WH, const Vector3& toe_
   const Vector3& axis = foot.toe_axis_H;
   const Vector3 before = foot.toe_tip_H - foot.p_HT;
   const Vector3 now = X_WH.inverse() * toe_tip_W - foot.p_HT;
-  // Both measured in the plane across the axis: sine and cosine times the same length, so that the arc tangent needs
-  // none of them normalised. What the tip moves along the axis does not count.
+  // Both are projected on the plane normal to the axis: sine and cosine scale with the same length, so that atan2 needs
+  // no normalisation. Motion of the tip along the axis is ignored.
   const Vector3 x = before - before.dot(axis) * axis;
   return std::atan2(now.dot(axis.cross(x)), now.dot(x));
 }

@@ -13,13 +13,13 @@
 namespace heelstrike {
 
 struct TrackOptions {
-  double max_gap = 0.1;           ///< [s] longest gap of a marker that is filled
-  OutlierCriterion outliers;            ///< when a marker is held for wrong
+  double max_gap = 0.1;            ///< [s] longest gap of a marker that is filled
+  OutlierCriterion outliers;       ///< when a marker is held for wrong
   std::size_t outlier_margin = 2;  ///< frames by which such an interval is widened: a bump begins before it is noticed
-  std::optional<LowPass> filter;  ///< of all marker components; `rate` is that of the trial. None = unfiltered
+  std::optional<LowPass> filter;   ///< of all marker components; `rate` is that of the trial. None = unfiltered
 };
 
-/// Frames in which one marker was held for wrong.
+/// Frames in which one marker was an outlier.
 struct MarkerOutlier {
   std::string marker;
   std::size_t first = 0;  ///< frame, from 0
@@ -43,19 +43,20 @@ struct FootMotion {
   std::vector<FilledGap> gaps;
 };
 
-/// Steps: gaps of up to max_gap are filled by splines; wrong markers are looked for in every frame whose hindfoot does
-/// not fit within the tolerance (rigid_fit.hpp; the toe tip votes), frames of one episode then agree on the markers
-/// that explain most of its residual, and the episode is widened by outlier_margin; a marker is kept if in the whole
-/// episode it stays near where it was relative to the others before and is afterwards; every frame is fitted to the
-/// other markers; markers held for wrong, or not seen, are bridged (marker_reconstruction.hpp), so that the pose does not jump
-/// when the set of markers changes; all are low-passed; hindfoot poses are the fits to the result, toe angles the turn
-/// about the axis that takes the template's toe tip to the filtered one.
-/// @param trial  in the axes of the world
-/// @throws Error{invalid_input} for unknown markers, and frames in which fewer than three markers of the hindfoot, or
-///         not the toe tip, are known
+/// Steps: gaps of up to max_gap are filled by splines; outliers are searched in every frame whose hindfoot fit exceeds
+/// the tolerance (rigid_fit.hpp; the toe tip votes); the frames of one episode are assigned the markers that explain
+/// most of its residual, and the episode is widened by outlier_margin; a marker is retained if its position relative to
+/// the others in the whole episode is close to that before and after; every frame is fitted to the other markers;
+/// outliers and unseen markers are bridged (marker_reconstruction.hpp), so that the pose does not jump when the set of
+/// markers changes; all are low-pass filtered; hindfoot poses are fits to the result, toe angles the rotation about the
+/// axis that maps the template's toe tip to the filtered one.
+/// @param trial  in world axes
+/// @throws Error{invalid_input} for unknown markers, and frames with fewer than three markers of the hindfoot or
+/// without the toe tip
 [[nodiscard]] FootMotion track_foot(const FootTemplate& foot, const MarkerTrial& trial, const TrackOptions& options);
 
-/// [rad] turn about the axis that takes the template's toe tip into the plane through axis and measured toe tip.
+/// [rad] rotation about the axis that moves the template's toe tip into the plane through the axis and the measured toe
+/// tip.
 [[nodiscard]] double toe_angle(const FootTemplate& foot, const Pose& X_WH, const Vector3& toe_tip_W);
 
 /// X_HT at a toe angle [rad].

@@ -28,8 +28,8 @@ Mean mean_of(const MarkerTrial& trial, const std::string& name) {
     n += 1.0;
   }
   if (n == 0.0) {
-    throw input_error("markers", fmt::format("{}: marker '{}': expected positions, found gaps in all {} frames; leave "
-                                             "it out or use another static trial",
+    throw input_error("markers", fmt::format("{}: marker '{}': expected positions, found gaps in all {} frames; omit "
+                                             "the marker or use another static trial",
                                              trial.file_name, name, trial.frames()));
   }
   mean.position /= n;
@@ -48,14 +48,14 @@ void check_length(const MarkerTrial& trial, const FootMarkers& markers, double l
                                            trial.file_name, markers.heel, markers.toe_tip, length));
 }
 
-/// The markers of a foot that stands are spread over the ground, not up a wall.
+/// The plane of the markers of a standing foot is close to the ground plane.
 void check_attitude(const MarkerTrial& trial, const FootMarkers& markers, const Vector3& heel, const Vector3& tip,
                     const std::vector<Vector3>& points, const Vector3& up) {
   Matrix3 spread = Matrix3::Zero();
   Vector3 center = Vector3::Zero();
   for (const Vector3& p : points) center += p / static_cast<double>(points.size());
   for (const Vector3& p : points) spread += (p - center) * (p - center).transpose();
-  // The direction in which the markers are spread least, of either sign.
+  // Direction of the smallest spread of the markers, of either sign.
   const Vector3 normal = Eigen::JacobiSVD<Matrix3>(spread, Eigen::ComputeFullU).matrixU().col(2);
   const double tilt = std::acos(std::min(1.0, std::abs(normal.dot(up)))) / degree;
   const double pitch = std::asin(std::clamp((tip - heel).normalized().dot(up), -1.0, 1.0)) / degree;
@@ -109,8 +109,7 @@ FootTemplate make_foot_template(const MarkerTrial& standing, const FootMarkers& 
                                             "marker that moves by {:.1f} mm (standard deviation); use another trial",
                                             standing.file_name, 1e3 * foot.sway));
   }
-  // In the ground plane: one of the markers may sit higher on the foot than the other, and the sole is level all the
-  // same.
+  // In the ground plane: the markers may differ in height although the sole is level.
   const Vector3 forward = (tip - heel - (tip - heel).dot(up) * up).normalized();
   foot.X_WH = {.R = (Matrix3() << forward, up.cross(forward), up).finished(), .p = origin};
   const Pose X_HW = foot.X_WH.inverse();
@@ -119,8 +118,7 @@ FootTemplate make_foot_template(const MarkerTrial& standing, const FootMarkers& 
   // The joint lies below the markers on top of the foot (docs/theory/gait.md, "Where a foot rolls").
   foot.p_HT = X_HW * Vector3(0.5 * (lateral + medial) - markers.toe_axis_depth * up);
   const Vector3 axis = (X_HW.R * (medial - lateral)).normalized();
-  // The axis runs to the left on one foot and to the right on the other; its sense is chosen so that extension is
-  // positive on both.
+  // The axis points to the left on one foot and to the right on the other; its sense makes extension positive on both.
   const bool lifts = axis.cross(foot.toe_tip_H - foot.p_HT).z() > 0.0;
   foot.toe_axis_H = lifts ? axis : Vector3(-axis);
   return foot;

@@ -1,19 +1,20 @@
-/// The foot as the static trial shows it: markers in the frames of its segments, foot flat, sole on the ground.
+/// Foot template of the static trial: markers in segment frames, foot flat, sole on the ground.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "scenario/marker_motion.hpp"
 #include "common/spatial/spatial.hpp"
 #include "gait/marker_file.hpp"
+#include "scenario/marker_motion.hpp"
 
 namespace heelstrike {
 
-/// Frames at the static trial, axes alike: x forward (heel to toe tip, in the ground plane), z up, y to the left.
+/// Frames in the static trial, with parallel axes: x forward (heel to toe tip, in the ground plane), z up, y to the
+/// left.
 ///   H  hindfoot, origin at the mean of the `origin` markers
-///   T  toes, origin in the middle of the metatarsophalangeal axis; turns about that axis. Markers lie on top of the
-///      foot, the joint inside: turned about its markers the toes are dragged forward while the heel rises
+///   T toes, origin in the middle of the metatarsophalangeal axis; rotates about that axis. Markers lie on top of the
+///   foot, the joint inside: rotation about the markers would drag the toes forward while the heel rises
 ///      (docs/theory/gait.md, section 4).
 struct FootTemplate {
   FootMarkers markers;
@@ -26,10 +27,10 @@ struct FootTemplate {
   double sway = 0.0;                     ///< [m] largest standard deviation of a marker over the trial
 };
 
-/// @param standing  static trial in the axes of the world
+/// @param standing  static trial in world axes
 /// @param up        unit vector of the world, against gravity
 /// @throws Error{invalid_input} for unknown markers, markers never seen, a length outside of 0.1 to 0.45 m (units), a
-///         foot that stands on the wall or upside down (axes), is not flat (heel to toe tip more than 15 degrees from
+/// foot on a wall or upside down (axes), a foot that is not flat (heel to toe tip more than 15 degrees from
 ///         the ground), or moves by more than 10 mm
 [[nodiscard]] FootTemplate make_foot_template(const MarkerTrial& standing, const FootMarkers& markers,
                                               const Vector3& up);

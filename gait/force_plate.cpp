@@ -29,7 +29,7 @@ std::string torque_stem(std::string stem) {
 std::string plates_text(std::span<const ForcePlate> plates, std::span<const double> times, const std::string& name) {
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    // Of several rows at one time (an event) the last counts: OpenSim wants increasing times.
+    // Of several rows at one time (an event) the last is used: OpenSim requires increasing times.
     if (i + 1 == times.size() || times[i + 1] > times[i]) rows.push_back(i);
   }
   std::string text = fmt::format("{}\nversion=1\nnRows={}\nnColumns={}\ninDegrees=no\nendheader\ntime", name,
@@ -68,9 +68,10 @@ std::vector<ForcePlate> read_force_plates(const MotionTable& table) {
                       .moment = vectors(table, prefix + "ground_torque_" + number)});
   }
   if (plates.empty()) {
-    throw input_error("file", fmt::format("{}: expected columns ground_force_vx, ground_force_vy, ..., ground_torque_z "
-                                          "of at least one force plate, found none; is it a file of ground forces?",
-                                          table.file_name));
+    throw input_error("file",
+                      fmt::format("{}: expected columns ground_force_vx, ground_force_vy, ..., ground_torque_z "
+                                  "of at least one force plate, found none; check that the file contains ground forces",
+                                  table.file_name));
   }
   return plates;
 }
@@ -107,7 +108,7 @@ std::vector<Stance> stances(const ForcePlate& plate, const Vector3& up, double t
   return found;
 }
 
-/// The trapezoidal rule of the samples, and their own durations: rows need not be equidistant.
+/// Trapezoidal rule with the sample intervals: rows need not be equidistant.
 double body_mass(std::span<const ForcePlate> plates, const Vector3& up, double from, double to) {
   constexpr double standard_gravity = 9.80665;
   double impulse = 0.0, duration = 0.0;
@@ -140,10 +141,10 @@ Vector3 moment_about(const ForcePlate& plate, std::size_t row, const Vector3& po
 CenterOfPressure center_of_pressure(const Vector3& force, const Vector3& moment, const Vector3& origin,
                                     const Vector3& normal) {
   const double load = normal.dot(force);
-  // Without a load the line of action is nowhere.
+  // Without a load the line of action is undefined.
   if (!(load > 0.0)) return {.point = origin, .free_moment = normal.dot(moment)};
-  // The point r of the plane about which the moment has no part in the plane: n x (M - r x F) = 0 with n . r = 0 gives
-  // r = n x M / (n . F).
+  // Point r of the plane about which the moment has no in-plane component: n x (M - r x F) = 0 with n . r = 0 gives r =
+  // n x M / (n . F).
   const Vector3 arm = normal.cross(moment) / load;
   return {.point = origin + arm, .free_moment = normal.dot(moment - arm.cross(force))};
 }

@@ -1,4 +1,4 @@
-/// Force plates: what they measured, when a foot stood on them, and the centre of pressure.
+/// Force plates: measurements, stances, and the centre of pressure.
 #pragma once
 
 #include <limits>
@@ -22,10 +22,10 @@ struct ForcePlate {
 
 /// All plates of a table with OpenSim's headings: for every `PREFIXground_force_NUMBERvx` (prefix `1_` or number `1_`,
 /// both may be empty) also vy, vz, px, py, pz, and `PREFIXground_torque_NUMBERx`, y, z.
-/// @throws Error{invalid_input} for a table without plates, and for a plate whose other columns are not there
+/// @throws Error{invalid_input} for a table without plates, and for a plate with missing columns
 [[nodiscard]] std::vector<ForcePlate> read_force_plates(const MotionTable& table);
 
-/// The plates as an OpenSim motion file with the headings that read_force_plates knows.
+/// The plates as an OpenSim motion file with the headings of read_force_plates.
 /// @param times  [s] of the rows of every plate, not decreasing; of several rows at one time the last is written
 /// @param name   first line of the file
 [[nodiscard]] std::string plates_text(std::span<const ForcePlate> plates, std::span<const double> times,
@@ -42,7 +42,7 @@ struct Stance {
   [[nodiscard]] double duration() const { return end - start; }
 };
 
-/// Usual threshold of gait analysis: well above the noise of plates, a few percent of body weight.
+/// Common threshold of gait analysis: well above plate noise, a few percent of body weight.
 inline constexpr double stance_threshold = 20.0;  ///< [N]
 
 /// Intervals with force along `up` above `threshold` that last at least `min_duration`.
@@ -50,8 +50,8 @@ inline constexpr double stance_threshold = 20.0;  ///< [N]
 [[nodiscard]] std::vector<Stance> stances(const ForcePlate& plate, const Vector3& up,
                                           double threshold = stance_threshold, double min_duration = 0.03);
 
-/// Mean total force along `up` between two times over standard gravity 9.80665 m/s^2 (trapezoidal rule). Right over
-/// whole strides, because the mean vertical acceleration is then zero.
+/// Mean total force along `up` between two times over standard gravity 9.80665 m/s^2 (trapezoidal rule). Exact over
+/// whole strides, where the mean vertical acceleration is zero.
 /// @param plates  with the same times
 /// @returns [kg]
 [[nodiscard]] double body_mass(std::span<const ForcePlate> plates, const Vector3& up,
@@ -61,7 +61,7 @@ inline constexpr double stance_threshold = 20.0;  ///< [N]
 /// Moment [N m] of the plate's load about another point [m] of the laboratory.
 [[nodiscard]] Vector3 moment_about(const ForcePlate& plate, std::size_t row, const Vector3& point);
 
-/// Where the line of action meets a plane, and the moment that is left there.
+/// Intersection of the line of action with a plane, and the free moment there.
 struct CenterOfPressure {
   Vector3 point = Vector3::Zero();  ///< [m]
   double free_moment = 0.0;         ///< [N m] about the normal

@@ -10,7 +10,7 @@
 namespace heelstrike {
 namespace {
 
-/// Both curves at the rows of the measurement.
+/// Both curves at the sample times of the measurement.
 struct Curves {
   std::vector<double> times;
   std::vector<double> measured, predicted;
@@ -29,7 +29,7 @@ ComponentError compare(const std::string& name, const Curves& c) {
   for (std::size_t i = 0; i < c.times.size(); ++i) {
     mean_m += c.measured[i] / n;
     mean_p += c.predicted[i] / n;
-    // Every row counts alike: the rows of a plate are equidistant.
+    // Equal weights: the rows of a plate are equidistant.
     error.rms += std::pow(c.predicted[i] - c.measured[i], 2) / n;
   }
   error.rms = std::sqrt(error.rms);
@@ -39,7 +39,7 @@ ComponentError compare(const std::string& name, const Curves& c) {
     pp += std::pow(c.predicted[i] - mean_p, 2);
     mp += (c.measured[i] - mean_m) * (c.predicted[i] - mean_p);
   }
-  // A constant has no correlation with anything.
+  // The correlation with a constant is undefined.
   const bool both_vary = mm > 0.0 && pp > 0.0;
   error.correlation = both_vary ? mp / std::sqrt(mm * pp) : std::numeric_limits<double>::quiet_NaN();
   const auto peak = [&](const std::vector<double>& values, bool largest) {
@@ -79,14 +79,14 @@ class StanceComparer {
       const double t = measured_.times[i];
       if (t < result.from || t > result.to) continue;
       const auto [before, after] = neighbours(t);
-      // A frame without solution leaves a gap: a line across it would be no prediction.
+      // A frame without solution leaves a gap, which is not interpolated.
       if (predicted_.times[after] - predicted_.times[before] > max_gap_) {
         ++result.n_missing;
       } else {
         result.rows.push_back(row(i, before, after, (t - stance.start) / stance.duration()));
       }
     }
-    // Two rows correlate perfectly whatever they are.
+    // Any two rows correlate perfectly.
     if (result.rows.size() < 3) return std::nullopt;
     for (int axis = 0; axis < 3; ++axis) {
       result.components.push_back(compare(std::string("v") + "xyz"[axis], force_curves(result, Vector3::Unit(axis))));
@@ -116,7 +116,7 @@ class StanceComparer {
 
   /// Rows of the prediction before and after a time.
   [[nodiscard]] std::pair<std::size_t, std::size_t> neighbours(double t) const {
-    // At the very last row the pair before it serves as well.
+    // The last row uses the pair before it.
     const auto next = std::min(std::ranges::upper_bound(predicted_.times, t), predicted_.times.end() - 1);
     const auto after = static_cast<std::size_t>(next - predicted_.times.begin());
     return {after == 0 ? 0 : after - 1, after};
@@ -131,7 +131,7 @@ class StanceComparer {
         .moment = {measured_.moment[i].dot(up_), interpolated(predicted_.times, predicted_.moment, t).dot(up_)},
         .center = {}};
     if (measured_.force[i].dot(up_) > threshold_) row.center[0] = measured_.point[i];
-    // Between two loaded rows; a centre next to an unloaded one is none.
+    // Only between two loaded rows; the centre of an unloaded row is undefined.
     if (predicted_.force[before].dot(up_) > threshold_ && predicted_.force[after].dot(up_) > threshold_) {
       row.center[1] = interpolated(predicted_.times, predicted_.point, t);
     }
@@ -153,7 +153,7 @@ class StanceComparer {
   void add_centers(StanceComparison& result) const {
     double sum = 0.0;
     for (const StanceRow& row : result.rows) {
-      // At either end of stance the centre of pressure is a quotient of two small numbers.
+      // At the ends of stance the centre of pressure is a quotient of two small numbers.
       if (row.share < 0.1 || row.share > 0.9 || !row.center[0] || !row.center[1]) continue;
       Vector3 error = *row.center[1] - *row.center[0];
       error -= error.dot(up_) * up_;
@@ -192,7 +192,7 @@ Vector3 vertical_axis(std::span<const ForcePlate> plates) {
   if (!(sum.cwiseAbs().maxCoeff(&axis) > 0.0)) {
     throw input_error("plates", "expected force plates with a load, found none: all forces are zero");
   }
-  // Reactions point upwards, so that the sign of the sum is that of the axis.
+  // Reactions point upwards: the sign of the sum is that of the axis.
   return std::copysign(1.0, sum[axis]) * Vector3::Unit(axis);
 }
 

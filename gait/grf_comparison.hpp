@@ -1,4 +1,4 @@
-/// Ground reactions of a model beside those of force plates, over the stances of the measurement.
+/// Comparison of predicted ground reactions with force plates over the measured stances.
 #pragma once
 
 #include <limits>
@@ -11,7 +11,7 @@
 
 namespace heelstrike {
 
-/// Largest value of a curve and when; of a curve that pulls both ways, of either sign.
+/// Peak value of a curve and its time; of either sign for a curve of both signs.
 struct Peak {
   double value = 0.0;  ///< [N] or [N m]
   double time = 0.0;   ///< [s]
@@ -26,7 +26,7 @@ struct ComponentError {
   double correlation = 0.0;  ///< [-] Pearson; NaN when one curve is constant
 };
 
-/// One row of the measurement: what was measured, then what the prediction has there.
+/// One row of the measurement: measured values, then predicted ones.
 struct StanceRow {
   double time = 0.0;                 ///< [s]
   double share = 0.0;                ///< [-] of the stance, 0 to 1
@@ -49,14 +49,14 @@ struct StanceComparison {
   std::size_t cop_samples = 0;             ///< rows of 10 to 90 % in which both are above the threshold
 };
 
-/// Compares all stances of `measured` that `predicted` covers at least in part, at the times of the measurement, the
-/// prediction linear between its rows. A stance that it covers in part only is cut, and has no peaks by halves.
-/// @param measured, predicted  same plate, in the same axes and clock
+/// Compares all stances of `measured` that `predicted` covers at least partly, at the measured times, with linear
+/// interpolation of the prediction. A partly covered stance is truncated and has no peaks by halves.
+/// @param measured, predicted  same plate, axes and time base
 /// @param up                   unit vector of these axes, against gravity
-/// @param max_gap          [s] neighbouring rows of the prediction that are farther apart have none between them
-[[nodiscard]] std::vector<StanceComparison> compare_plates(
-    const ForcePlate& measured, const ForcePlate& predicted, const Vector3& up, double threshold = stance_threshold,
-    double max_gap = std::numeric_limits<double>::infinity());
+/// @param max_gap          [s] no interpolation between rows of the prediction that are farther apart
+[[nodiscard]] std::vector<StanceComparison> compare_plates(const ForcePlate& measured, const ForcePlate& predicted,
+                                                           const Vector3& up, double threshold = stance_threshold,
+                                                           double max_gap = std::numeric_limits<double>::infinity());
 
 /// The axis of the files along which the plates carry their mean load. @throws Error{invalid_input} for no load
 [[nodiscard]] Vector3 vertical_axis(std::span<const ForcePlate> plates);

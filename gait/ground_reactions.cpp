@@ -23,7 +23,7 @@ std::vector<Vector3> vectors(const TimeSeries& series, const std::string& stem, 
   return result;
 }
 
-/// Load on a foot about the origin of the world.
+/// Load on a foot about the world origin.
 struct FootLoad {
   std::vector<Vector3> force, moment;
 };
@@ -47,7 +47,7 @@ FootLoad load_on(const Scenario& scenario, const TimeSeries& series, const std::
   FootLoad load{.force = std::vector<Vector3>(series.rows(), Vector3::Zero()),
                 .moment = std::vector<Vector3>(series.rows(), Vector3::Zero())};
   for (const PairModel& pair : scenario.pairs) {
-    // Contact between the segments of one foot is none with the ground.
+    // Contact between segments of one foot is not ground contact.
     if (is_foot(pair.main_body) == is_foot(pair.partner_body)) continue;
     add_pair(series, pair, is_foot(pair.main_body) ? 1.0 : -1.0, load);
   }
@@ -87,7 +87,7 @@ std::string ground_reactions(const Scenario& scenario, const TimeSeries& series,
       const FootLoad load = load_on(scenario, series, motion.name, foot.name);
       plates.push_back(turned(as_plate(load, turned(*plate, R_WF), up), R_WF.transpose()));
     }
-    // A second recording has its own clock.
+    // A second recording has a different time base.
     if (!plates.empty()) break;
   }
   return plates.empty() ? std::string() : plates_text(plates, times, "ground_reactions");

@@ -11,9 +11,9 @@ namespace heelstrike {
 namespace {
 
 constexpr double flat_angle = 5.0 * std::numbers::pi / 180.0;
-constexpr double flat_height = 0.010;      // [m]
-constexpr double min_interval = 0.2;  // [s]
-constexpr double ground_speed_tolerance = 0.2;        // [m/s]
+constexpr double flat_height = 0.010;           // [m]
+constexpr double min_interval = 0.2;            // [s]
+constexpr double ground_speed_tolerance = 0.2;  // [m/s]
 
 bool is_flat(const FootTemplate& foot, const FootMotion& motion, std::size_t frame, const Vector3& up) {
   const Pose& X_WH = motion.X_WH[frame];
@@ -35,12 +35,12 @@ Vector3 slope(const MarkerTrial& trial, const std::vector<Vector3>& marker, std:
     tt += std::pow(trial.times[i] - t_mean, 2);
     tp += (trial.times[i] - t_mean) * (marker[i] - p_mean);
   }
-  // Centred sums: times of hours into a recording cost no digits.
+  // Centred sums avoid cancellation at large times.
   return tp / tt;
 }
 
 bool is_free_of_outliers(const FootMotion& motion, const MarkerTrial& trial, std::size_t marker, std::size_t index,
-              std::size_t first, std::size_t last) {
+                         std::size_t first, std::size_t last) {
   for (std::size_t i = first; i <= last; ++i) {
     const auto& excluded = motion.fits[i].excluded;
     if (std::ranges::find(excluded, index) != excluded.end() || !is_seen(trial.positions[marker][i])) return false;
@@ -54,7 +54,7 @@ void add_slopes(const MarkerTrial& trial, const FootTemplate& foot, const FootMo
     const std::size_t marker = trial.index(foot.markers.hindfoot[m]);
     if (!is_free_of_outliers(motion, trial, marker, m, first, last)) continue;
     const Vector3 v = slope(trial, trial.positions[marker], first, last);
-    // The ground moves in its own plane; what markers rise or sink is the foot.
+    // The ground moves in its plane; vertical motion of markers is motion of the foot.
     slopes.push_back(v - v.dot(up) * up);
   }
 }
@@ -86,18 +86,18 @@ GroundSpeed find_ground_speed(const MarkerTrial& trial, std::span<const FootTemp
       const std::size_t first = i;
       while (i + 1 < trial.frames() && is_flat(feet[f], motions[f], i + 1, up)) ++i;
       if (trial.times[i] - trial.times[first] < min_interval) continue;
-      // The heel still settles at the beginning and begins to rise at the end.
+      // The heel is still sinking at the beginning and already rising at the end.
       const std::size_t margin = (i - first) / 4;
       add_slopes(trial, feet[f], motions[f], first + margin, i - margin, up, slopes);
     }
   }
   if (slopes.empty()) {
     throw input_error("ground", trial.file_name +
-                                    ": expected a foot that stands flat for 0.2 s, to find the velocity "
-                                    "of the ground, found none; give the velocity");
+                                    ": expected a foot that is flat for 0.2 s to determine the ground velocity, found "
+                                    "none; specify the velocity");
   }
-  // A foot that swings level is flat by the rule above and moves the other way: the median ignores it as long as
-  // stances prevail, the mean would not.
+  // A foot that swings level is flat by the rule above and moves in the opposite direction: the median is robust
+  // against it while stances prevail, the mean is not.
   const Vector3 middle = median(slopes);
   std::erase_if(slopes, [&](const Vector3& v) { return (v - middle).norm() > ground_speed_tolerance; });
   GroundSpeed ground{.velocity = Vector3::Zero(), .deviation = 0.0, .n_slopes = slopes.size()};

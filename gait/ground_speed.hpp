@@ -1,4 +1,4 @@
-/// Velocity of the ground under the feet (treadmill) from feet that stand flat on it.
+/// Velocity of the ground under the feet (treadmill), determined from flat feet.
 #pragma once
 
 #include <span>
@@ -14,12 +14,12 @@ struct GroundSpeed {
 };
 
 /// A foot is flat while the sole is within 5 degrees of the static trial, the toes within 5 degrees, and the origin
-/// within 10 mm of its height there; such intervals of at least 0.2 s count. In the middle half of each, the slope of a
-/// straight line through the horizontal positions of every hindfoot marker that was not held for wrong is one
-/// measurement; the median over the intervals tells which of them are stance (a foot that swings flat moves the other
-/// way), and the mean of those within 0.2 m/s of it is the velocity.
-/// @param trial    in the axes of the world
-/// @param feet     templates, @param motions as many, of that trial
+/// within 10 mm of its height there; such intervals of at least 0.2 s are used. In the middle half of each, the slope
+/// of a straight line through the horizontal positions of every hindfoot marker that is not an outlier is one
+/// measurement; the median over the intervals identifies stances (a foot that swings flat moves in the opposite
+/// direction), and the mean of those within 0.2 m/s of it is the velocity.
+/// @param trial    in world axes
+/// @param feet    templates; @param motions of that trial, one per template
 /// @throws Error{invalid_input} when no foot is flat long enough
 [[nodiscard]] GroundSpeed find_ground_speed(const MarkerTrial& trial, std::span<const FootTemplate> feet,
                                             std::span<const FootMotion> motions, const Vector3& up);

@@ -1,4 +1,4 @@
-/// Units of length as recordings name them.
+/// Names of length units in recordings.
 #pragma once
 
 #include <optional>
@@ -6,8 +6,8 @@
 
 namespace heelstrike {
 
-/// [m] of mm, cm, m and of the words they stand for (millimeters, metres, ...), in upper or lower case, with or without
-/// the plural; a word may be cut off behind its fourth letter, as fields of fixed width do. None for other units.
+/// [m] of mm, cm, m and their full names (millimeters, metres, ...), in upper or lower case, singular or plural; a name
+/// may be truncated after its fourth letter, as in fields of fixed width. None for other units.
 [[nodiscard]] std::optional<double> length_of_unit(std::string_view name);
 
 }  // namespace heelstrike

@@ -16,7 +16,7 @@
 namespace heelstrike {
 namespace {
 
-/// Repeats what `act` found wrong with the place in the scenario.
+/// Rethrows errors of `act` with the location in the scenario.
 template <typename Act>
 auto with_location(const std::string& where, Act act) {
   try {
@@ -35,12 +35,12 @@ Pose surface_pose(const FootTemplate& foot, const FootRegistration& registration
            turn(Vector3::UnitX(), registration.angles.x());
   X_HM.p = registration.position;
   if (!toes) return X_HM;
-  // X_WT = X_WH toe_pose(angle); turning further within T and going back to H leaves the surface in one piece at 0.
+  // X_WT = X_WH toe_pose(angle); the inverse of toe_pose(0) makes the surface continuous at angle 0.
   const Pose X_TH = toe_pose(foot, 0.0).inverse();
   return X_TH * toe_pose(foot, registration.toe_angle) * X_TH * X_HM;
 }
 
-/// One recording, worked out.
+/// One evaluated recording.
 class Recording {
  public:
   Recording(const MarkerMotionSpec& spec, const Vector3& up, const FileContent& content_of)
@@ -67,7 +67,7 @@ class Recording {
 
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
-  /// @param parts  of `follow` behind the recording's name
+  /// @param parts  of `follow` after the name of the recording
   [[nodiscard]] BodyRecordPtr record(const std::string& body, const std::vector<std::string>& parts,
                                      double end_time) const {
     if (parts.size() == 1) return ground_record(body, end_time);
@@ -94,7 +94,7 @@ class Recording {
     return make_body_record(body, times, poses);
   }
 
-  /// Vertical force on a foot [N] in the time of the run.
+  /// Vertical force on a foot [N] as a function of run time.
   [[nodiscard]] TimeFunctionPtr vertical_force(const std::string& foot, double end_time) const {
     const auto spec = std::ranges::find(spec_.feet, foot, &FootSpec::name);
     const auto plate = std::ranges::find(plates_, spec->plate, &ForcePlate::name);
@@ -141,7 +141,7 @@ class Recording {
     report_placement(foot, feet_.back(), plate_height(*plate, up_));
   }
 
-  /// What a surface has to be placed on.
+  /// Notes the landmarks that the surface is registered to.
   void report_placement(const FootSpec& foot, const FootTemplate& shape, std::optional<double> ground) {
     if (foot.registration) return;
     Vector3 heel = Vector3::Zero();
@@ -151,10 +151,10 @@ class Recording {
       heel += p;
       n += 1.0;
     }
-    heel = shape.X_WH.inverse() * Vector3(heel / n);  // the template says when it is never seen
+    heel = shape.X_WH.inverse() * Vector3(heel / n);  // make_foot_template reports markers that are never seen
     const double origin = shape.X_WH.p.dot(up_);
     note(
-        fmt::format("{}: has no registration yet. In the frame of its hindfoot (x forward, z up, at rest) the heel "
+        fmt::format("{}: no registration. In the hindfoot frame (x forward, z up, at rest) the heel "
                     "marker is at x = {:.1f}, the axis of the toes at {:.1f}, the toe tip at {:.1f} mm, {} at z = "
                     "{:.1f} mm",
                     foot.name, 1e3 * heel.x(), 1e3 * shape.p_HT.x(), 1e3 * shape.toe_tip_H.x(),
@@ -163,20 +163,20 @@ class Recording {
 
   void tell(const FootSpec& foot, const FootMotion& motion) {
     const auto top = std::ranges::max_element(motion.toe_angle);
-    note(fmt::format("{}: {:.1f} mm from heel to toe tip; largest toe angle {:.1f} degrees at {:.3f} s", foot.name,
+    note(fmt::format("{}: {:.1f} mm from heel to toe tip; peak toe angle {:.1f} degrees at {:.3f} s", foot.name,
                      1e3 * feet_.back().length, *top * 180.0 / std::numbers::pi,
                      motion.times[static_cast<std::size_t>(top - motion.toe_angle.begin())]));
     for (const MarkerOutlier& g : motion.outliers) {
       note(fmt::format(
-          "{}: marker {} is left out from {:.3f} to {:.3f} s: up to {:.0f} mm from where the others put "
-          "it, at {:.3f} s",
+          "{}: marker {} is excluded from {:.3f} to {:.3f} s: up to {:.0f} mm from the position predicted by the "
+          "others, at {:.3f} s",
           foot.name, g.marker, motion.times[g.first], motion.times[g.last], 1e3 * g.distance, motion.times[g.worst]));
     }
     for (const FilledGap& g : motion.gaps) {
-      note(
-          fmt::format("{}: marker {} has a gap from {:.3f} to {:.3f} s: {}", foot.name, g.marker,
-                      motion.times[g.gap.first], motion.times[g.gap.last],
-                      g.gap.filled ? "filled by a spline" : "too long to be filled, the other markers carry the foot"));
+      note(fmt::format(
+          "{}: marker {} has a gap from {:.3f} to {:.3f} s: {}", foot.name, g.marker, motion.times[g.gap.first],
+          motion.times[g.gap.last],
+          g.gap.filled ? "filled by a spline" : "too long to be filled; the pose follows from the other markers"));
     }
   }
 
@@ -189,13 +189,14 @@ class Recording {
     const GroundSpeed found = find_ground_speed(dynamic_trial_, feet_, motions_, up_);
     ground_ = found.velocity;
     note(
-        fmt::format("ground moves at [{:.4f}, {:.4f}, {:.4f}] m/s, found from the flat foot ({} slopes, standard "
+        fmt::format("ground moves at [{:.4f}, {:.4f}, {:.4f}] m/s, determined from the flat foot ({} slopes, standard "
                     "deviation {:.4f} m/s)",
                     ground_.x(), ground_.y(), ground_.z(), found.n_slopes, found.deviation));
   }
 
   [[nodiscard]] BodyRecordPtr ground_record(const std::string& body, double end_time) const {
-    // A straight line for any spline; beyond both ends, so that no derivative is asked for at one.
+    // A straight line for any spline; it extends beyond both ends of the run, so that no derivative is evaluated at an
+    // end.
     const std::vector<double> times = {-1.0, 0.0, end_time + 1.0};
     std::vector<Pose> poses;
     for (const double t : times) poses.push_back({.R = Matrix3::Identity(), .p = t * ground_});
@@ -239,9 +240,11 @@ void read_marker_motions(Scenario& scenario, const FileContent& content_of) {
   const double g = scenario.gravity.norm();
   for (const MarkerMotionSpec& spec : scenario.motions) {
     if (!(g > 0.0)) {
-      throw input_error("gravity", fmt::format("{}: expected gravity, which says what is up, found [0, 0, 0]; give the "
-                                               "real one, e.g. [0, 0, -9.81]",
-                                               spec.where));
+      throw input_error(
+          "gravity",
+          fmt::format(
+              "{}: expected gravity, which defines the vertical, found [0, 0, 0]; specify it, e.g. [0, 0, -9.81]",
+              spec.where));
     }
     const Recording recording(spec, -scenario.gravity / g, content_of);
     scenario.notes.insert(scenario.notes.end(), recording.notes().begin(), recording.notes().end());

@@ -9,9 +9,9 @@
 #include <limits>
 #include <map>
 
-#include "common/parameters/parameter.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/text_lines.hpp"
+#include "common/parameters/parameter.hpp"
 #include "common/text/marked_text.hpp"
 #include "common/text/suggestion.hpp"
 #include "gait/length_unit.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr double not_seen = std::numeric_limits<double>::quiet_NaN();
 
-/// Entries between tabs, blanks around them removed.
+/// Tab-separated entries without surrounding blanks.
 std::vector<std::string_view> entries_of(std::string_view line) {
   std::vector<std::string_view> entries;
   while (true) {
@@ -32,7 +32,7 @@ std::vector<std::string_view> entries_of(std::string_view line) {
   }
 }
 
-/// Entries of a header line that are not empty; of a line without tabs those between blanks.
+/// Nonempty entries of a header line, separated by tabs or, in a line without tabs, by blanks.
 std::vector<std::string_view> header_entries_of(std::string_view line) {
   auto entries = entries_of(line);
   if (entries.size() == 1) {
@@ -91,7 +91,7 @@ class TrcReader {
     return value;
   }
 
-  /// Value of the header that must be there.
+  /// Required header value.
   std::string_view value(const std::string& key) const {
     const auto found = values_.find(key);
     if (found == values_.end()) {
@@ -103,12 +103,12 @@ class TrcReader {
   void read_values() {
     const std::string_view first = header_line("PathFileType").front();
     if (first.substr(0, first.find(' ')) != "PathFileType") {
-      refuse("expected 'PathFileType' at the start of a .trc file, found something else; is it a .trc file?");
+      refuse("expected 'PathFileType' at the start of a .trc file, found other text; check that it is a .trc file");
     }
     const auto keys = header_line("the names of the data values (DataRate, NumFrames, ...)");
     const auto values = header_line("the data values");
     if (keys.size() != values.size()) {
-      refuse(fmt::format("expected {} values as there are names above, found {}; correct the header", keys.size(),
+      refuse(fmt::format("expected {} values, one for each name above, found {}; correct the header", keys.size(),
                          values.size()));
     }
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -133,12 +133,12 @@ class TrcReader {
                                 [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
     };
     if (entries.size() < 3 || !is(0, "frame") || !is(1, "time")) {
-      refuse("expected 'Frame#', 'Time' and marker names, found something else; correct the header");
+      refuse("expected 'Frame#', 'Time' and marker names, found other text; correct the header");
     }
     for (std::size_t i = 2; i < entries.size(); ++i) {
       const std::string name(entries[i]);
       if (std::ranges::find(trial_.names, name) != trial_.names.end()) {
-        refuse(fmt::format("expected marker names that differ, found '{}' twice; rename one", name));
+        refuse(fmt::format("expected unique marker names, found '{}' twice; rename one", name));
       }
       trial_.names.push_back(name);
     }
@@ -147,18 +147,18 @@ class TrcReader {
     const auto columns = header_line("X1, Y1, Z1, ...");
     if (columns.size() != 3 * n) {
       refuse(
-          fmt::format("expected the columns X1, Y1, Z1, ... of {} markers as there are names above, found {} columns; "
+          fmt::format("expected the columns X1, Y1, Z1, ... of {} markers, one for each name above, found {} columns; "
                       "correct the header",
                       n, columns.size()));
     }
     if (static_cast<double>(n) != n_markers_) {
-      note(fmt::format("NumMarkers is {}, the file has {} markers, which are taken", n_markers_, n));
+      note(fmt::format("NumMarkers is {}, the file has {} markers; all are used", n_markers_, n));
     }
   }
 
   void read_row(std::vector<std::string_view> entries) {
     const std::size_t expected = 2 + 3 * trial_.names.size();
-    // Trailing tabs are usual; a marker not seen at the end of a row may have been left out with them.
+    // Trailing tabs are common; an unseen marker at the end of a row may be omitted together with its tabs.
     while (entries.size() > expected && entries.back().empty()) entries.pop_back();
     if (entries.size() > expected && (entries.size() - expected) % 3 == 0) {
       n_unnamed_ = std::max(n_unnamed_, (entries.size() - expected) / 3);
@@ -192,14 +192,14 @@ class TrcReader {
     line_ = values_line_;
     if (trial_.frames() < 2) refuse(fmt::format("expected at least two rows, found {}", trial_.frames()));
     if (n_unnamed_ > 0)
-      note(fmt::format("rows have up to {} more markers without names, which are left out", n_unnamed_));
+      note(fmt::format("rows have up to {} additional markers without names, which are skipped", n_unnamed_));
     if (const auto frames = static_cast<double>(trial_.frames()); frames != n_frames_) {
-      note(fmt::format("NumFrames is {}, the file has {} rows, which are taken{}", n_frames_, frames,
-                       frames < n_frames_ ? "; is the file cut off?" : ""));
+      note(fmt::format("NumFrames is {}, the file has {} rows; all are used{}", n_frames_, frames,
+                       frames < n_frames_ ? "; check for a truncated file" : ""));
     }
     const double found = static_cast<double>(trial_.frames() - 1) / (trial_.times.back() - trial_.times.front());
     if (std::abs(found / trial_.rate - 1.0) > 0.05) {
-      note(fmt::format("DataRate is {} Hz, the times have {:.4g} Hz, which is taken", trial_.rate, found));
+      note(fmt::format("DataRate is {} Hz, the times have {:.4g} Hz, which is used", trial_.rate, found));
       trial_.rate = found;
     }
   }

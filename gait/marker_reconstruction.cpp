@@ -14,7 +14,7 @@ struct Frames {
   std::size_t end = 0;
 };
 
-/// Longest runs of frames within `within` for which `holds`.
+/// Maximal runs of frames within `within` for which `holds` is true.
 template <typename Holds>
 std::vector<Frames> runs_of(const Frames& within, Holds holds) {
   std::vector<Frames> runs;
@@ -34,7 +34,7 @@ MarkerSet union_of(MarkerSet a, const MarkerSet& b) {
 class MarkerReconstruction {
  public:
   MarkerReconstruction(std::span<const Vector3> template_T, const std::vector<MarkerSeries>& measured,
-               std::span<const MarkerSet> missing)
+                       std::span<const MarkerSet> missing)
       : template_(template_T), measured_(measured), missing_(missing) {}
 
   std::vector<MarkerSeries> bridged() {
@@ -58,22 +58,21 @@ class MarkerReconstruction {
  private:
   void bridge(std::size_t m, const Frames& gap, const MarkerSet& absent) {
     std::optional<Vector3> before, after;
-    // The offset is taken with the very markers that carry the pose inside the gap, so that it is continuous at both
-    // ends.
+    // The offset uses the reference markers of the pose inside the gap, so that it is continuous at both ends.
     if (gap.first > 0) before = offset(m, gap.first - 1, union_of(absent, missing_[gap.first]));
     if (gap.end < missing_.size()) after = offset(m, gap.end, union_of(absent, missing_[gap.end - 1]));
     for (std::size_t k = gap.first; k < gap.end; ++k) {
-      // 0 in the frame before the gap and 1 in the one behind it, where the markers are seen.
+      // 0 in the frame before the gap and 1 in the frame after it, where the markers are seen.
       const double s = static_cast<double>(k + 1 - gap.first) / static_cast<double>(gap.end + 1 - gap.first);
-      // At an end of the trial the one that exists; with neither, the template's own place.
+      // At an end of the trial the existing offset; without any, the position in the template.
       Vector3 offset_T = before.value_or(after.value_or(Vector3::Zero()));
       if (before && after) offset_T = (1.0 - s) * *before + s * *after;
       result_[m][k] = carried(k, union_of(absent, missing_[k])) * Vector3(template_[m] + offset_T);
     }
   }
 
-  /// [m] of marker m, seen in frame k, from where the others carry it, in the frame of the cluster; none when too few
-  /// others are left.
+  /// [m] offset of marker m, seen in frame k, from its position predicted by the others, in the cluster frame; none
+  /// when too few others remain.
   [[nodiscard]] std::optional<Vector3> offset(std::size_t m, std::size_t k, const MarkerSet& absent) const {
     const MarkerSet without = union_of(absent, missing_[k]);
     if (without.size() + 3 > template_.size()) return std::nullopt;
@@ -97,13 +96,13 @@ class MarkerReconstruction {
 }  // namespace
 
 std::vector<MarkerSeries> reconstruct_markers(std::span<const Vector3> template_T,
-                                          const std::vector<MarkerSeries>& measured,
-                                          std::span<const MarkerSet> missing) {
+                                              const std::vector<MarkerSeries>& measured,
+                                              std::span<const MarkerSet> missing) {
   return MarkerReconstruction(template_T, measured, missing).bridged();
 }
 
-void exclude_steady_markers(std::span<const Vector3> template_T, const std::vector<MarkerSeries>& measured, double distance,
-                 std::span<MarkerSet> missing) {
+void exclude_steady_markers(std::span<const Vector3> template_T, const std::vector<MarkerSeries>& measured,
+                            double distance, std::span<MarkerSet> missing) {
   const auto bridged = reconstruct_markers(template_T, measured, missing);
   for (std::size_t m = 0; m < measured.size(); ++m) {
     const auto is_out = [&](std::size_t k) { return missing[k].contains(m) && measured[m][k].allFinite(); };

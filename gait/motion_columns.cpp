@@ -14,7 +14,7 @@
 namespace heelstrike {
 namespace {
 
-/// Runs `read` and puts the place in the scenario before what it finds wrong with a table.
+/// Runs `read` and prefixes its errors with the location in the scenario.
 template <typename Read>
 void read_table_at(const std::string& where, Read read) {
   try {
@@ -31,10 +31,10 @@ void check_span(const TimeFunction& function, const std::string& where, double e
                                         where, end_time, function.first_time(), function.last_time()));
 }
 
-/// Factor that makes radians of a column of angles; what was done or assumed is noted.
+/// Factor that converts a column of angles to radians; conversions and assumptions are noted.
 double angle_factor(const FunctionSpec& spec, const std::string& text, std::vector<std::string>& notes) {
   constexpr double degree = std::numbers::pi / 180.0;
-  // Headings tell their units as those of a run do.
+  // Headings have the same unit suffixes as those of a run.
   const bool in_heading = spec.column.ends_with("_deg") || spec.column.ends_with("_rad");
   const AngleUnit unit =
       in_heading ? AngleUnit{.degrees = spec.column.ends_with("_deg"), .stated = true} : angle_unit_of(text, spec.file);
@@ -43,17 +43,17 @@ double angle_factor(const FunctionSpec& spec, const std::string& text, std::vect
     notes.push_back(fmt::format("{}: column '{}' of {} {}", spec.where, spec.column, spec.file, what));
   };
   if (unit.degrees && !has_unit_conversion) {
-    note(unit.stated ? "is in degrees and was turned into radians"
-                     : "is taken as degrees, as OpenSim takes a .mot file without `version` and `inDegrees`");
+    note(unit.stated
+             ? "is in degrees and was converted to radians"
+             : "is assumed to be in degrees, like in OpenSim for a .mot file without `version` and `inDegrees`");
     return degree * spec.scale;
   }
   if (unit.degrees && std::abs(std::abs(spec.scale) / degree - 1.0) > 1e-2) {
-    note(
-        fmt::format("is in degrees and was taken times scale = {} as radians; leave `scale` out to have degrees "
-                    "turned into radians",
-                    spec.scale));
+    note(fmt::format(
+        "is in degrees and was multiplied by scale = {} to radians; omit `scale` to convert degrees to radians",
+        spec.scale));
   }
-  if (!unit.stated && !has_unit_conversion) note("does not say whether it is in degrees; it is taken as radians");
+  if (!unit.stated && !has_unit_conversion) note("does not state whether it is in degrees; radians are assumed");
   return spec.scale;
 }
 
@@ -105,7 +105,8 @@ const std::string& required_content(const FileContent& content_of, const std::st
   const std::string* text = content_of(file);
   if (text != nullptr) return *text;
   throw input_error(
-      field, fmt::format("{}: expected the file '{}' with the scenario, found nothing; send it along", where, file));
+      field, fmt::format("{}: expected the file '{}' with the scenario, found nothing; send it with the scenario",
+                         where, file));
 }
 
 void read_motion_columns(Scenario& scenario, const FileContent& content_of) {

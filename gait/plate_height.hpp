@@ -1,4 +1,4 @@
-/// Where the surface of a force plate lies.
+/// Height of the surface of a force plate.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,8 @@
 
 namespace heelstrike {
 
-/// [m] mean height of the centre of pressure along `up` while the force is above stance_threshold; none if it never is.
+/// [m] mean height of the centre of pressure along `up` while the force exceeds stance_threshold; none if it never
+/// does.
 [[nodiscard]] std::optional<double> plate_height(const ForcePlate& plate, const Vector3& up);
 
 }  // namespace heelstrike

@@ -8,10 +8,10 @@
 namespace heelstrike {
 namespace {
 
-constexpr double loaded = 100.0;      // [N] below it plates do not know the centre of pressure well
-constexpr double beyond_ends = 0.02;  // [-] of the length
-constexpr double beside = 0.08;       // [m] half of a broad foot and a bit
-constexpr double min_fraction = 0.85;  // [-] the last loaded samples lie in front of the toe tip of a foot that rolls
+constexpr double loaded = 100.0;       // [N] below it the measured centre of pressure is inaccurate
+constexpr double beyond_ends = 0.02;   // [-] of the length
+constexpr double beside = 0.08;        // [m] half the width of a broad foot plus a margin
+constexpr double min_fraction = 0.85;  // [-] the last loaded samples of a rolling foot lie in front of the toe tip
 
 struct Counts {
   std::size_t inside = 0, all = 0;
@@ -47,7 +47,7 @@ Synchrony synchrony(const MarkerTrial& trial, const FootMarkers& foot, const For
   double sum = 0.0, n = 0.0;
   for (int i = -30; i <= 30; ++i) {
     const Counts counts = count(trial, foot, plate, up, 0.01 * i);
-    // A shift that pushes most of the record out of the trial proves nothing.
+    // A shift that moves most of the record out of the trial is not significant.
     if (2 * counts.all < now.all || counts.share() < result.best_fraction) continue;
     if (counts.share() > result.best_fraction) sum = n = 0.0;
     result.best_fraction = counts.share();
@@ -68,14 +68,14 @@ void check_synchrony(const MarkerTrial& trial, const FootMarkers& foot, const Fo
   if (found.share >= min_fraction) return;
   throw input_error(
       "plates",
-      fmt::format("{}: expected the centre of pressure of the plate '{}' under the foot ('{}' to '{}'), found it there "
-                  "in {:.0f} % of {} loaded samples: force plate and motion are out of step; {}",
-                  trial.file_name, plate.name, foot.heel, foot.toe_tip, 100.0 * found.share, found.n_samples,
-                  found.best_fraction >= min_fraction
-                      ? fmt::format("with {:+.2f} s added to the plate's times it would be {:.0f} %", found.best_time_shift,
-                                    100.0 * found.best_fraction)
-                      : std::string("no shift in time up to 0.3 s helps: is it the other foot's plate, or are axes or "
-                                    "units wrong?")));
+      fmt::format(
+          "{}: expected the centre of pressure of the plate '{}' under the foot ('{}' to '{}'), found it there in "
+          "{:.0f} % of {} loaded samples: force plate and motion are not synchronous; {}",
+          trial.file_name, plate.name, foot.heel, foot.toe_tip, 100.0 * found.share, found.n_samples,
+          found.best_fraction >= min_fraction
+              ? fmt::format("with {:+.2f} s added to the plate's times it would be {:.0f} %", found.best_time_shift,
+                            100.0 * found.best_fraction)
+              : std::string("no time shift up to 0.3 s helps: check the plate of the foot, the axes and the units")));
 }
 
 }  // namespace heelstrike

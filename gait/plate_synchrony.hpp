@@ -1,4 +1,4 @@
-/// Whether a force plate and the markers of a foot belong together in time and place.
+/// Check that a force plate and the markers of a foot agree in time and position.
 #pragma once
 
 #include "gait/foot_template.hpp"
@@ -10,16 +10,17 @@ namespace heelstrike {
 /// tip along the line that joins them (2 % of its length beyond either end counts), and at most 80 mm beside it.
 struct Synchrony {
   std::size_t n_samples = 0;
-  double share = 0.0;       ///< [-] as recorded
+  double share = 0.0;            ///< [-] as recorded
   double best_time_shift = 0.0;  ///< [s] to be added to the times of the plate for the largest share, within 0.3 s: the
-                            ///< middle of all that do
-  double best_fraction = 0.0;  ///< [-] there
+                                 ///< middle of all that do
+  double best_fraction = 0.0;    ///< [-] there
 };
 
 [[nodiscard]] Synchrony synchrony(const MarkerTrial& trial, const FootMarkers& foot, const ForcePlate& plate,
                                   const Vector3& up);
 
-/// @throws Error{invalid_input} when less than 85 % of the samples lie under the foot; says which shift would help
+/// @throws Error{invalid_input} when less than 85 % of the samples lie under the foot, with the time shift that would
+/// correct it
 void check_synchrony(const MarkerTrial& trial, const FootMarkers& foot, const ForcePlate& plate, const Vector3& up);
 
 }  // namespace heelstrike

@@ -5,7 +5,7 @@
 namespace heelstrike {
 namespace {
 
-/// q and qd of a normalised quaternion: the part of qd along q is that of the length.
+/// q and qd of a normalised quaternion; the component of qd along q is the change of length.
 struct QuaternionRate {
   Quaternion q;
   Quaternion qd;
@@ -35,7 +35,7 @@ BodyRecordPtr make_body_record(const std::string& body, const std::vector<double
     for (std::size_t c = 0; c < 3; ++c) values[c].push_back(X_WB.p[static_cast<Eigen::Index>(c)]);
     const Quaternion rotation = quaternion_from_rotation(X_WB.R);
     Eigen::Vector4d q(rotation.w(), rotation.x(), rotation.y(), rotation.z());
-    // q and -q are the same rotation; the one near to the one before makes a smooth curve.
+    // q and -q are the same rotation; the one closer to the previous sample makes the curve smooth.
     if (q.dot(before) < 0.0) q = -q;
     before = q;
     for (std::size_t k = 0; k < 4; ++k) values[3 + k].push_back(q[static_cast<Eigen::Index>(k)]);
@@ -58,7 +58,7 @@ Pose pose_at(const BodyRecord& record, double t) {
 Twist twist_at(const BodyRecord& record, double t) {
   const QuaternionRate rate = rate_at(record, t);
   Twist V_WB;
-  // From qd = 1/2 w q with w in the world; the scalar part is zero because the length is constant.
+  // From qd = 1/2 w q with w in world axes; the scalar part is zero because the length is constant.
   V_WB.w = 2.0 * (rate.qd * rate.q.conjugate()).vec();
   for (std::size_t c = 0; c < 3; ++c) V_WB.v[static_cast<Eigen::Index>(c)] = record.position[c]->at(t).d;
   return V_WB;

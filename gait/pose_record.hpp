@@ -1,4 +1,4 @@
-/// Poses at given times as the smooth function of time that a driver follows.
+/// Pose samples as a smooth function of time for a driver.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace heelstrike {
 
 /// Natural quintic splines through positions and unit quaternions.
 /// @param times  [s] at least three, strictly increasing
-/// @param poses  as many, of the body in the world
+/// @param poses  of the body in the world, one per time
 [[nodiscard]] BodyRecordPtr make_body_record(const std::string& body, const std::vector<double>& times,
                                              std::span<const Pose> poses);
 

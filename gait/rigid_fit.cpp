@@ -11,7 +11,7 @@
 namespace heelstrike {
 namespace {
 
-/// Pose and root mean square of the markers with weight 1.
+/// Pose and RMS residual of the markers with weight 1.
 struct Trial {
   Pose X_WT;
   double rms = std::numeric_limits<double>::infinity();
@@ -53,7 +53,7 @@ class ClusterFitter {
     return trial;
   }
 
-  /// The best fit without one (or, `two`, without two) of the first markers.
+  /// The best fit without one (`two`: without two) of the candidate markers.
   Trial best_without(bool two, std::size_t n_candidates) {
     const auto n =
         static_cast<std::size_t>(std::ranges::count_if(seen_, [&](std::size_t i) { return i < n_candidates; }));
@@ -96,25 +96,26 @@ Pose fitted_pose(std::span<const Vector3> template_T, std::span<const Vector3> m
     H += weights[i] * (template_T[i] - a) * (measured_W[i] - b).transpose();
     spread += weights[i] * (template_T[i] - a) * (template_T[i] - a).transpose();
   }
-  // Squares of lengths: on one line to a thousandth of the longest extent, where nothing tells the turn about it.
+  // Squared lengths: collinear to 1e-3 of the largest extent, where the rotation about the line is undetermined.
   const Vector3 extent = Eigen::JacobiSVD<Matrix3>(spread).singularValues();
   if (!(extent[1] > 1e-6 * extent[0])) {
-    throw input_error("markers",
-                      fmt::format("expected markers that do not lie on one line, found extents of {:.3g} and "
-                                  "{:.3g} m; name another marker",
-                                  std::sqrt(extent[0] / total), std::sqrt(extent[1] / total)));
+    throw input_error(
+        "markers",
+        fmt::format(
+            "expected markers that do not lie on one line, found extents of {:.3g} and {:.3g} m; add another marker",
+            std::sqrt(extent[0] / total), std::sqrt(extent[1] / total)));
   }
   const Eigen::JacobiSVD<Matrix3> svd(H, Eigen::ComputeFullU | Eigen::ComputeFullV);
-  // R = V diag(1, 1, d) U' maximises tr(R H) among rotations; d = -1 turns the least certain direction, the thickness
-  // of nearly coplanar markers.
+  // R = V diag(1, 1, d) U' maximises tr(R H) among rotations; d = -1 reverses the least certain direction, the
+  // thickness of nearly coplanar markers.
   const double d = (svd.matrixV() * svd.matrixU().transpose()).determinant() < 0.0 ? -1.0 : 1.0;
   const Matrix3 R = svd.matrixV() * Vector3(1.0, 1.0, d).asDiagonal() * svd.matrixU().transpose();
   return {.R = R, .p = b - R * a};
 }
 
 std::vector<std::size_t> find_outlier_markers(std::span<const Vector3> template_T, std::span<const Vector3> measured_W,
-                                       std::size_t n_candidates, const OutlierCriterion& rule) {
-  // Three markers have nine coordinates for six unknowns: almost any three fit.
+                                              std::size_t n_candidates, const OutlierCriterion& rule) {
+  // Three markers give nine coordinates for six unknowns: almost any three fit.
   constexpr std::size_t min_points = 4;
   ClusterFitter fitter(template_T, measured_W);
   const std::size_t n = fitter.seen().size();
@@ -122,8 +123,8 @@ std::vector<std::size_t> find_outlier_markers(std::span<const Vector3> template_
   Trial best = fitter.without({});
   if (best.rms <= rule.tolerance) return {};
   const auto accept = [&](Trial trial) {
-    // Both are asked for: bending of the foot leaves large residuals that no single marker explains, and noise can be
-    // halved without anything being far away.
+    // Both conditions are required: bending of the foot leaves large residuals that no single marker explains, and
+    // noise can be halved without a distant marker.
     if (trial.nearest > rule.distance && trial.rms < rule.improvement * best.rms) best = std::move(trial);
   };
   if (rule.max_excluded >= 1) accept(fitter.best_without(false, n_candidates));

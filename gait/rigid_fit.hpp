@@ -9,18 +9,18 @@
 
 namespace heelstrike {
 
-/// Pose X_WT that brings the points of a template nearest to measured ones: least sum of w_i |X_WT a_i - b_i|^2.
-/// Weighted Kabsch [kabsch1976] with the sign of the determinant guarded, so that nearly coplanar markers never give a
-/// mirror image.
+/// Pose X_WT that fits the points of a template to measured ones: minimises the sum of w_i |X_WT a_i - b_i|^2. Weighted
+/// Kabsch [kabsch1976] with a check of the determinant's sign, so that nearly coplanar markers never yield a mirror
+/// image.
 /// @param template_T  [m] a_i
-/// @param measured_W  [m] b_i, as many
-/// @param weights     w_i >= 0, as many; at least three above 0
+/// @param measured_W  [m] b_i, same number
+/// @param weights    w_i >= 0, same number; at least three above 0
 /// @throws Error{invalid_input} for fewer than three points with weight, or points on one line
 [[nodiscard]] Pose fitted_pose(std::span<const Vector3> template_T, std::span<const Vector3> measured_W,
                                std::span<const double> weights);
 
-/// When a marker of a cluster is held for wrong: it is away from where the others put it, and leaving it out makes the
-/// others fit so much better that bending of the foot and movement of the skin do not explain it.
+/// Criterion for an outlier of a cluster: the marker is far from the position predicted by the others, and its
+/// exclusion improves their fit more than bending of the foot and skin movement explain.
 struct OutlierCriterion {
   double tolerance = 0.003;      ///< [m] root mean square of the residuals up to which a frame is not questioned
   double distance = 0.010;       ///< [m] from where the others put it; and, over an episode, carry it with its offset
@@ -28,14 +28,14 @@ struct OutlierCriterion {
   std::size_t max_excluded = 2;  ///< 0, 1 or 2
 };
 
-/// Indices, increasing, of up to `max_excluded` of the first `n_candidates` markers that are held for wrong: the one
-/// whose absence helps most; then the two, if that helps by the same ratio once more. At least four other markers have
-/// to be seen, because three fit almost anything. Markers behind the candidates (the toe tip beside the hindfoot) only
-/// vote.
+/// Indices, increasing, of up to `max_excluded` outliers among the first `n_candidates` markers: the one whose
+/// exclusion improves the fit most; then the best two, if they improve it by the same ratio again. At least four other
+/// markers must be seen, because three fit almost anything. Markers after the candidates (the toe tip beside the
+/// hindfoot) only vote.
 /// @param measured_W  [m] NaN = not seen
 [[nodiscard]] std::vector<std::size_t> find_outlier_markers(std::span<const Vector3> template_T,
-                                                     std::span<const Vector3> measured_W, std::size_t n_candidates,
-                                                     const OutlierCriterion& rule);
+                                                            std::span<const Vector3> measured_W,
+                                                            std::size_t n_candidates, const OutlierCriterion& rule);
 
 struct ClusterFit {
   Pose X_WT;
@@ -45,7 +45,7 @@ struct ClusterFit {
   std::vector<std::size_t> excluded;  ///< as given
 };
 
-/// Fit to the markers seen but `excluded`, all weights equal.
+/// Fit to the seen markers except `excluded`, with equal weights.
 /// @throws Error{invalid_input} when fewer than three markers remain
 [[nodiscard]] ClusterFit cluster_fit(std::span<const Vector3> template_T, std::span<const Vector3> measured_W,
                                      std::span<const std::size_t> excluded);

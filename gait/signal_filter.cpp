@@ -16,7 +16,7 @@ struct Section {
   double b0, b1, b2, a1, a2;
 };
 
-/// Frequency variable of one pass whose double passage has lost 3 dB at the cut-off.
+/// Frequency variable of one pass such that two passes attenuate by 3 dB at the cut-off.
 double corrected_cutoff(const LowPass& filter) {
   const double n = filter.order;
   return std::tan(std::numbers::pi * filter.cutoff / filter.rate) / std::pow(std::numbers::sqrt2 - 1.0, 1.0 / n);
@@ -45,7 +45,7 @@ std::vector<Section> sections_of(const LowPass& filter) {
 
 void pass(std::vector<double>& x, const std::vector<Section>& sections) {
   for (const Section& s : sections) {
-    // Transposed direct form II, with the delays that a signal constant at its first value would have left.
+    // Transposed direct form II, with the steady-state delays of a signal constant at its first value.
     double z1 = (1.0 - s.b0) * x.front();
     double z2 = (s.b2 - s.a2) * x.front();
     for (double& value : x) {
@@ -74,8 +74,9 @@ void check(std::span<const double> signal, const LowPass& filter) {
   }
   const auto gap = std::ranges::find_if(signal, [](double x) { return !std::isfinite(x); });
   if (gap != signal.end()) {
-    throw input_error("signal", fmt::format("expected a signal without gaps to filter, found one at sample {}; fill it",
-                                            gap - signal.begin()));
+    throw input_error("signal",
+                      fmt::format("expected a signal without gaps to filter, found a gap at sample {}; fill it",
+                                  gap - signal.begin()));
   }
 }
 
@@ -95,11 +96,11 @@ std::vector<Gap> fill_gaps(std::span<const double> times, std::span<double> valu
     }
   }
   if (gaps.empty() || known_times.size() < 2) return gaps;
-  // One spline through all samples: both sides of a gap give it their slopes and curvatures.
+  // One spline through all samples: slopes and curvatures continue from both sides of a gap.
   const TimeFunctionPtr spline = make_spline(known_times, known_values, 3);
   for (Gap& gap : gaps) {
     const bool inside = gap.first > 0 && gap.last + 1 < values.size();
-    // Recorded times are rounded: a gap of exactly max_gap counts as one.
+    // Recorded times are rounded: the slack accepts a gap of exactly max_gap.
     gap.filled = inside && times[gap.last + 1] - times[gap.first - 1] <= max_gap * (1.0 + 1e-9) + 1e-9;
     if (!gap.filled) continue;
     for (std::size_t i = gap.first; i <= gap.last; ++i) values[i] = spline->at(times[i]).f;
@@ -107,7 +108,7 @@ std::vector<Gap> fill_gaps(std::span<const double> times, std::span<double> valu
   return gaps;
 }
 
-/// Two passes of order / 2 each: the square of the Butterworth amplitude, no root.
+/// Two passes of order / 2 each: the square of the Butterworth amplitude.
 double low_pass_gain(const LowPass& filter, double frequency) {
   const double w = std::tan(std::numbers::pi * frequency / filter.rate) / corrected_cutoff(filter);
   return 1.0 / (1.0 + std::pow(w, filter.order));
@@ -116,8 +117,8 @@ double low_pass_gain(const LowPass& filter, double frequency) {
 std::vector<double> low_pass(std::span<const double> signal, const LowPass& filter) {
   check(signal, filter);
   const std::size_t n = signal.size();
-  // Three periods of the cut-off: what the start of the filter does has died out by then. Point reflection continues
-  // value and slope.
+  // Three periods of the cut-off, after which the start-up transient has decayed. Point reflection continues value and
+  // slope.
   const auto padding = std::min(n - 1, static_cast<std::size_t>(std::ceil(3.0 * filter.rate / filter.cutoff)));
   std::vector<double> x;
   x.reserve(n + 2 * padding);

@@ -1,4 +1,4 @@
-/// Gaps and noise of recorded signals: filling by splines and low-pass filtering without lag.
+/// Spline filling of gaps and zero-lag low-pass filtering of recorded signals.
 #pragma once
 
 #include <cstddef>
@@ -18,27 +18,27 @@ struct Gap {
 /// `max_gap`, measured from the value before to the value after it, and a gap at either end stay: nothing is
 /// extrapolated. The error of a filled gap is at most about 5/384 max_gap^4 |f''''|.
 /// @param times    [s] strictly increasing
-/// @param values   as many; NaN = gap; replaced where filled
+/// @param values  same number; NaN = gap; replaced where filled
 /// @param max_gap  [s]
-/// @returns every gap, in order, with what became of it
+/// @returns every gap, in order, with its outcome
 std::vector<Gap> fill_gaps(std::span<const double> times, std::span<double> values, double max_gap);
 
-/// A low-pass filter that is run forwards and backwards.
+/// A low-pass filter that is applied forwards and backwards.
 struct LowPass {
   int order = 4;        ///< of the result: even; each pass is a Butterworth filter of half of it
   double cutoff = 6.0;  ///< [Hz] the result has lost 3 dB here (amplitude 1/sqrt(2)); both passes are shifted for it
   double rate = 0.0;    ///< [Hz] of the samples; above twice the cut-off
 };
 
-/// Amplitude of a sinusoid of `frequency` [Hz] behind the filter: with W = tan(pi f / rate) / tan(pi cutoff / rate)
+/// Amplitude of a sinusoid of `frequency` [Hz] after the filter: with W = tan(pi f / rate) / tan(pi cutoff / rate)
 ///   gain = 1 / (1 + (sqrt(2) - 1) W^order)
 /// which is the square of the Butterworth amplitude with its cut-off moved by (sqrt(2) - 1)^(-1/order) for the two
 /// passes [winter2009] and mapped by the bilinear transform [oppenheim2010].
 [[nodiscard]] double low_pass_gain(const LowPass& filter, double frequency);
 
-/// Zero-lag Butterworth low-pass. Before filtering the signal goes on at both ends as its point reflection (2 x_0 -
+/// Zero-lag Butterworth low-pass. Before filtering the signal is extended at both ends by its point reflection (2 x_0 -
 /// x_i) over three periods of the cut-off (at most the signal's length), and each pass starts in the steady state of
-/// its first value, so that constants and straight lines stay what they are.
+/// its first value, so that constants and straight lines are preserved.
 /// @throws Error{invalid_input} for an odd order, a cut-off not below half the rate, fewer than 2 samples, or a gap
 [[nodiscard]] std::vector<double> low_pass(std::span<const double> signal, const LowPass& filter);
 

@@ -20,7 +20,7 @@ struct ImportedMesh {
 struct Import {
   std::string scenario;  ///< text of the file
   std::vector<ImportedMesh> meshes;
-  std::vector<std::string> imported;      ///< one line for each kind of thing
+  std::vector<std::string> imported;   ///< one line for each kind of thing
   std::vector<std::string> omissions;  ///< what of the model is not in the scenario, or is in it in another way
 };
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "common/results/run_folder.hpp"
 #include "report/packing.hpp"
 #include "scenario/scenario.hpp"
-#include "common/results/run_folder.hpp"
 
 namespace heelstrike::report {
 

@@ -4,10 +4,10 @@
 #include <ranges>
 #include <string_view>
 
-#include "scenario/surfaces/foot.hpp"
-#include "scenario/surfaces/mesh.hpp"
 #include "gait/axis_map.hpp"
 #include "gait/marker_drivers.hpp"
+#include "scenario/surfaces/foot.hpp"
+#include "scenario/surfaces/mesh.hpp"
 
 namespace heelstrike::report {
 namespace {

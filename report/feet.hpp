@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "gait/force_plate.hpp"
 #include "report/pressure_map.hpp"
 #include "scenario/scenario.hpp"
-#include "gait/force_plate.hpp"
 
 namespace heelstrike::report {
 

@@ -11,12 +11,12 @@
 #include <pugixml.hpp>
 #include <span>
 
-#include "report/pressure_map.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
 #include "common/spatial/spatial.hpp"
 #include "common/text/base64.hpp"
 #include "common/text/xml_nesting.hpp"
+#include "report/pressure_map.hpp"
 
 namespace heelstrike::report {
 namespace {

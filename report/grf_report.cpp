@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "report/page.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
+#include "report/page.hpp"
 
 namespace heelstrike::report {
 namespace {

@@ -8,12 +8,12 @@
 #include <iterator>
 #include <vector>
 
+#include "common/process/version.hpp"
+#include "common/results/summary.hpp"
+#include "common/text/table.hpp"
 #include "report/html.hpp"
 #include "report/resources.hpp"
 #include "report/scene.hpp"
-#include "common/text/table.hpp"
-#include "common/process/version.hpp"
-#include "common/results/summary.hpp"
 
 namespace heelstrike::report {
 namespace {

@@ -11,15 +11,15 @@
 #include <optional>
 #include <system_error>
 
-#include "report/columns.hpp"
-#include "report/foot_prints.hpp"
-#include "report/run_data.hpp"
-#include "common/process/child_process.hpp"
-#include "scenario/scenario.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
 #include "common/files/plain_name.hpp"
+#include "common/process/child_process.hpp"
 #include "common/results/run_folder.hpp"
+#include "report/columns.hpp"
+#include "report/foot_prints.hpp"
+#include "report/run_data.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::report {
 namespace {
@@ -351,7 +351,8 @@ std::vector<fs::path> write_pictures(const fs::path& given, const PictureStyle& 
     files.push_back(given / "pictures" / (picture.name + contact_ending(style) + ending));
   }
   // Maps are of the whole run: largest pressures.
-  const auto prints = style.contact ? std::vector<FootPrint>() : foot_prints(folder, run.series, read_model(folder, catalog));
+  const auto prints =
+      style.contact ? std::vector<FootPrint>() : foot_prints(folder, run.series, read_model(folder, catalog));
   const double high = find_peak_pressure(prints);
   for (const FootPrint& print : prints) {
     if (!(print.map.peak_pressure() > 0.0)) continue;

@@ -29,7 +29,7 @@ struct PictureStyle {
 /// @throws Error{file} when the folder has no time series, gnuplot is not installed or refuses; Error{invalid_input}
 ///         for a contact that the run does not have
 std::vector<std::filesystem::path> write_pictures(const std::filesystem::path& folder, const PictureStyle& style,
-                                                 const Catalog& catalog);
+                                                  const Catalog& catalog);
 
 /// Of a comparison or sweep: the same curves, those of all runs in one chart, one colour per run. Of a quantity with
 /// several components the one with the largest range is drawn.

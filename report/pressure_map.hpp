@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "report/fields_data.hpp"
 #include "common/results/run_folder.hpp"
 #include "common/spatial/spatial.hpp"
+#include "report/fields_data.hpp"
 
 namespace heelstrike::report {
 
@@ -57,7 +57,7 @@ class PressureMap {
 
   [[nodiscard]] const std::vector<double>& latest() const { return latest_; }  ///< [Pa] per node
   [[nodiscard]] const std::vector<double>& peak() const { return peak_; }      ///< [Pa] per node, largest so far
-  [[nodiscard]] double peak_pressure() const;                                        ///< [Pa] so far
+  [[nodiscard]] double peak_pressure() const;                                  ///< [Pa] so far
 
   /// [m] of a node of the undeformed shape, in the body frame.
   [[nodiscard]] Vector3 point(std::uint32_t node) const;

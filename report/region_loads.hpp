@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "report/fields_data.hpp"
 #include "common/spatial/spatial.hpp"
+#include "report/fields_data.hpp"
 
 namespace heelstrike::report {
 

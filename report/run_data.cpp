@@ -7,15 +7,15 @@
 #include <limits>
 #include <utility>
 
+#include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
+#include "common/files/output_file.hpp"
+#include "common/results/thinning.hpp"
+#include "gait/ground_reactions.hpp"
 #include "report/body_turns.hpp"
 #include "report/columns.hpp"
 #include "report/feet.hpp"
 #include "report/shapes.hpp"
-#include "gait/ground_reactions.hpp"
-#include "common/files/digest.hpp"
-#include "common/errors/error.hpp"
-#include "common/files/output_file.hpp"
-#include "common/results/thinning.hpp"
 
 namespace heelstrike::report {
 namespace {

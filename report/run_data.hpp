@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "common/results/run_folder.hpp"
 #include "report/foot_prints.hpp"
 #include "report/packing.hpp"
 #include "scenario/catalog.hpp"
 #include "scenario/scenario.hpp"
-#include "common/results/run_folder.hpp"
 
 namespace heelstrike::report {
 
@@ -42,8 +42,8 @@ struct RunData {
 [[nodiscard]] bool has_pairs(const RunData& run);
 
 /// {label, columns: [{name, owner, short, unit, quantity, packed, times?}], time, loops: [{pair, indentation, force}],
-/// contacts: [{pair, onset, end, peak, force}], turns?: see relative_rotations.hpp}. Beside the columns of the series the total
-/// force of each foot, with what a plate measured.
+/// contacts: [{pair, onset, end, peak, force}], turns?: see relative_rotations.hpp}. Beside the columns of the series
+/// the total force of each foot, with what a plate measured.
 /// @param budget  values kept of one column; longer ones are thinned with their extremes kept
 [[nodiscard]] Json charts_json(const RunData& run, std::size_t budget);
 

@@ -9,9 +9,9 @@
 #include <span>
 #include <variant>
 
+#include "common/errors/error.hpp"
 #include "report/pressure_map.hpp"
 #include "scenario/line_paths.hpp"
-#include "common/errors/error.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::report {

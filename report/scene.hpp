@@ -1,9 +1,9 @@
 /// The bodies of a run as simple shapes, for the 3D view of a page; what moves them are the poses of its time series.
 #pragma once
 
+#include "common/results/run_folder.hpp"
 #include "report/packing.hpp"
 #include "scenario/scenario.hpp"
-#include "common/results/run_folder.hpp"
 
 namespace heelstrike::report {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "report/packing.hpp"
 #include "common/results/run_folder.hpp"
+#include "report/packing.hpp"
 
 namespace heelstrike::report {
 

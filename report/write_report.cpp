@@ -6,11 +6,11 @@
 #include <array>
 #include <vector>
 
-#include "report/fields_data.hpp"
-#include "report/page.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/file_digests.hpp"
 #include "common/files/output_file.hpp"
+#include "report/fields_data.hpp"
+#include "report/page.hpp"
 
 namespace heelstrike::report {
 namespace {

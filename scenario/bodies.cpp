@@ -115,7 +115,8 @@ void check_start(const Field& field, const BodySpec& body, const std::vector<Bod
   }
   // A default counts as absent.
   const auto refuse = [&](const char* key, bool given) {
-    if (given) field[key].refuse("no initial values beside `initial_state_from`", fmt::format("`{}`", key), "remove one");
+    if (given)
+      field[key].refuse("no initial values beside `initial_state_from`", fmt::format("`{}`", key), "remove one");
   };
   refuse("position", !body.X_WB.p.isZero(0.0));
   refuse("orientation", !body.X_WB.R.isIdentity(0.0));

@@ -134,12 +134,13 @@ void check_parameters(const Field& pair, const ParameterMap& parameters, std::sp
 }
 
 bool has_parameter(std::span<const ParameterSchema> schema, const std::string& name) {
-  return std::ranges::any_of(schema, [&](const ParameterSchema& s) { return s.name == name || s.name == present_name(name); });
+  return std::ranges::any_of(schema,
+                             [&](const ParameterSchema& s) { return s.name == name || s.name == present_name(name); });
 }
 
 /// Reports the back-ends to which a foreign parameter belongs.
 void throw_foreign_parameter(const Field& parameter, std::span<const ParameterSchema> schema,
-                              const BackendSchemas& backends) {
+                             const BackendSchemas& backends) {
   if (has_parameter(schema, parameter.name())) return;
   std::vector<std::string> others;
   for (const auto& [name, other] : backends) {

@@ -31,8 +31,9 @@ struct BodySpec {
   Vector3 center_of_mass = Vector3::Zero();  ///< [m] in the body frame
   Matrix3 inertia = Matrix3::Zero();         ///< [kg m^2] about the centre of mass, in body axes
   Pose X_WB;                                 ///< initial pose in the world
-  Twist V_WB;                    ///< initial twist, expressed in the world, linear part at the body's origin
-  std::string initial_state_from = {};  ///< body with the same initial pose and twist, e.g. one that follows a recording
+  Twist V_WB;  ///< initial twist, expressed in the world, linear part at the body's origin
+  std::string initial_state_from =
+      {};  ///< body with the same initial pose and twist, e.g. one that follows a recording
 };
 
 /// A function of time as written in the file: explicit, or a column of a motion file that is sent with the scenario.

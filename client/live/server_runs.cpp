@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "library/runs/event_reader.hpp"
 #include "common/errors/error.hpp"
+#include "library/runs/event_reader.hpp"
 #include "rpc/wire/run_records_wire.hpp"
 
 namespace heelstrike::client {
 namespace {
 
-constexpr std::size_t max_followed = 16;  // each followed run has a thread and a stream
+constexpr std::size_t max_followed = 16;      // each followed run has a thread and a stream
 constexpr std::size_t max_auto_followed = 4;  // a page initially shows three
 constexpr std::size_t max_listed = 100;
 constexpr std::chrono::seconds follow_timeout{30};
@@ -82,9 +82,9 @@ std::shared_ptr<LiveRun> ServerRuns::find(const std::string& id) {
 
 std::shared_ptr<LiveRun> ServerRuns::start_following_locked(const std::string& id) {
   const auto run = std::make_shared<LiveRun>();
-  followed_.emplace(id,
-                    FollowedRun{run, std::chrono::steady_clock::now(),
-                             std::jthread([this, id, run](const std::stop_token& stop) { follow(id, *run, stop); })});
+  followed_.emplace(
+      id, FollowedRun{run, std::chrono::steady_clock::now(),
+                      std::jthread([this, id, run](const std::stop_token& stop) { follow(id, *run, stop); })});
   return run;
 }
 

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "report/live/live_runs.hpp"
 #include "library/runs/simulation_client.hpp"
+#include "report/live/live_runs.hpp"
 
 namespace heelstrike::client {
 

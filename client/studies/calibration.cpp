@@ -149,9 +149,8 @@ class Calibration {
       last = std::exchange(now, trial(next, clamp_));
     }
     if (!good(now)) {
-      throw Error(ErrorCode::solver_failed,
-                  fmt::format("no modulus after {} trials: the last one, {} Pa, gives {} N",
-                              result_.trials.size(), now.youngs_modulus, now.force));
+      throw Error(ErrorCode::solver_failed, fmt::format("no modulus after {} trials: the last one, {} Pa, gives {} N",
+                                                        result_.trials.size(), now.youngs_modulus, now.force));
     }
     return now;
   }
@@ -162,11 +161,10 @@ class Calibration {
     CalibrationTrial low = trial(E, task_.clamp_range[0]);
     CalibrationTrial high = trial(E, task_.clamp_range[1]);
     if ((low.force - task_.force) * (high.force - task_.force) > 0.0) {
-      throw Error(
-          ErrorCode::solver_failed,
-          fmt::format("no clamp height between {} and {} m gives {} N: the ends give {} and {} N; change "
-                      "the range or the modulus",
-                      task_.clamp_range[0], task_.clamp_range[1], task_.force, low.force, high.force));
+      throw Error(ErrorCode::solver_failed,
+                  fmt::format("no clamp height between {} and {} m gives {} N: the ends give {} and {} N; change "
+                              "the range or the modulus",
+                              task_.clamp_range[0], task_.clamp_range[1], task_.force, low.force, high.force));
     }
     CalibrationTrial best = std::abs(low.force - task_.force) < std::abs(high.force - task_.force) ? low : high;
     constexpr double finest = 1e-5;  // [m] below any element size

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "library/terminal/exit_codes.hpp"
-#include "common/text/table.hpp"
 #include "common/results/run_folder.hpp"
 #include "common/results/run_records.hpp"
+#include "common/text/table.hpp"
+#include "library/terminal/exit_codes.hpp"
 
 namespace heelstrike::client {
 

@@ -6,9 +6,9 @@
 #include <cctype>
 #include <optional>
 
-#include "common/parameters/parameter.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/text_lines.hpp"
+#include "common/parameters/parameter.hpp"
 #include "common/text/marked_text.hpp"
 
 namespace heelstrike::client {
@@ -64,9 +64,10 @@ class Deck {
   void append(const fs::path& file, std::string_view content, int depth) {
     constexpr int deepest = 20;  // ends the recursion of files that include each other
     if (depth > deepest) {
-      throw input_error(file.string(), fmt::format("{}: {}: expected includes at most {} deep, found more; check whether a file "
-                                                   "includes itself",
-                                                   what_, file.string(), deepest));
+      throw input_error(file.string(),
+                        fmt::format("{}: {}: expected includes at most {} deep, found more; check whether a file "
+                                    "includes itself",
+                                    what_, file.string(), deepest));
     }
     const MarkedText marked(content);
     TextLines lines(marked.bytes());

@@ -36,7 +36,8 @@ double parse_small_length(const std::string& text, const std::string& what) {
   const bool has_unit = text.find('m') != std::string::npos;
   if (has_unit || std::abs(length) < 1.0) return length;
   throw input_error(
-      what, fmt::format("{0}: {1} without a unit is {1} metres; write {1}mm, or {1}m if metres are intended", what, text));
+      what,
+      fmt::format("{0}: {1} without a unit is {1} metres; write {1}mm, or {1}m if metres are intended", what, text));
 }
 
 std::vector<std::string> split(const std::string& text, char separator) {

@@ -10,16 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "library/runs/runner.hpp"
 #include "gait/force_plate.hpp"
+#include "library/runs/runner.hpp"
 
 namespace heelstrike::client {
 
 /// A constant of a registration.
 struct RegistrationParameter {
-  std::string name;      ///< pitch, roll, yaw, lateral, forward, height, toe_angle
-  std::string unit;      ///< rad or m
-  double step = 0.0;     ///< of finite differences
+  std::string name;         ///< pitch, roll, yaw, lateral, forward, height, toe_angle
+  std::string unit;         ///< rad or m
+  double step = 0.0;        ///< of finite differences
   double max_change = 0.0;  ///< largest change per iteration
 };
 [[nodiscard]] std::span<const RegistrationParameter> registration_parameters();
@@ -27,7 +27,7 @@ struct RegistrationParameter {
 struct RegistrationTask {
   RunRequest request;             ///< a hybrid or kinematic analysis with plates
   std::vector<std::string> free;  ///< names among registration_parameters()
-  double min_force = 100.0;     ///< [N] minimum measured force for the use of the centre of pressure
+  double min_force = 100.0;       ///< [N] minimum measured force for the use of the centre of pressure
   int max_iterations = 6;
 };
 

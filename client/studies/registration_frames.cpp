@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "library/registries/catalog.hpp"
-#include "gait/ground_reactions.hpp"
 #include "common/errors/error.hpp"
 #include "gait/grf_comparison.hpp"
+#include "gait/ground_reactions.hpp"
 #include "gait/marker_drivers.hpp"
 #include "gait/motion_columns.hpp"
+#include "library/registries/catalog.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -6,8 +6,8 @@
 #include <array>
 #include <cmath>
 
-#include "library/registries/catalog.hpp"
 #include "common/errors/error.hpp"
+#include "library/registries/catalog.hpp"
 
 namespace heelstrike::client {
 namespace {

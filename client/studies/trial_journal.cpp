@@ -45,10 +45,9 @@ TrialJournal::TrialJournal(const std::filesystem::path& file, const std::string&
   }
   const std::string text = read_whole_file(file);
   if (!text.starts_with(begin)) {
-    throw input_error("journal",
-                      fmt::format("{}: expected trials of this scenario, pair, depth and direction, found "
-                                  "others or another file; choose another file with --journal",
-                                  file.string()));
+    throw input_error("journal", fmt::format("{}: expected trials of this scenario, pair, depth and direction, found "
+                                             "others or another file; choose another file with --journal",
+                                             file.string()));
   }
   // An interrupted write leaves an incomplete last line, which is dropped.
   const std::string whole = text.substr(0, text.rfind('\n') + 1);

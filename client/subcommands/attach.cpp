@@ -4,14 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "library/runs/execute.hpp"
-#include "library/runs/remote_runner.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/run_to_folder.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/terminal/screen.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
+#include "library/runs/execute.hpp"
+#include "library/runs/remote_runner.hpp"
+#include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -84,10 +84,11 @@ void add_attach(CLI::App& program, Invocation& invocation) {
   command->add_flag("--json", invocation.json, "Print the summary as JSON");
   add_server_options(*command, options->servers);
   command->get_option("--mbs")->required();
-  add_footer(*command,
-             "  heelstrike run examples/bouncing_ball.yaml --mbs lab:50052 -o out    # the client's machine fails\n"
-             "  heelstrike attach run-17c0a3f2b5d4e691 --mbs lab:50052 -o out\n\n"
-             "The folder equals, byte for byte, the one that the first client would have written. Ctrl-C stops the run.");
+  add_footer(
+      *command,
+      "  heelstrike run examples/bouncing_ball.yaml --mbs lab:50052 -o out    # the client's machine fails\n"
+      "  heelstrike attach run-17c0a3f2b5d4e691 --mbs lab:50052 -o out\n\n"
+      "The folder equals, byte for byte, the one that the first client would have written. Ctrl-C stops the run.");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](std::stop_token stop) {
       return attach(*options, invocation.json, stop);

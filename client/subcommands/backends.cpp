@@ -8,10 +8,10 @@
 
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/terminal/screen.hpp"
-#include "common/text/table.hpp"
 #include "common/errors/error.hpp"
 #include "common/text/suggestion.hpp"
+#include "common/text/table.hpp"
+#include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {
 namespace {

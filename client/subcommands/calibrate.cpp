@@ -7,18 +7,18 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "library/composition/embedded.hpp"
 #include "client/studies/calibration.hpp"
 #include "client/studies/quantity.hpp"
 #include "client/studies/trial_journal.hpp"
 #include "client/subcommands/calibrate_registration.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
+#include "common/text/table.hpp"
+#include "library/composition/embedded.hpp"
 #include "library/terminal/progress_display.hpp"
 #include "library/terminal/screen.hpp"
-#include "common/text/table.hpp"
-#include "common/files/digest.hpp"
-#include "common/errors/error.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -192,9 +192,9 @@ void add_calibrate(CLI::App& program, Invocation& invocation) {
                     ->check(CLI::PositiveNumber)
                     ->type_name("N");
   command
-      ->add_flag(
-          "--registration", options->registration,
-          "Instead: identify the registration of the feet's surfaces from the centres of pressure of incomplete stances")
+      ->add_flag("--registration", options->registration,
+                 "Instead: identify the registration of the feet's surfaces from the centres of pressure of incomplete "
+                 "stances")
       ->excludes(depth)
       ->excludes(force);
   command
@@ -209,8 +209,9 @@ void add_calibrate(CLI::App& program, Invocation& invocation) {
       ->type_name("PA,PA,..");
   command->add_option("--pair", options->pair, "Contact pair, when the scenario has several")->type_name("NAME");
   command
-      ->add_option("--direction", options->direction,
-                   "Direction of the partner's motion in the main body's frame: x y z; default: the normal of a plane partner")
+      ->add_option(
+          "--direction", options->direction,
+          "Direction of the partner's motion in the main body's frame: x y z; default: the normal of a plane partner")
       ->expected(3);
   command->add_option("--fit", options->fit, "Identified value: the modulus, or the height of the clamp (clamped_box)")
       ->check(CLI::IsMember({"modulus", "clamp"}))
@@ -223,9 +224,7 @@ void add_calibrate(CLI::App& program, Invocation& invocation) {
   command->add_option("--tolerance", options->tolerance, "Relative tolerance of the force")
       ->check(CLI::Range(1e-9, 0.1))
       ->capture_default_str();
-  command
-      ->add_option("--journal", options->journal,
-                   "Journal of all trials; a repeated command reuses them")
+  command->add_option("--journal", options->journal, "Journal of all trials; a repeated command reuses them")
       ->type_name("FILE")
       ->excludes("--registration");
   command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "library/composition/embedded.hpp"
 #include "client/studies/quantity.hpp"
 #include "client/studies/registration.hpp"
 #include "client/studies/registration_modulus.hpp"
-#include "library/terminal/screen.hpp"
-#include "common/text/table.hpp"
 #include "common/errors/error.hpp"
+#include "common/text/table.hpp"
+#include "library/composition/embedded.hpp"
+#include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -6,8 +6,8 @@
 #include <stop_token>
 #include <string>
 
-#include "library/terminal/exit_codes.hpp"
 #include "library/runs/run_request.hpp"
+#include "library/terminal/exit_codes.hpp"
 
 namespace heelstrike::client {
 

@@ -9,20 +9,20 @@
 #include <memory>
 #include <system_error>
 
-#include "library/registries/catalog.hpp"
-#include "library/composition/shapes.hpp"
-#include "report/shapes.hpp"
-#include "report/write_report.hpp"
 #include "client/studies/comparison.hpp"
 #include "client/studies/earlier_runs.hpp"
-#include "library/runs/execute.hpp"
-#include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/options.hpp"
+#include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/terminal/screen.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
 #include "common/text/suggestion.hpp"
+#include "library/composition/shapes.hpp"
+#include "library/registries/catalog.hpp"
+#include "library/runs/execute.hpp"
+#include "library/terminal/screen.hpp"
+#include "report/shapes.hpp"
+#include "report/write_report.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -118,9 +118,10 @@ std::vector<Variant> scheme_variants(const CompareOptions& options, const Catalo
     }
     if (name == reference.name) continue;
     if (options.macro_steps.empty()) {
-      throw input_error("macro-steps", fmt::format("--macro-steps: missing; '{}' exchanges at macro steps: specify their "
-                                                   "lengths in seconds, e.g. --macro-steps 1e-5,1e-4",
-                                                   name));
+      throw input_error("macro-steps",
+                        fmt::format("--macro-steps: missing; '{}' exchanges at macro steps: specify their "
+                                    "lengths in seconds, e.g. --macro-steps 1e-5,1e-4",
+                                    name));
     }
     for (const std::string& step : options.macro_steps) {
       require_number(step);
@@ -140,7 +141,8 @@ void check_coupling_keys(const CompareOptions& options, const Catalog& catalog) 
       for (const config::KeySchema& k : scheme.keys) known.push_back(k.name);
     }
     if (key.empty() || std::ranges::find(known, key) != known.end()) continue;
-    throw input_error("set", fmt::format("--set {}: {}", assignment, unknown_name_message("key of these schemes", key, known)));
+    throw input_error(
+        "set", fmt::format("--set {}: {}", assignment, unknown_name_message("key of these schemes", key, known)));
   }
 }
 

@@ -7,18 +7,18 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "library/registries/catalog.hpp"
-#include "report/grf_report.hpp"
-#include "report/stance_figure.hpp"
-#include "gait/ground_reactions.hpp"
-#include "library/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/terminal/screen.hpp"
-#include "common/text/table.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
+#include "common/text/table.hpp"
 #include "gait/grf_comparison.hpp"
+#include "gait/ground_reactions.hpp"
+#include "library/registries/catalog.hpp"
+#include "library/runs/run_request.hpp"
+#include "library/terminal/screen.hpp"
+#include "report/grf_report.hpp"
+#include "report/stance_figure.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -52,9 +52,10 @@ std::vector<ForcePlate> predicted_plates(const fs::path& run) {
     }
   }
   if (fs::exists(run / "INCOMPLETE")) {
-    throw input_error("RUN", fmt::format("{}: expected the ground reactions of a run, found a run that ended before its "
-                                         "first row: {}",
-                                         run.string(), read_file(run / "INCOMPLETE", "run")));
+    throw input_error("RUN",
+                      fmt::format("{}: expected the ground reactions of a run, found a run that ended before its "
+                                  "first row: {}",
+                                  run.string(), read_file(run / "INCOMPLETE", "run")));
   }
   throw input_error("RUN",
                     fmt::format("{}: expected columns ground_force_vx, ... in {}, forces.sto or timeseries.csv, found "
@@ -110,11 +111,12 @@ GrfReport compare_all(const CompareGrfOptions& options) {
                                               options.measured.string(), fmt::join(names, ", ")));
   }
   if (report.stances.empty()) {
-    throw input_error("measured",
-                      fmt::format("{}: expected a stance (force above {} N) during the run, {} to {} s, found none; check that "
-                                  "both have the same clock",
-                                  options.measured.string(), options.threshold, report.predicted.front().times.front(),
-                                  report.predicted.front().times.back()));
+    throw input_error(
+        "measured",
+        fmt::format("{}: expected a stance (force above {} N) during the run, {} to {} s, found none; check that "
+                    "both have the same clock",
+                    options.measured.string(), options.threshold, report.predicted.front().times.front(),
+                    report.predicted.front().times.back()));
   }
   return report;
 }
@@ -145,8 +147,9 @@ std::string origin(const GrfReport& report, const StanceComparison& c, const Com
 std::string explanation(const GrfReport& report, const StanceComparison& c) {
   std::string text;
   if (!find_prescribed_components(report, c).empty()) {
-    text += fmt::format("{} is prescribed in the run (hybrid analysis): its row shows how closely the run satisfies it. ",
-                        vertical_name(report));
+    text +=
+        fmt::format("{} is prescribed in the run (hybrid analysis): its row shows how closely the run satisfies it. ",
+                    vertical_name(report));
     text += "The other components and the centre of pressure are predicted.";
   } else if (!report.has_scenario) {
     text += "The folder has no scenario.yaml: the prescribed components are unknown.";
@@ -270,8 +273,10 @@ report::PageTable stance_table(const GrfReport& report, const StanceComparison& 
     moved.push_back(interpolated(report.ground.times, report.ground.position, row.time) -
                     interpolated(report.ground.times, report.ground.position, c.rows.front().time));
   }
-  table.svg = report::stance_svg(
-      {.stance = &c, .up = report.up, .given = find_prescribed_components(report, c), .ground_moved = std::move(moved)});
+  table.svg = report::stance_svg({.stance = &c,
+                                  .up = report.up,
+                                  .given = find_prescribed_components(report, c),
+                                  .ground_moved = std::move(moved)});
   return table;
 }
 
@@ -328,14 +333,14 @@ ExitCode compare_grf(const CompareGrfOptions& options, bool json) {
 }  // namespace
 
 void add_compare_grf(CLI::App& program, Invocation& invocation) {
-  auto* command =
-      program.add_subcommand("compare-grf", "Compare the ground reactions of a run with force plates");
+  auto* command = program.add_subcommand("compare-grf", "Compare the ground reactions of a run with force plates");
   const auto options = std::make_shared<CompareGrfOptions>();
   command->add_option("RUN", options->run, "Run folder")->required();
   command->add_option("--measured", options->measured, "Measured ground forces, OpenSim .mot")
       ->required()
       ->type_name("FILE");
-  command->add_option("--mass", options->mass, "Body mass [kg]; default: from the mean load of the plates over the file")
+  command
+      ->add_option("--mass", options->mass, "Body mass [kg]; default: from the mean load of the plates over the file")
       ->check(CLI::PositiveNumber)
       ->type_name("KG");
   command->add_option("--threshold", options->threshold, "Vertical force [N] above which a foot is in stance")

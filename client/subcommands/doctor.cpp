@@ -13,23 +13,23 @@
 #include <utility>
 #include <vector>
 
-#include "library/registries/catalog.hpp"
-#include "library/composition/embedded.hpp"
-#include "library/composition/geometry.hpp"
-#include "report/pictures.hpp"
-#include "library/runs/remote_runner.hpp"
-#include "library/servers/health.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/terminal/screen.hpp"
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/process/version.hpp"
+#include "heelstrike/v1/contact.grpc.pb.h"
+#include "heelstrike/v1/simulation.grpc.pb.h"
+#include "library/composition/embedded.hpp"
+#include "library/composition/geometry.hpp"
+#include "library/registries/catalog.hpp"
+#include "library/runs/remote_runner.hpp"
+#include "library/servers/health.hpp"
+#include "library/terminal/screen.hpp"
+#include "report/pictures.hpp"
 #include "rpc/call.hpp"
 #include "rpc/remote_contact.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "heelstrike/v1/contact.grpc.pb.h"
-#include "heelstrike/v1/simulation.grpc.pb.h"
 
 namespace heelstrike::client {
 namespace {
@@ -105,7 +105,8 @@ class ServerUnderTest {
     const bool same =
         healthy && add_check(checks, peer_ + " has the same version", [&] {
           v1::VersionInfo version;
-          rpc::call("GetVersion of " + peer_, {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
+          rpc::call("GetVersion of " + peer_,
+                    {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
                     [&](grpc::ClientContext& context) { return stub->GetVersion(&context, Request{}, &version); });
           return compare_versions(version, peer_);
         });
@@ -117,7 +118,8 @@ class ServerUnderTest {
   template <class Stub>
   [[nodiscard]] std::string room(Stub& stub) const {
     v1::Capacity capacity;
-    rpc::call("GetCapacity of " + peer_, {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
+    rpc::call("GetCapacity of " + peer_,
+              {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
               [&](grpc::ClientContext& context) { return stub.GetCapacity(&context, {}, &capacity); });
     std::string text;
     bool full = false;
@@ -283,8 +285,8 @@ ExitCode doctor(const ServerOptions& options, bool json, std::stop_token stop) {
 }  // namespace
 
 void add_doctor(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand(
-      "doctor", "Check servers (reachable, healthy, same version), mesher, cache and plotting");
+  auto* command =
+      program.add_subcommand("doctor", "Check servers (reachable, healthy, same version), mesher, cache and plotting");
   const auto options = std::make_shared<ServerOptions>();
   add_server_options(*command, *options);
   command->add_flag("--json", invocation.json, "Print as JSON");

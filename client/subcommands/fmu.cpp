@@ -6,15 +6,15 @@
 #include <map>
 #include <memory>
 
-#include "library/composition/embedded.hpp"
-#include "library/fmu/fmu_export.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/terminal/progress_display.hpp"
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/process/module_folder.hpp"
+#include "library/composition/embedded.hpp"
+#include "library/fmu/fmu_export.hpp"
+#include "library/terminal/progress_display.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "report/hdf5/run_hdf5.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "report/hdf5/run_hdf5.hpp"
 
 namespace heelstrike::client {
 namespace {

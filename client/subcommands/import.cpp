@@ -6,17 +6,17 @@
 #include <pugixml.hpp>
 #include <string_view>
 
-#include "library/composition/geometry.hpp"
-#include "importers/robots/mjcf_model.hpp"
-#include "importers/robots/urdf_model.hpp"
-#include "common/files/read_file.hpp"
 #include "client/subcommands/import_folder.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/files/read_file.hpp"
 #include "common/text/xml_nesting.hpp"
 #include "gait/c3d_file.hpp"
+#include "importers/robots/mjcf_model.hpp"
+#include "importers/robots/urdf_model.hpp"
+#include "library/composition/geometry.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -48,7 +48,8 @@ models::MeshImportOptions mesh_import_options(const RobotOptions& options, const
 }
 
 models::UrdfOptions urdf_options(const RobotOptions& options, const std::stop_token& stop) {
-  models::UrdfOptions import_options{.base_is_free = options.base == "free", .packages = {}, .meshes = mesh_import_options(options, stop)};
+  models::UrdfOptions import_options{
+      .base_is_free = options.base == "free", .packages = {}, .meshes = mesh_import_options(options, stop)};
   for (const std::string& text : options.packages) {
     const auto equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -75,7 +76,8 @@ models::TreeModel read_model(const RobotOptions& options, const std::string& tex
                                              "and joints",
                                              options.model.string()));
     }
-    return models::read_mjcf(options.model, {.meshes = mesh_import_options(options, stop), .keyframe = options.keyframe});
+    return models::read_mjcf(options.model,
+                             {.meshes = mesh_import_options(options, stop), .keyframe = options.keyframe});
   }
   throw input_error(
       "model", fmt::format("{}: expected a URDF model (<robot>), an MJCF model (<mujoco>) or a C3D trial, found {}{}",
@@ -94,9 +96,10 @@ ExitCode import_file(const RobotOptions& options, bool as_json, const std::stop_
     return write_import(options.model, options.folder, models::import_tree(model, options.repair), as_json);
   }
   if (options.for_robots()) {
-    throw input_error("model", fmt::format("{}: --package, --base, --keyframe, --skip-meshes and the repairs of inertias "
-                                           "are for robot models; this is a C3D trial",
-                                           options.model.string()));
+    throw input_error("model",
+                      fmt::format("{}: --package, --base, --keyframe, --skip-meshes and the repairs of inertias "
+                                  "are for robot models; this is a C3D trial",
+                                  options.model.string()));
   }
   return write_trial(options.model, bytes, options.folder, as_json);
 }
@@ -109,9 +112,7 @@ void add_import(CLI::App& program, Invocation& invocation) {
   const auto options = std::make_shared<RobotOptions>();
   command->add_option("MODEL", options->model, "Model file: URDF, or MJCF of MuJoCo 2 and 3; or a C3D file")
       ->required();
-  command
-      ->add_option("--package", options->packages,
-                   "Folder of a package of a URDF model, for its meshes; repeatable")
+  command->add_option("--package", options->packages, "Folder of a package of a URDF model, for its meshes; repeatable")
       ->type_name("NAME=FOLDER");
   command->add_option("--base", options->base, "Root link of a URDF model: fixed to the ground, or free")
       ->check(CLI::IsMember({"fixed", "free"}))

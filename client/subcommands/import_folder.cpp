@@ -69,7 +69,7 @@ fs::path write_folder(const fs::path& model, const fs::path& target, const model
 
 /// @param what  key of the output in JSON: "scenario"
 ExitCode print_import(const std::string& what, const nlohmann::json& written, const std::vector<std::string>& taken,
-              const std::vector<std::string>& omissions, bool as_json) {
+                      const std::vector<std::string>& omissions, bool as_json) {
   if (as_json) {
     fmt::print("{}\n", nlohmann::json{{what, written}, {"imported", taken}, {"not_imported", omissions}}.dump(2));
     return ExitCode::ok;

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string_view>
 
-#include "library/terminal/exit_codes.hpp"
 #include "importers/scenario_text.hpp"
+#include "library/terminal/exit_codes.hpp"
 
 namespace heelstrike::client {
 

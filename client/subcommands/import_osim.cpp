@@ -9,13 +9,13 @@
 #include <numbers>
 #include <optional>
 
-#include "library/registries/catalog.hpp"
-#include "importers/opensim/osim_scenario.hpp"
-#include "common/files/read_file.hpp"
 #include "client/subcommands/import_folder.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "common/errors/error.hpp"
+#include "common/files/read_file.hpp"
+#include "importers/opensim/osim_scenario.hpp"
+#include "library/registries/catalog.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -113,12 +113,10 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
       ->add_option("--coordinate", options->coordinates,
                    "Value of a coordinate instead of its default [degrees, of translations m]; repeatable")
       ->type_name("NAME=VALUE");
-  command->add_option("--geometry", options->geometry, "Further folder of mesh files; repeatable")
-      ->type_name("FOLDER");
+  command->add_option("--geometry", options->geometry, "Further folder of mesh files; repeatable")->type_name("FOLDER");
   command
-      ->add_option(
-          "--mesh", options->meshes,
-          "Another file for a contact mesh, or for the surface below it, NAME.back; repeatable")
+      ->add_option("--mesh", options->meshes,
+                   "Another file for a contact mesh, or for the surface below it, NAME.back; repeatable")
       ->type_name("NAME=FILE");
   auto* flexion = command
                       ->add_option("--flexion", options->flexion,
@@ -132,8 +130,9 @@ void add_import_osim(CLI::App& program, Invocation& invocation) {
       ->excludes(flexion)
       ->type_name("FILE");
   command
-      ->add_option("--drawer-force", options->drawer_force,
-                   "After --flexion apply an anterior force to the flexed body along its x axis [N], in 20 more equilibria")
+      ->add_option(
+          "--drawer-force", options->drawer_force,
+          "After --flexion apply an anterior force to the flexed body along its x axis [N], in 20 more equilibria")
       ->needs(flexion)
       ->type_name("FORCE");
   command->add_option("--exclude", options->excluded, "Ligaments and muscles to skip; ACLam selects all its lines")

@@ -9,16 +9,16 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "library/composition/geometry.hpp"
 #include "client/studies/mesh_file.hpp"
 #include "client/studies/quantity.hpp"
-#include "library/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/terminal/progress_display.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/files/output_file.hpp"
+#include "library/composition/geometry.hpp"
+#include "library/runs/run_request.hpp"
+#include "library/terminal/progress_display.hpp"
 #include "scenario/surfaces/knee.hpp"
 
 namespace heelstrike::client {
@@ -156,8 +156,8 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
     }
     const bool has_volume = fills || holds_volume(job);
     if (job.output_format != "stl" && !has_volume) {
-      throw input_error("size",
-                        fmt::format("--size: missing; expected the edge length of the tetrahedra in {}", options.output.string()));
+      throw input_error("size", fmt::format("--size: missing; expected the edge length of the tetrahedra in {}",
+                                            options.output.string()));
     }
   }
   return job;
@@ -193,7 +193,8 @@ ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& st
       fmt::print("written    {} ({} bytes)\n", options.output.string(), outcome.bytes.size());
     }
   }
-  for (const std::string& warning : outcome.warnings) fmt::print(stderr, "heelstrike: warning: {}\n", printable(warning));
+  for (const std::string& warning : outcome.warnings)
+    fmt::print(stderr, "heelstrike: warning: {}\n", printable(warning));
   if (outcome.sound) return ExitCode::ok;
   fmt::print(stderr, "heelstrike: error: {}: {}; the report shows where\n", printable(job.name), outcome.defects);
   return ExitCode::bad_input;
@@ -209,9 +210,9 @@ void add_layer_options(CLI::App& command, MeshOptions& options) {
   command.add_option("--layers", options.layers, "Layers of prisms, three tetrahedra each, between the surfaces")
       ->check(CLI::Range(1, 20))
       ->capture_default_str();
-  command.add_flag("--prisms", options.prisms,
-                   "Keep the prisms of the layer, for element: wedge6 and wedge6_mixed");
-  command.add_option("--search-distance", options.search_distance, "Largest distance of the INNER surface behind OUTER")
+  command.add_flag("--prisms", options.prisms, "Keep the prisms of the layer, for element: wedge6 and wedge6_mixed");
+  command
+      .add_option("--search-distance", options.search_distance, "Largest distance of the INNER surface behind OUTER")
       ->type_name("LENGTH")
       ->capture_default_str();
   command
@@ -229,10 +230,10 @@ void add_mesh(CLI::App& program, Invocation& invocation) {
   command
       ->add_option(
           "input", options->input,
-          fmt::format(
-              "File with a {}; `foot` or `foot-right` for the parametric foot; `knee-femur`, `knee-tibia`,\n"
-              "`knee-femur-bone`, `knee-tibia-bone` for surfaces of the parametric knee (append `-left` for a left knee)",
-              readable_formats()))
+          fmt::format("File with a {}; `foot` or `foot-right` for the parametric foot; `knee-femur`, `knee-tibia`,\n"
+                      "`knee-femur-bone`, `knee-tibia-bone` for surfaces of the parametric knee (append `-left` for a "
+                      "left knee)",
+                      readable_formats()))
       ->type_name("FILE");
   add_layer_options(*command, *options);
   command->add_option("-o,--output", options->output, "Mesh to write: .vtu, .msh, or .stl for the surface")
@@ -275,7 +276,9 @@ void add_mesh(CLI::App& program, Invocation& invocation) {
       ->add_option("--slivers", options->slivers,
                    "Repair: collapse or flip triangles thinner than this, see --max-displacement")
       ->type_name("LENGTH");
-  command->add_option("--max-displacement", options->within, "Largest displacement of the surface by --slivers; default twice its length")
+  command
+      ->add_option("--max-displacement", options->within,
+                   "Largest displacement of the surface by --slivers; default twice its length")
       ->type_name("LENGTH");
   command->add_option("--fill-holes", options->max_hole_edges, "Repair: fill holes with at most this number of edges")
       ->type_name("EDGES");

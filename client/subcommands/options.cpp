@@ -6,10 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 
-#include "library/composition/embedded.hpp"
-#include "library/terminal/exit_codes.hpp"
-#include "library/runs/remote_runner.hpp"
 #include "client/subcommands/tls_options.hpp"
+#include "library/composition/embedded.hpp"
+#include "library/runs/remote_runner.hpp"
+#include "library/terminal/exit_codes.hpp"
 #include "rpc/backend_list.hpp"
 #include "rpc/remote_contact.hpp"
 

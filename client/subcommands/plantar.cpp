@@ -5,13 +5,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "library/registries/catalog.hpp"
-#include "report/plantar/plantar.hpp"
-#include "library/runs/run_request.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/terminal/screen.hpp"
 #include "common/text/table.hpp"
+#include "library/registries/catalog.hpp"
+#include "library/runs/run_request.hpp"
+#include "library/terminal/screen.hpp"
+#include "report/plantar/plantar.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -28,10 +28,9 @@ void add_doctor(CLI::App& program, Invocation& invocation);
 
 std::span<const AddSubcommand> subcommands() {
   static constexpr std::array all{
-      add_run,       add_resume, add_attach, add_compare, add_compare_grf, add_plantar,
-      add_report,    add_verify, add_sweep,  add_watch,   add_validate,    add_mesh,     add_condense,
-      add_calibrate, add_fmu,    add_hdf5,   add_import,  add_import_osim, add_backends, add_schema,
-      add_doctor};
+      add_run,    add_resume, add_attach, add_compare,     add_compare_grf, add_plantar,  add_report,
+      add_verify, add_sweep,  add_watch,  add_validate,    add_mesh,        add_condense, add_calibrate,
+      add_fmu,    add_hdf5,   add_import, add_import_osim, add_backends,    add_schema,   add_doctor};
   return all;
 }
 

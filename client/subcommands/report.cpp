@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "report/pictures.hpp"
-#include "report/write_report.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "library/registries/catalog.hpp"
+#include "report/pictures.hpp"
+#include "report/write_report.hpp"
 
 namespace heelstrike::client {
 namespace {

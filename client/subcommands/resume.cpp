@@ -5,13 +5,13 @@
 #include <memory>
 #include <system_error>
 
-#include "report/write_report.hpp"
-#include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/run_to_folder.hpp"
+#include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/terminal/screen.hpp"
 #include "library/registries/catalog.hpp"
+#include "library/terminal/screen.hpp"
+#include "report/write_report.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -44,8 +44,7 @@ ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& 
   RunFolder folder = RunFolder::resume(options.folder);
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
   const fs::path inputs = options.inputs.empty() ? folder.origin().scenario.parent_path() : options.inputs;
-  RunRequest request =
-      reload_request(folder.path() / "scenario.yaml", folder.origin().scenario, inputs, schemas, stop);
+  RunRequest request = reload_request(folder.path() / "scenario.yaml", folder.origin().scenario, inputs, schemas, stop);
   // Changed files would make the rows before and after the checkpoint inconsistent.
   check_unchanged(request, folder.origin().files);
   request.resume_from = folder.checkpoint();
@@ -64,7 +63,8 @@ void add_resume(CLI::App& program, Invocation& invocation) {
       ->type_name("RUN")
       ->required();
   command
-      ->add_option("--inputs", options->inputs, "Folder of the files that the scenario names; default: their original folder")
+      ->add_option("--inputs", options->inputs,
+                   "Folder of the files that the scenario names; default: their original folder")
       ->type_name("FOLDER");
   command->add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
   command->add_flag("--json", invocation.json, "Print the summary as JSON");

@@ -5,11 +5,11 @@
 #include <memory>
 #include <system_error>
 
-#include "library/composition/embedded.hpp"
-#include "library/runs/execute.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/run_to_folder.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "library/composition/embedded.hpp"
+#include "library/runs/execute.hpp"
 #include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {

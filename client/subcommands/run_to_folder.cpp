@@ -4,21 +4,22 @@
 
 #include <filesystem>
 
+#include "common/results/summary.hpp"
 #include "library/composition/shapes.hpp"
+#include "library/registries/catalog.hpp"
+#include "library/runs/execute.hpp"
+#include "library/terminal/screen.hpp"
 #include "report/hdf5/run_hdf5.hpp"
 #include "report/shapes.hpp"
 #include "report/write_report.hpp"
-#include "library/runs/execute.hpp"
-#include "library/terminal/screen.hpp"
-#include "common/results/summary.hpp"
-#include "library/registries/catalog.hpp"
 
 namespace heelstrike::client {
 namespace {
 
 namespace fs = std::filesystem;
 
-void print_summary(const RunSummary& summary, const Scenario& scenario, const fs::path& folder, const SummaryOptions& options) {
+void print_summary(const RunSummary& summary, const Scenario& scenario, const fs::path& folder,
+                   const SummaryOptions& options) {
   if (options.json) {
     fmt::print("{}\n", summary_and_timing_json(summary));
   } else if (!options.quiet) {
@@ -42,8 +43,8 @@ ExitCode run_to_folder(const RunRequest& request, RunFolder& folder, const Conne
   return run_to_folder(*runner, request, folder, summary_options, stop);
 }
 
-ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& folder, const SummaryOptions& summary_options,
-                       const std::stop_token& stop) {
+ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& folder,
+                       const SummaryOptions& summary_options, const std::stop_token& stop) {
   const fs::path& path = folder.path();
   report::write_shapes(folder, body_shapes(request.scenario, request.files, report::shown_triangles));
   const RunSummary summary = execute(runner, request, folder, summary_options.quiet || summary_options.json, stop);

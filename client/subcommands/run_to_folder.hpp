@@ -3,9 +3,9 @@
 
 #include <stop_token>
 
-#include "library/terminal/exit_codes.hpp"
 #include "client/subcommands/options.hpp"
 #include "common/results/run_folder.hpp"
+#include "library/terminal/exit_codes.hpp"
 
 namespace heelstrike::client {
 

@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include "library/registries/catalog.hpp"
 #include "client/subcommands/json_schema.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "library/registries/catalog.hpp"
 #include "scenario/schema/schema.hpp"
 
 namespace heelstrike::client {

@@ -69,9 +69,10 @@ void repeat_command(const fs::path& folder) {
     texts = with_folder(json.at("arguments").get<std::vector<std::string>>(), folder);
     working_folder = json.at("working_folder").get<std::string>();
   } catch (const nlohmann::json::exception& e) {
-    throw file_error(file.string(), fmt::format("{}: expected the command that created this folder, found: {}; repeat the "
-                                                "command manually",
-                                                file.string(), e.what()));
+    throw file_error(file.string(),
+                     fmt::format("{}: expected the command that created this folder, found: {}; repeat the "
+                                 "command manually",
+                                 file.string(), e.what()));
   }
   std::error_code failure;
   fs::current_path(working_folder, failure);

@@ -10,19 +10,19 @@
 #include <thread>
 #include <utility>
 
-#include "report/write_report.hpp"
 #include "client/studies/comparison.hpp"
 #include "client/studies/earlier_runs.hpp"
 #include "client/studies/sweep_grid.hpp"
-#include "common/process/child_process.hpp"
-#include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/options.hpp"
+#include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/terminal/screen.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
+#include "common/process/child_process.hpp"
 #include "common/results/run_folder.hpp"
 #include "library/registries/catalog.hpp"
+#include "library/terminal/screen.hpp"
+#include "report/write_report.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds poll_interval{20};  // bounds the idle time of a core between two runs
-constexpr std::chrono::seconds stop_grace{10};  // before a run is killed
+constexpr std::chrono::seconds stop_grace{10};          // before a run is killed
 
 struct SweepOptions {
   fs::path scenario;
@@ -238,10 +238,9 @@ void add_sweep(CLI::App& program, Invocation& invocation) {
       ->take_all()
       ->type_name("VARIATION");
   command
-      ->add_option(
-          "-o,--output", options->output,
-          "Folder; default runs/SCENARIO-sweep. Complete runs in it are kept, interrupted ones are "
-          "resumed")
+      ->add_option("-o,--output", options->output,
+                   "Folder; default runs/SCENARIO-sweep. Complete runs in it are kept, interrupted ones are "
+                   "resumed")
       ->type_name("FOLDER");
   command->add_option("--jobs", options->jobs, "Number of parallel runs; default one per core")->type_name("N");
   command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");

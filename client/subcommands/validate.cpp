@@ -7,12 +7,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "library/composition/embedded.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/terminal/screen.hpp"
-#include "common/text/table.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/text/table.hpp"
+#include "library/composition/embedded.hpp"
+#include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {
 namespace {

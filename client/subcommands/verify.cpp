@@ -11,10 +11,10 @@
 
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "library/terminal/screen.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/file_digests.hpp"
 #include "common/results/run_folder.hpp"
+#include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -11,13 +11,13 @@
 #include <memory>
 #include <mutex>
 
-#include "report/live/folder_runs.hpp"
-#include "report/live/live_page.hpp"
 #include "client/live/server_runs.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "client/subcommands/tls_options.hpp"
 #include "common/errors/error.hpp"
+#include "report/live/folder_runs.hpp"
+#include "report/live/live_page.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -119,10 +119,9 @@ ExitCode watch_in_terminal(LiveRuns& runs, const WatchOptions& options, const st
 
 ExitCode watch_in_browser(LiveRuns& runs, const WatchOptions& options, const std::stop_token& stop) {
   if (options.page.allow_stop && !runs.can_cancel()) {
-    throw input_error(
-        "--allow-stop",
-        "--allow-stop: a run folder is read-only; name the address of its multibody server to stop "
-        "the run");
+    throw input_error("--allow-stop",
+                      "--allow-stop: a run folder is read-only; name the address of its multibody server to stop "
+                      "the run");
   }
   const LivePage page(runs, options.page);
   fmt::print("watching {} at {}\nCtrl-C closes the page, not the runs\n", runs.source(), page.url());
@@ -139,8 +138,7 @@ ExitCode watch(const WatchOptions& options, const std::stop_token& stop) {
 }  // namespace
 
 void add_watch(CLI::App& program, Invocation& invocation) {
-  auto* command =
-      program.add_subcommand("watch", "Show the progress of runs in the terminal or on a local page");
+  auto* command = program.add_subcommand("watch", "Show the progress of runs in the terminal or on a local page");
   const auto options = std::make_shared<WatchOptions>();
   command
       ->add_option("what", options->what,

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "common/parameters/parameter.hpp"
 #include "common/contact/batch_contact.hpp"
 #include "common/contact/contact.hpp"
 #include "common/contact/preparation.hpp"
+#include "common/parameters/parameter.hpp"
 
 namespace heelstrike::fem {
 

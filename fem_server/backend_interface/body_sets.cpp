@@ -38,11 +38,9 @@ std::vector<ParameterSchema> body_set_parameters() {
   std::vector<ParameterSchema> s;
   s.push_back(text_parameter("clamped_set", "node set that is clamped", ""));
   s.push_back(list_parameter("clamped_box", "m", "nodes in this box (lower corner x, y, z, then upper) are clamped"));
-  s.push_back(
-      text_parameter("contact_set", "face set for contact; empty = the whole surface outside the clamp", ""));
-  s.push_back(
-      list_parameter("contact_box", "m",
-                     "contact only on faces with their centre in this box (lower corner, then upper)"));
+  s.push_back(text_parameter("contact_set", "face set for contact; empty = the whole surface outside the clamp", ""));
+  s.push_back(list_parameter("contact_box", "m",
+                             "contact only on faces with their centre in this box (lower corner, then upper)"));
   s.push_back(
       list_parameter("contact_direction", "-", "contact only on faces that point this way; also the pole of a ball"));
   s.push_back(number_parameter("contact_angle", "rad", "maximum angle between a face normal and contact_direction",

@@ -12,10 +12,6 @@
 
 #include "common/errors/error.hpp"
 #include "common/spatial/extents.hpp"
-#include "scenario/surfaces/block.hpp"
-#include "scenario/surfaces/foot.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
-#include "scenario/surfaces/values.hpp"
 #include "fem_server/backend_interface/surface_file.hpp"
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/primitives.hpp"
@@ -23,6 +19,10 @@
 #include "fem_server/geometry/surface_repair.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 #include "fem_server/surfaces/kind_triangles.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/foot.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+#include "scenario/surfaces/values.hpp"
 
 namespace heelstrike::fem {
 
@@ -180,7 +180,7 @@ bool has_surface(const SurfaceKind& kind) {
 }
 
 CastingTriangles cast_triangles(const Surface& surface, const TriangleSize& size, const PrepareContext& context,
-                             const std::string& where, const ParameterScope* sets) {
+                                const std::string& where, const ParameterScope* sets) {
   CastingTriangles result;
   if (const auto mesh = MeshSurface::of(surface)) {
     const AssetContent& asset = context.asset(mesh->asset());
@@ -207,14 +207,15 @@ CastingTriangles cast_triangles(const Surface& surface, const TriangleSize& size
 }
 
 std::optional<CastingTriangles> find_target_triangles(const Surface& surface, const PrepareContext& context,
-                                           const std::string& where, const ParameterScope& sets) {
+                                                      const std::string& where, const ParameterScope& sets) {
   if (PlaneSurface::of(surface) || kind_of(surface).distance != nullptr) return std::nullopt;
   // Few triangles suffice: contact with the faces of a block is exact for any number of them.
   const auto block = BlockSurface::of(surface);
   return cast_triangles(surface, {.edge = block ? block->lengths.maxCoeff() : 0.0}, context, where, &sets);
 }
 
-TargetGeometry make_target_surface(const Surface& surface, const SurfaceMesh* triangles, bool interpolate, double depth) {
+TargetGeometry make_target_surface(const Surface& surface, const SurfaceMesh* triangles, bool interpolate,
+                                   double depth) {
   if (triangles != nullptr)
     return {.target = mesh_target(*triangles, interpolate, depth), .shape = PartnerShape(*triangles)};
   if (const auto plane = PlaneSurface::of(surface)) {

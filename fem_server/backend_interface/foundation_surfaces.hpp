@@ -5,13 +5,13 @@
 #include <optional>
 #include <string>
 
-#include "scenario/surfaces/signed_distance.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/backends/elastic_foundation/target_surface.hpp"
 #include "fem_server/backend_interface/body_sets.hpp"
+#include "fem_server/backends/elastic_foundation/target_surface.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -37,8 +37,8 @@ struct TriangleSize {
 /// @param sets   body_set_parameters(), for volume meshes; null = the whole boundary
 /// @throws Error{invalid_input} for an empty or inside-out mesh and for sets that do not exist; errors of reading
 [[nodiscard]] CastingTriangles cast_triangles(const Surface& surface, const TriangleSize& size,
-                                           const PrepareContext& context, const std::string& where,
-                                           const ParameterScope* sets = nullptr);
+                                              const PrepareContext& context, const std::string& where,
+                                              const ParameterScope* sets = nullptr);
 
 /// As above, for the target surface of the springs: analytic where a formula exists.
 struct TargetGeometry {
@@ -46,12 +46,14 @@ struct TargetGeometry {
   PartnerShape shape;
 };
 /// Its triangles, as above; none if a formula exists.
-[[nodiscard]] std::optional<CastingTriangles> find_target_triangles(const Surface& surface, const PrepareContext& context,
-                                                         const std::string& where, const ParameterScope& sets);
+[[nodiscard]] std::optional<CastingTriangles> find_target_triangles(const Surface& surface,
+                                                                    const PrepareContext& context,
+                                                                    const std::string& where,
+                                                                    const ParameterScope& sets);
 /// @param triangles  of the surface, as above; null = a formula exists
 /// @param depth      see mesh_target
 [[nodiscard]] TargetGeometry make_target_surface(const Surface& surface, const SurfaceMesh* triangles, bool interpolate,
-                                     double depth);
+                                                 double depth);
 
 /// Triangles of another mesh, placed and scaled as `like`. @throws as above, and for a volume mesh
 [[nodiscard]] SurfaceMesh asset_triangles(const AssetKey& key, const Surface& like, const PrepareContext& context,

@@ -7,8 +7,8 @@ namespace {
 
 constexpr double min_youngs_modulus = 1e3;     // [Pa] brain and fat; softer gels flow
 constexpr double max_youngs_modulus = 1.3e12;  // [Pa] diamond
-constexpr double min_density = 20.0;   // [kg/m^3] foams
-constexpr double max_density = 2.3e4;  // [kg/m^3] osmium
+constexpr double min_density = 20.0;           // [kg/m^3] foams
+constexpr double max_density = 2.3e4;          // [kg/m^3] osmium
 
 std::string find_modulus_warning(double modulus) {
   if (modulus < min_youngs_modulus) {
@@ -37,7 +37,8 @@ std::vector<std::string> find_material_warnings(std::span<const Material> materi
   std::vector<std::string> warnings;
   for (const Material& material : materials) {
     const std::string where = material.set.empty() ? key : fmt::format("{}s.{}", key, material.set);
-    for (const std::string& warning : {find_modulus_warning(material.youngs_modulus), find_density_warning(material.density)}) {
+    for (const std::string& warning :
+         {find_modulus_warning(material.youngs_modulus), find_density_warning(material.density)}) {
       if (!warning.empty()) warnings.push_back(fmt::format("{}.{}", where, warning));
     }
   }

@@ -58,7 +58,7 @@ class PreparationLocks {
 /// As PreparationLocks::once. @param locks  null = no concurrent preparation
 template <class T>
 [[nodiscard]] T prepare_once(PreparationLocks* locks, const std::string& key, const std::stop_token& stop,
-                          const std::function<T()>& make) {
+                             const std::function<T()>& make) {
   return locks == nullptr ? make() : locks->once<T>(key, stop, make);
 }
 

@@ -20,7 +20,7 @@ namespace heelstrike::fem {
 template <class Own>
 class SavedHistory : public History {
  public:
-  std::string backend;                   ///< name of the back-end that wrote it
+  std::string backend;                      ///< name of the back-end that wrote it
   std::optional<double> approach_velocity;  ///< [m/s] closing velocity at the onset of contact, > 0; none = no contact
 
   [[nodiscard]] std::string save() const final {

@@ -109,8 +109,9 @@ void transfer(Archive& archive, MaybeConst<Pose> auto& X) {
   archive(X.R, X.p);
   // A transmitted pose is a rotation up to rounding; any other would stretch the bodies that it moves.
   constexpr double significance_threshold = 1e-6;
-  archive.require((X.R * X.R.transpose() - Matrix3::Identity()).norm() < significance_threshold && X.R.determinant() > 0.0,
-                  "a rotation");
+  archive.require(
+      (X.R * X.R.transpose() - Matrix3::Identity()).norm() < significance_threshold && X.R.determinant() > 0.0,
+      "a rotation");
 }
 
 /// A flag for the presence of the value, then the value, or T{} if absent.

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "scenario/surfaces/mesh.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
+#include "scenario/surfaces/mesh.hpp"
 
 namespace heelstrike::fem {
 

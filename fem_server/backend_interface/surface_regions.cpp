@@ -11,8 +11,8 @@
 
 #include "common/contact/contact.hpp"
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/values.hpp"
 #include "common/parameters/parameter_kinds.hpp"
+#include "scenario/surfaces/values.hpp"
 
 namespace heelstrike::fem {
 
@@ -109,8 +109,7 @@ std::vector<ParameterSchema> region_parameters(const std::string& surface, const
                           "plane across an axis of {}'s frame, `halves` for all six",
                           surface, body),
               ""),
-          list_parameter("region_center", "m",
-                         "point of the planes of regions; default: the middle of the surface")};
+          list_parameter("region_center", "m", "point of the planes of regions; default: the middle of the surface")};
 }
 
 void check_region_center(const ParameterMap& parameters, const std::string& where) {

@@ -4,14 +4,14 @@
 #include <iterator>
 
 #include "common/contact/material_laws.hpp"
-#include "common/text/suggestion.hpp"
-#include "scenario/shared_bodies.hpp"
 #include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
 #include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/backend_interface/material_warnings.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
 #include "fem_server/backends/rigid/entry.hpp"
-#include "fem_server/backend_interface/material_warnings.hpp"
+#include "scenario/shared_bodies.hpp"
 #ifdef HEELSTRIKE_FEM
 #include "fem_server/backends/fem_condensed/entry.hpp"
 #include "fem_server/backends/fem_full/entry.hpp"
@@ -102,7 +102,8 @@ PairDescription predict_description(const PairSpec& pair) {
 std::vector<std::string> find_pair_warnings(const PairSpec& pair, const PrepareContext& context) {
   const std::string where = "contact." + pair.name;
   std::vector<std::string> warnings = find_material_warnings(pair.main.materials, where + ".main.material");
-  std::ranges::move(find_material_warnings(pair.partner.materials, where + ".partner.material"), std::back_inserter(warnings));
+  std::ranges::move(find_material_warnings(pair.partner.materials, where + ".partner.material"),
+                    std::back_inserter(warnings));
   const BackendEntry& entry = find_backend(pair.backend);
   if (entry.warnings) std::ranges::move(entry.warnings(pair, context), std::back_inserter(warnings));
   return warnings;

@@ -25,7 +25,8 @@ struct MeshPiece {
 /// that makes the stiffness singular. A piece is supported when three of its nodes that do not lie on one line are
 /// clamped or belong to a supported piece.
 /// @param clamped_nodes  ascending; none = a body in free flight, whose largest piece needs no support
-[[nodiscard]] std::vector<MeshPiece> find_unsupported_pieces(const VolumeMesh& mesh, std::span<const std::uint32_t> clamped_nodes);
+[[nodiscard]] std::vector<MeshPiece> find_unsupported_pieces(const VolumeMesh& mesh,
+                                                             std::span<const std::uint32_t> clamped_nodes);
 
 /// Removes these pieces and their elements from the sets and from `faces`; `faces` must refer to kept elements only.
 void remove_pieces(VolumeMesh& mesh, std::span<const MeshPiece> pieces, std::vector<ElementFace>& faces);

@@ -50,7 +50,7 @@ MeshField vectors(std::string_view name, const FieldMeshData& drawn, const Matri
 }
 
 MeshField selected_components(std::string_view name, const FieldMeshData& drawn, std::size_t n_components,
-                 const std::vector<double>& values) {
+                              const std::vector<double>& values) {
   MeshField field{.name = std::string(name), .unit = unit_of(name), .n_components = n_components, .values = {}};
   for (const std::uint32_t node : drawn.nodes) {
     for (std::size_t k = 0; k < n_components; ++k) field.values.push_back(values[n_components * node + k]);
@@ -138,7 +138,7 @@ std::vector<double> BodyFields::face_pressures(const RecoveredPressure& pressure
 }
 
 std::string BodyFields::write_body_fields(const FieldState& state, const std::vector<Vector3>& normals,
-                                  const FieldRequest& request) const {
+                                          const FieldRequest& request) const {
   check_quantities(request);
   const FieldMeshData drawn = make_field_mesh(body_.mesh(), request);
   std::vector<MeshField> fields;
@@ -176,7 +176,8 @@ std::string BodyFields::write_body_fields(const FieldState& state, const std::ve
       for (const std::uint32_t element : drawn.elements) of_elements.values.push_back(values[element]);
       of_cells.push_back(std::move(of_elements));
     }
-    if (wanted(request, "principal_stress")) fields.push_back(selected_components("principal_stress", drawn, 3, stress.principal));
+    if (wanted(request, "principal_stress"))
+      fields.push_back(selected_components("principal_stress", drawn, 3, stress.principal));
   }
   return write_fields(drawn.grid, fields, of_cells);
 }

@@ -39,7 +39,7 @@ class BodyFields {
   /// @param normals  [-] out of the partner at the contact nodes, in A
   /// @throws Error{invalid_input} for an unknown quantity
   [[nodiscard]] std::string write_body_fields(const FieldState& state, const std::vector<Vector3>& normals,
-                                      const FieldRequest& request) const;
+                                              const FieldRequest& request) const;
   /// Surface of the partner; for a plane, a square patch around the body.
   [[nodiscard]] std::string write_partner(const Pose& X_AB, const FieldRequest& request) const;
 

@@ -8,15 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "common/files/digest.hpp"
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/block.hpp"
-#include "scenario/surfaces/cylinder.hpp"
-#include "scenario/surfaces/foot.hpp"
-#include "scenario/surfaces/mesh.hpp"
-#include "scenario/surfaces/sphere.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
-#include "scenario/surfaces/values.hpp"
+#include "common/files/digest.hpp"
 #include "fem_server/backend_interface/preparation_locks.hpp"
 #include "fem_server/backend_interface/state_bytes.hpp"
 #include "fem_server/fem/element_kind.hpp"
@@ -29,6 +22,13 @@
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/surfaces/kind_triangles.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/cylinder.hpp"
+#include "scenario/surfaces/foot.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
+#include "scenario/surfaces/values.hpp"
 
 namespace heelstrike::fem {
 
@@ -82,7 +82,8 @@ void refuse_blocks_elements(const Surface& surface, const ParameterScope& place)
                   corners == 6 ? "; heelstrike mesh --layer OUTER INNER --prisms makes one" : ""));
 }
 
-ElementKind find_supported_element(std::uint32_t nodes_per_element, const ParameterScope& place, const std::string& file) {
+ElementKind find_supported_element(std::uint32_t nodes_per_element, const ParameterScope& place,
+                                   const std::string& file) {
   const auto kind = named_element(text(place.parameters, "element"));
   if (!kind) return default_element(nodes_per_element);
   const auto carries = [&](const ElementKind& other) {
@@ -223,7 +224,7 @@ void tell(const Warnings& warnings, const PrepareContext& context) {
 
 /// Called for cached meshes too, because the mesh has lost the same volume.
 void warn_about_volume_loss(const VolumeMesh& mesh, double input_volume, const ParameterScope& place,
-                 const PrepareContext& context) {
+                            const PrepareContext& context) {
   const VolumeReport report = check_volume(mesh);
   const std::string key = place.where + "element_size";
   tell(find_volume_warnings(report.volume, input_volume, key, element_size_of(place)), context);

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "scenario/surfaces/mesh.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backend_interface/body_sets.hpp"
 #include "fem_server/backend_interface/surface_file.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
+#include "scenario/surfaces/mesh.hpp"
 
 namespace heelstrike::fem {
 
@@ -44,7 +44,7 @@ void refuse_blocks_elements(const Surface& surface, const ParameterScope& place)
 /// The requested element, or the default one, on the mesh of a volume file.
 /// @throws Error{invalid_input} if the elements of the file do not support it
 [[nodiscard]] ElementKind find_supported_element(std::uint32_t nodes_per_element, const ParameterScope& place,
-                                          const std::string& file);
+                                                 const std::string& file);
 
 /// Mesh in the body's frame. Uses the parameters element_size, element, contact_size, contact_radius,
 /// contact_direction, contact_angle and max_meshing_time of body_parameters(). Meshes of the mesher are cached in

@@ -11,23 +11,23 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/parameters/parameter_kinds.hpp"
 #include "common/spatial/extents.hpp"
-#include "scenario/surfaces/mesh.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
+#include "fem_server/backend_interface/body_sets.hpp"
+#include "fem_server/backend_interface/hysteresis.hpp"
+#include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/bodies/body_cut.hpp"
 #include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/bodies/body_mesh.hpp"
 #include "fem_server/bodies/contact_reach.hpp"
-#include "fem_server/backend_interface/hysteresis.hpp"
-#include "fem_server/backend_interface/body_sets.hpp"
-#include "common/parameters/parameter_kinds.hpp"
-#include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/surfaces/kind_triangles.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -69,8 +69,8 @@ void check_limit(const ContactNodes& contact, const Place& place) {
 
 /// Removes the candidates that the partner cannot reach and reports their number. Clamped nodes stay: they are rejected
 /// later.
-void restrict_to_reach(const PairSpec& pair, const BodyModel& body, const Support& support, const PrepareContext& context,
-                     ParameterMap& parameters, ContactNodes& contact) {
+void restrict_to_reach(const PairSpec& pair, const BodyModel& body, const Support& support,
+                       const PrepareContext& context, ParameterMap& parameters, ContactNodes& contact) {
   if (text(pair.parameters, "contact_nodes") == "all") return;
   const double depth = number(parameters, "max_penetration");
   const auto reach = partner_reach(pair.partner, depth);
@@ -93,11 +93,10 @@ void restrict_to_reach(const PairSpec& pair, const BodyModel& body, const Suppor
                       pair.name, pair.partner.surface.kind, depth),
           0.0);
     } else if (n_skipped > 0.0) {
-      context.on_progress(
-          fmt::format("{}: {} of {} contact nodes omitted: the {} cannot reach them with an overlap up "
-                      "to max_penetration = {} m",
-                      pair.name, n_skipped, n_before, pair.partner.surface.kind, depth),
-          0.0);
+      context.on_progress(fmt::format("{}: {} of {} contact nodes omitted: the {} cannot reach them with an overlap up "
+                                      "to max_penetration = {} m",
+                                      pair.name, n_skipped, n_before, pair.partner.surface.kind, depth),
+                          0.0);
     }
   }
   parameters["contact_nodes_left_out"] = n_skipped;
@@ -295,8 +294,7 @@ std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
                                "maximum overlap that is solved; default: a quarter of the smallest extent of "
                                "the body",
                                std::nullopt, positive));
-  std::ranges::move(region_parameters("the main body's contact surface", "the main body"),
-                    std::back_inserter(s));
+  std::ranges::move(region_parameters("the main body's contact surface", "the main body"), std::back_inserter(s));
   return s;
 }
 

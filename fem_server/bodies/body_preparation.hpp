@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/contact_solver/contact_surface.hpp"
 #include "fem_server/backend_interface/contact_options.hpp"
 #include "fem_server/contact_solver/contact_regions.hpp"
+#include "fem_server/contact_solver/contact_surface.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 
@@ -29,7 +29,7 @@ struct PreparedBody {
   std::vector<ContactRegion> regions{};  ///< of them
   std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
-  PartnerShape shape{};        ///< of the partner, for field output
+  PartnerShape shape{};      ///< of the partner, for field output
   MemoryLimit max_memory{};  ///< of condensations and factorisations
 };
 

@@ -33,7 +33,7 @@ namespace heelstrike::fem {
 
 /// A partner with a bounded reach.
 struct PartnerReachability {
-  double curvature = 0.0;    ///< [1/m] 1 / R: 0 for a plane, < 0 for a concave sphere
+  double curvature = 0.0;        ///< [1/m] 1 / R: 0 for a plane, < 0 for a concave sphere
   double max_penetration = 0.0;  ///< [m] > 0
 };
 

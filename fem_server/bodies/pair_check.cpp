@@ -9,14 +9,14 @@
 
 #include "common/errors/error.hpp"
 #include "common/spatial/extents.hpp"
-#include "scenario/surfaces/block.hpp"
-#include "scenario/surfaces/mesh.hpp"
-#include "scenario/surfaces/sphere.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/bodies/body_mesh.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -147,7 +147,8 @@ InspectedBody seen(const ContactBody& body, const ParameterScope& place, const P
   const AssetContent* asset = file && !body.materials.empty() ? &context.asset(file->asset()) : nullptr;
   if (asset != nullptr && holds_volume(asset->content, read_options(*file, *asset, context))) {
     const VolumeMesh mesh = read_volume(asset->content, read_options(*file, *asset, context));
-    return {.extents = extents_of(mesh.nodes), .element = find_supported_element(mesh.nodes_per_element, place, asset->name)};
+    return {.extents = extents_of(mesh.nodes),
+            .element = find_supported_element(mesh.nodes_per_element, place, asset->name)};
   }
   const auto named = named_element(text(place.parameters, "element"));
   return {.extents = surface_extents(body.surface, context), .element = named.value_or(default_element(4))};
@@ -155,11 +156,12 @@ InspectedBody seen(const ContactBody& body, const ParameterScope& place, const P
 
 /// Adds warnings, with the key before those that have none.
 void add(Warnings warnings, const std::string& key, std::vector<std::string>& all) {
-  for (std::string& warning : warnings) all.push_back(key.empty() ? std::move(warning) : fmt::format("{}: {}", key, warning));
+  for (std::string& warning : warnings)
+    all.push_back(key.empty() ? std::move(warning) : fmt::format("{}: {}", key, warning));
 }
 
-void check_body_plausibility(const ContactBody& body, const std::string& side, const Vector3& extents, const ParameterScope& place,
-                std::vector<std::string>& all) {
+void check_body_plausibility(const ContactBody& body, const std::string& side, const Vector3& extents,
+                             const ParameterScope& place, std::vector<std::string>& all) {
   if (const auto mesh = MeshSurface::of(body.surface)) {
     add(find_extent_warnings(extents, mesh->length_scale, "length_scale"), side + ".surface.mesh", all);
   }
@@ -191,7 +193,7 @@ std::vector<std::string> mixed_choices(const ContactBody& body, const ElementKin
 }
 
 void check_volumetric_locking(const ContactBody& body, const ElementKind& kind, const std::string& backend,
-                   const ParameterScope& place, std::vector<std::string>& all) {
+                              const ParameterScope& place, std::vector<std::string>& all) {
   if (kind.mixed() || body.materials.empty()) return;
   const double nu = std::ranges::max(body.materials, {}, &Material::poissons_ratio).poissons_ratio;
   if (nu < locking_poissons_ratio) return;

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "common/parameters/parameter.hpp"
-#include "scenario/surfaces/values.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
+#include "scenario/surfaces/values.hpp"
 
 namespace heelstrike::fem {
 

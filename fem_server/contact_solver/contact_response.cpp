@@ -20,8 +20,8 @@ double closing_speed(const ContactSolution& solved, const PairState& state) {
 /// Load of the active nodes in a region, except its peak pressure.
 /// @param area_of  [m^2] of an active node
 template <typename AreaOf>
-RegionLoad region_load(const ContactRegion& region, const ContactSolution& solved, std::span<const double> normal_forces,
-                       const AreaOf& area_of) {
+RegionLoad region_load(const ContactRegion& region, const ContactSolution& solved,
+                       std::span<const double> normal_forces, const AreaOf& area_of) {
   RegionLoad load;
   for (std::size_t i = 0; i < solved.nodes.size(); ++i) {
     const double share = region.shares[solved.touching[i]];

@@ -18,9 +18,9 @@ namespace heelstrike::fem {
 struct ContactSolution {
   double gap = 0.0;                     ///< [m] smallest, of the undeformed shapes; without contact, of a residual
                                         ///< deformation
-  ContactNodeState closest;                 ///< candidate with that gap, undeformed
+  ContactNodeState closest;             ///< candidate with that gap, undeformed
   std::vector<std::uint32_t> touching;  ///< active candidates, ascending
-  std::vector<ContactNodeState> nodes;      ///< the same
+  std::vector<ContactNodeState> nodes;  ///< the same
   NodeDerivatives derivatives;
   double dissipated = 0.0;  ///< [J] by friction and material, since the commit
   double slip_speed = 0.0;  ///< [m/s] see Response, of the previous commit

@@ -98,8 +98,8 @@ NodeWrench node_wrench(const ContactNodeState& node, const PairState& state, con
   return result;
 }
 
-void add_tangents(const ContactNodeState& node, const NodeDerivatives& derivatives, std::size_t i, const PairState& state,
-                  const Hysteresis& hysteresis, const NodeWrench& own, Response& response) {
+void add_tangents(const ContactNodeState& node, const NodeDerivatives& derivatives, std::size_t i,
+                  const PairState& state, const Hysteresis& hysteresis, const NodeWrench& own, Response& response) {
   const Vector3& p_AB = state.X_AB.p;
   const Matrix36 dn = normal_rotation(node, p_AB);
   Matrix6 dG = gap_wrench_derivative(node, p_AB);

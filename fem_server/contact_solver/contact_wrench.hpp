@@ -54,11 +54,11 @@ struct Hysteresis {
 /// requested.
 struct NodeDerivatives {
   std::vector<Eigen::Matrix<double, 1, 6>> lambda;
-  std::vector<Matrix36> traction;          ///< including the rotation with B
-  std::vector<Matrix36> u;                 ///< empty for a frictionless contact without hysteresis, and then
+  std::vector<Matrix36> traction;           ///< including the rotation with B
+  std::vector<Matrix36> u;                  ///< empty for a frictionless contact without hysteresis, and then
   Matrix6 rotation_work = Matrix6::Zero();  ///< sum of lambda (d n / d X)^T d u / d X
-  std::vector<Matrix36> u_B{};             ///< empty for a rigid B
-  std::vector<Matrix36> normal{};          ///< rotation of the normals in addition to normal_rotation; empty = none
+  std::vector<Matrix36> u_B{};              ///< empty for a rigid B
+  std::vector<Matrix36> normal{};           ///< rotation of the normals in addition to normal_rotation; empty = none
 };
 
 /// Sets wrench, tangents (if there are derivatives), centre of pressure, energies.

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/fem/body_model.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 

@@ -44,7 +44,7 @@ class BodyCells {
   /// Calls work(begin, end) concurrently for parts of [0, n). @param n_threads  as in sum()
   /// @throws the exception of `work`
   virtual void parallel_for(std::size_t n, const std::function<void(std::size_t, std::size_t)>& work,
-                         unsigned n_threads = 0) const = 0;
+                            unsigned n_threads = 0) const = 0;
 };
 
 }  // namespace heelstrike::fem

@@ -46,7 +46,9 @@ class BodyModel {
   /// Index of the element's material in the list passed to the constructor.
   [[nodiscard]] std::size_t material_index(std::size_t element) const { return material_of_[element]; }
   /// First material in that list with the moduli and law of the element's material: such materials share pressures.
-  [[nodiscard]] std::uint32_t first_element_like(std::size_t element) const { return first_element_like_[material_of_[element]]; }
+  [[nodiscard]] std::uint32_t first_element_like(std::size_t element) const {
+    return first_element_like_[material_of_[element]];
+  }
   [[nodiscard]] const ElementKind& element() const { return element_with(mesh_.nodes_per_element, pressures_.kind()); }
   [[nodiscard]] const PressureSpace& pressures() const { return pressures_; }
   /// [m^3] volume of a pressure unknown: the integral of its shape function.

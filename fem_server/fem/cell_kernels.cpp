@@ -33,7 +33,7 @@ double pressure_value(const ReferenceElement& reference, PressureKind kind, std:
 }
 
 void add_coupling_terms(const ReferenceElement& reference, PressureKind kind, std::size_t point, double weight,
-                   const CellGradients& gradients, Eigen::MatrixXd& couplings) {
+                        const CellGradients& gradients, Eigen::MatrixXd& couplings) {
   for (Eigen::Index k = 0; k < couplings.cols(); ++k) {
     const double value = weight * pressure_value(reference, kind, static_cast<std::size_t>(k), point);
     Eigen::Map<CellNodes>(couplings.col(k).data(), 3, gradients.rows()) += value * gradients.transpose();

@@ -40,7 +40,7 @@ struct PointGeometry {
 /// value of pressure k times the gradients.
 /// @param gradients  [1/m] gradients of the shape functions, in a deformed body with respect to the deformed position
 void add_coupling_terms(const ReferenceElement& reference, PressureKind kind, std::size_t point, double weight,
-                   const CellGradients& gradients, Eigen::MatrixXd& couplings);
+                        const CellGradients& gradients, Eigen::MatrixXd& couplings);
 /// Adds the stiffness of the condensed element pressure (PressureKind::element) to the element matrix.
 void condense_pressure(const LameConstants& constants, double volume, CellTerms& terms);
 

@@ -41,10 +41,9 @@ void check_candidates(const BodyModel& body, const Support& support, std::span<c
   for (const std::uint32_t node : candidates) {
     if (!std::binary_search(support.clamped_nodes.begin(), support.clamped_nodes.end(), node)) continue;
     const Vector3& p = body.mesh().nodes[node];
-    throw input_error("candidates",
-                      fmt::format("candidate node {} at ({}, {}, {}) m is clamped; a clamped node cannot "
-                                  "carry contact; remove it from one of the sets",
-                                  node, p.x(), p.y(), p.z()));
+    throw input_error("candidates", fmt::format("candidate node {} at ({}, {}, {}) m is clamped; a clamped node cannot "
+                                                "carry contact; remove it from one of the sets",
+                                                node, p.x(), p.y(), p.z()));
   }
 }
 

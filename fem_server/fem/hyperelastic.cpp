@@ -13,15 +13,15 @@ namespace {
 
 /// Energy, stress and stiffness of the isotropic part of one point, in its principal axes.
 struct PrincipalPoint {
-  Matrix3 U = Matrix3::Identity();      ///< current principal axes
-  Matrix3 V = Matrix3::Identity();      ///< reference principal axes
-  Vector3 slope = Vector3::Zero();      ///< [Pa] W_i
-  Matrix3 normal = Matrix3::Zero();     ///< [Pa] W_ij: dP_ii / dF_jj
-  Matrix3 normal_terms = Matrix3::Zero();   ///< [Pa] dP_ij / dF_ij, i != j
-  Matrix3 shear_terms = Matrix3::Zero();    ///< [Pa] dP_ij / dF_ji, i != j
-  double energy = 0.0;                  ///< [J/m^3] isochoric
-  double volume_energy = 0.0;           ///< [J/m^3]
-  Matrix3 isochoric = Matrix3::Zero();  ///< [Pa] S of prony_series.hpp, elastic
+  Matrix3 U = Matrix3::Identity();         ///< current principal axes
+  Matrix3 V = Matrix3::Identity();         ///< reference principal axes
+  Vector3 slope = Vector3::Zero();         ///< [Pa] W_i
+  Matrix3 normal = Matrix3::Zero();        ///< [Pa] W_ij: dP_ii / dF_jj
+  Matrix3 normal_terms = Matrix3::Zero();  ///< [Pa] dP_ij / dF_ij, i != j
+  Matrix3 shear_terms = Matrix3::Zero();   ///< [Pa] dP_ij / dF_ji, i != j
+  double energy = 0.0;                     ///< [J/m^3] isochoric
+  double volume_energy = 0.0;              ///< [J/m^3]
+  Matrix3 isochoric = Matrix3::Zero();     ///< [Pa] S of prony_series.hpp, elastic
 
   [[nodiscard]] Matrix3 stress() const { return U * slope.asDiagonal() * V.transpose(); }
   /// sum_JL a_J (dP_iJ / dF_kL) b_L.
@@ -169,11 +169,11 @@ FiberPoint fiber_point(const FiberFamilies& fibers, const Vector3& direction, co
 
 /// Stress and stiffness of h : C_iso / 2, the part of the isochoric stress known before the step.
 struct MemoryPoint {
-  Matrix3 h = Matrix3::Zero();        ///< [Pa]
-  Matrix3 Fh = Matrix3::Zero();       ///< [Pa]
+  Matrix3 h = Matrix3::Zero();                    ///< [Pa]
+  Matrix3 Fh = Matrix3::Zero();                   ///< [Pa]
   Matrix3 inverse_transpose_F = Matrix3::Zero();  ///< [-] F^-T
-  double size = 0.0;                  ///< [Pa] h : C
-  double scale = 1.0;                 ///< [-] J^-2/3
+  double size = 0.0;                              ///< [Pa] h : C
+  double scale = 1.0;                             ///< [-] J^-2/3
 
   MemoryPoint(const Matrix3& offset, const Matrix3& F)
       : h(offset),
@@ -237,8 +237,8 @@ class HyperelasticPoints final : public PointLaw {
   explicit HyperelasticPoints(HyperelasticLaw law) : law_(std::move(law)) {}
 
   [[nodiscard]] PointPower add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
-                                    std::optional<double> mixed, const PointHistoryVariables& memory,
-                                    Eigen::MatrixXd& tangent) const override {
+                                     std::optional<double> mixed, const PointHistoryVariables& memory,
+                                     Eigen::MatrixXd& tangent) const override {
     const auto& g = geometry.gradients;
     PointPower work;
     work.forces.setZero(3, g.rows());
@@ -272,8 +272,8 @@ class HyperelasticPoints final : public PointLaw {
   [[nodiscard]] std::size_t memory_size() const override {
     return law_.prony.memory_size() + law_.fibers.directions.size() * law_.fibers.prony.n_scalar_history_variables();
   }
-  [[nodiscard]] double update_history(const LameConstants& constants, const Matrix3& G, const PointHistoryVariables& memory,
-                                std::span<double> after) const override {
+  [[nodiscard]] double update_history(const LameConstants& constants, const Matrix3& G,
+                                      const PointHistoryVariables& memory, std::span<double> after) const override {
     if (memory_size() == 0) return 0.0;
     double dissipated = 0.0;
     if (!law_.prony.empty()) {

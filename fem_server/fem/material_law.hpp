@@ -49,18 +49,19 @@ class PointLaw {
   ///               replaces the volumetric stress of the point; energy and stiffness of lambda / 2 theta^2 belong to
   ///               the pressures (pressure_space.hpp) and are omitted
   [[nodiscard]] virtual PointPower add_point(const PointGeometry& geometry, const LameConstants& constants,
-                                            const Matrix3& G, std::optional<double> mixed, const PointHistoryVariables& memory,
-                                            Eigen::MatrixXd& tangent) const = 0;
+                                             const Matrix3& G, std::optional<double> mixed,
+                                             const PointHistoryVariables& memory, Eigen::MatrixXd& tangent) const = 0;
   /// [Pa] symmetric. @pre det(1 + G) > 0 unless the law is linear
   [[nodiscard]] virtual Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G,
-                                              std::optional<double> mixed, const PointHistoryVariables& memory) const = 0;
+                                              std::optional<double> mixed,
+                                              const PointHistoryVariables& memory) const = 0;
 
   /// Number of history variables per point; 0 = elastic law.
   [[nodiscard]] virtual std::size_t memory_size() const { return 0; }
   /// History variables after a commit at G. @param after  memory_size() numbers
   /// @return [J/m^3] >= 0 dissipated since the previous commit
-  [[nodiscard]] virtual double update_history(const LameConstants& constants, const Matrix3& G, const PointHistoryVariables& memory,
-                                        std::span<double> after) const;
+  [[nodiscard]] virtual double update_history(const LameConstants& constants, const Matrix3& G,
+                                              const PointHistoryVariables& memory, std::span<double> after) const;
 };
 
 /// Value handle of a law; copies share it.

@@ -76,7 +76,7 @@ void check_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::s
 }
 
 void with_memory_report(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
-                    const std::function<void()>& work) {
+                        const std::function<void()>& work) {
   try {
     work();
   } catch (const std::bad_alloc&) {

@@ -49,7 +49,7 @@ void check_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::s
 /// Runs `work`, which needs this much memory.
 /// @throws Error{limit} with the numbers of check_memory when an allocation fails in `work`
 void with_memory_report(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
-                    const std::function<void()>& work);
+                        const std::function<void()>& work);
 
 /// Likewise, provided that limit and address space (RLIMIT_AS, `ulimit -v`) suffice.
 /// @throws Error{limit} as check_memory and with_memory_report, the former before `work` begins

@@ -52,7 +52,7 @@ Matrix3 hooke_stress(const LameConstants& c, const Matrix3& G, double dilatation
 }
 
 PointPower linear_point(const PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
-                       std::optional<double> mixed, Eigen::MatrixXd& tangent) {
+                        std::optional<double> mixed, Eigen::MatrixXd& tangent) {
   // Hooke's law for P: for infinitesimal rotations all stress tensors coincide.
   const Matrix3 stress = hooke_stress(c, G, mixed.value_or(G.trace()));
   // In a mixed body the energy lambda / 2 theta^2 belongs to the pressures.
@@ -69,7 +69,7 @@ PointPower linear_point(const PointGeometry& geometry, const LameConstants& c, c
 /// mu (ga.gb) 1 + (mu - lambda ln J) hb ha^T + lambda ha hb^T. In a mixed body ln J is interpolated from the pressures,
 /// and the last term belongs to them.
 PointPower neo_hookean_point(const PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
-                            std::optional<double> mixed, Eigen::MatrixXd& tangent) {
+                             std::optional<double> mixed, Eigen::MatrixXd& tangent) {
   const Matrix3 F = Matrix3::Identity() + G;
   const double J = F.determinant();
   PointPower work;
@@ -104,8 +104,8 @@ class LinearLaw final : public PointLaw {
   [[nodiscard]] bool is_linear() const override { return true; }
   [[nodiscard]] double dilatation(const Matrix3& G) const override { return G.trace(); }
   [[nodiscard]] PointPower add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
-                                    std::optional<double> mixed, const PointHistoryVariables& /*memory*/,
-                                    Eigen::MatrixXd& tangent) const override {
+                                     std::optional<double> mixed, const PointHistoryVariables& /*memory*/,
+                                     Eigen::MatrixXd& tangent) const override {
     return linear_point(geometry, constants, G, mixed, tangent);
   }
   [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G, std::optional<double> mixed,
@@ -117,8 +117,8 @@ class LinearLaw final : public PointLaw {
 class NeoHookeanLaw final : public PointLaw {
  public:
   [[nodiscard]] PointPower add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
-                                    std::optional<double> mixed, const PointHistoryVariables& /*memory*/,
-                                    Eigen::MatrixXd& tangent) const override {
+                                     std::optional<double> mixed, const PointHistoryVariables& /*memory*/,
+                                     Eigen::MatrixXd& tangent) const override {
     return neo_hookean_point(geometry, constants, G, mixed, tangent);
   }
   [[nodiscard]] Matrix3 cauchy_stress(const LameConstants& constants, const Matrix3& G, std::optional<double> mixed,
@@ -130,8 +130,8 @@ class NeoHookeanLaw final : public PointLaw {
 
 }  // namespace
 
-double PointLaw::update_history(const LameConstants& /*constants*/, const Matrix3& /*G*/, const PointHistoryVariables& /*memory*/,
-                          std::span<double> /*after*/) const {
+double PointLaw::update_history(const LameConstants& /*constants*/, const Matrix3& /*G*/,
+                                const PointHistoryVariables& /*memory*/, std::span<double> /*after*/) const {
   return 0.0;
 }
 
@@ -172,7 +172,7 @@ StressColumns stress(const BodyModel& body, const MaterialLaws& laws, const Eige
 }
 
 HistoryUpdate update_history_variables(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
-                      const BodyHistoryVariables& memory) {
+                                       const BodyHistoryVariables& memory) {
   HistoryUpdate after;
   after.values.resize(static_cast<Eigen::Index>(memory_size(body, laws)));
   const std::span<double> values(after.values.data(), static_cast<std::size_t>(after.values.size()));
@@ -186,8 +186,8 @@ HistoryUpdate update_history_variables(const BodyModel& body, const MaterialLaws
     for (std::size_t q = 0; q < rule.weights.size(); ++q, first += size) {
       const auto geometry = body.point_geometry(rule, e, q);
       const Matrix3 G = displacement_gradient(geometry, own);
-      after.dissipated +=
-          geometry.weight * law.update_history(body.material(e), G, memory.at(first, size), values.subspan(first, size));
+      after.dissipated += geometry.weight *
+                          law.update_history(body.material(e), G, memory.at(first, size), values.subspan(first, size));
     }
   }
   return after;

@@ -43,8 +43,8 @@ struct HistoryUpdate {
   Eigen::VectorXd values;   ///< memory_size(body, laws) numbers
   double dissipated = 0.0;  ///< [J] >= 0 since the previous commit
 };
-[[nodiscard]] HistoryUpdate update_history_variables(const BodyModel& body, const MaterialLaws& laws, const Eigen::VectorXd& u,
-                                    const BodyHistoryVariables& memory);
+[[nodiscard]] HistoryUpdate update_history_variables(const BodyModel& body, const MaterialLaws& laws,
+                                                     const Eigen::VectorXd& u, const BodyHistoryVariables& memory);
 
 /// Internal forces [N] of an element (vectors of `terms`, one column), their derivative (matrix), energy and couplings.
 /// With nodal pressures the derivative omits the pressure part, which needs the couplings of all adjacent cells.

@@ -30,7 +30,7 @@ struct RecoveredPressure {
   /// neighbours off the rim, failing that of rim neighbours that have a value, zero where only the rim is loaded.
   Eigen::MatrixXd at_vertices;
   Eigen::MatrixXd at_contact_nodes;  ///< [Pa] per node in contact
-  Eigen::VectorXd areas;        ///< [m^2] per node in contact
+  Eigen::VectorXd areas;             ///< [m^2] per node in contact
 };
 
 /// Candidate faces, prepared once. Thread-safe.

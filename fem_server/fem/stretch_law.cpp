@@ -30,9 +30,9 @@ StretchLaw StretchLaw::ogden(const std::vector<double>& exponents, const std::ve
   for (std::size_t p = 0; p < exponents.size(); ++p) {
     terms.push_back({.power = exponents[p], .weight = 2.0 * shares[p] / (exponents[p] * exponents[p])});
   }
-  return {fmt::format("ogden with exponents [{}] and fractions [{}]", fmt::join(exponents, ", "),
-                      fmt::join(shares, ", ")),
-          std::move(terms)};
+  return {
+      fmt::format("ogden with exponents [{}] and fractions [{}]", fmt::join(exponents, ", "), fmt::join(shares, ", ")),
+      std::move(terms)};
 }
 
 StretchLaw StretchLaw::neo_hookean() {

@@ -121,10 +121,9 @@ MemoryNeed modal_memory(const FactorSize& size, std::size_t n_dofs, std::size_t 
 void check_mass(const BodyModel& body) {
   for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) {
     if (body.material(e).density > 0.0) continue;
-    throw input_error("density",
-                      fmt::format("a vibrating body needs a positive density everywhere, found element {} "
-                                  "with a density of {} kg/m^3; specify a density for its material",
-                                  e, body.material(e).density));
+    throw input_error("density", fmt::format("a vibrating body needs a positive density everywhere, found element {} "
+                                             "with a density of {} kg/m^3; specify a density for its material",
+                                             e, body.material(e).density));
   }
 }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/foot.hpp"
 #include "fem_server/geometry/implicit_surface.hpp"
+#include "scenario/surfaces/foot.hpp"
 
 namespace heelstrike::fem {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "common/contact/surface.hpp"
-#include "scenario/surfaces/foot.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
+#include "scenario/surfaces/foot.hpp"
 
 namespace heelstrike::fem {
 

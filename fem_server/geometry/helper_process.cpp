@@ -59,9 +59,8 @@ class Exchange {
     if (n < 0) return errno == EAGAIN || errno == EINTR;
     reply_.append(buffer_.data(), static_cast<std::size_t>(n));
     if (reply_.size() > max_reply_bytes_) {
-      throw limit_error(
-          "mesh",
-          fmt::format("the reply of the mesher exceeds the limit of {} bytes; use a larger size", max_reply_bytes_));
+      throw limit_error("mesh", fmt::format("the reply of the mesher exceeds the limit of {} bytes; use a larger size",
+                                            max_reply_bytes_));
     }
     return n > 0;
   }
@@ -76,8 +75,9 @@ class Exchange {
 
 }  // namespace
 
-std::string run_helper(const std::string& path, const std::string& request, double timeout, std::uint64_t max_reply_bytes,
-                       const std::stop_token& stop, const std::function<void()>& on_wait) {
+std::string run_helper(const std::string& path, const std::string& request, double timeout,
+                       std::uint64_t max_reply_bytes, const std::stop_token& stop,
+                       const std::function<void()>& on_wait) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     throw unavailable_error(fmt::format("cannot open a channel to {}: {}", path, std::strerror(errno)));

@@ -237,7 +237,8 @@ class Columns {
   std::vector<std::uint32_t> connectivity_;
 };
 
-void place_nodes(const SurfaceMesh& outer, const std::vector<Vector3>& offsets, std::uint32_t layers, VolumeMesh& mesh) {
+void place_nodes(const SurfaceMesh& outer, const std::vector<Vector3>& offsets, std::uint32_t layers,
+                 VolumeMesh& mesh) {
   mesh.nodes.clear();
   for (std::uint32_t level = 0; level <= layers; ++level) {
     const double share = static_cast<double>(level) / layers;
@@ -344,7 +345,8 @@ LayerMesh mesh_layer(const SurfaceMesh& given, const SurfaceMesh& inner, const L
   for (std::size_t v = 0; v < outer.vertices.size(); ++v) {
     result.mean_thickness += offsets.offsets()[v].norm() / static_cast<double>(outer.vertices.size());
     if (offsets.is_beyond_rim(v)) continue;
-    result.deviation = std::max(result.deviation, offsets.inner().closest(outer.vertices[v] + offsets.offsets()[v]).distance);
+    result.deviation =
+        std::max(result.deviation, offsets.inner().closest(outer.vertices[v] + offsets.offsets()[v]).distance);
   }
   return result;
 }

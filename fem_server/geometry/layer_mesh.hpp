@@ -17,19 +17,18 @@ struct LayerOptions {
   std::uint32_t layers = 2;       ///< of prisms through the thickness, 1 to 20
   bool keep_prisms = false;       ///< instead of splitting each into three tetrahedra
   double search_distance = 0.01;  ///< [m] > 0 search depth for the inner surface behind the outer one
-  double min_thickness = 2e-4;  ///< [m] > 0 thickness imposed where the surfaces touch or cross
+  double min_thickness = 2e-4;    ///< [m] > 0 thickness imposed where the surfaces touch or cross
 };
 
 struct LayerMesh {
   /// Face sets `outer`, `inner`, `rim`, the groups of the outer triangles under other names, and the node set `inner`.
   VolumeMesh mesh;
-  double min_thickness =
-      0.0;                      ///< [m] of the surfaces, before `min_thickness` is imposed; < 0 where they cross
+  double min_thickness = 0.0;   ///< [m] of the surfaces, before `min_thickness` is imposed; < 0 where they cross
   double mean_thickness = 0.0;  ///< [m] of the mesh
   double deviation = 0.0;  ///< [m] maximum distance of inner nodes to the inner surface, except those beyond its rim
   std::size_t n_min_thickness = 0;  ///< nodes with imposed `min_thickness`
   std::size_t n_beyond_rim = 0;     ///< nodes whose ray misses the inner surface; thickness of their neighbours
-  std::size_t n_smoothed = 0;   ///< nodes whose directions were averaged with those of neighbours to avoid folding
+  std::size_t n_smoothed = 0;       ///< nodes whose directions were averaged with those of neighbours to avoid folding
 };
 
 /// Extrudes every triangle of the outer surface into a column of prisms, which are kept or split conformingly into

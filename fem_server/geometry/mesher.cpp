@@ -64,9 +64,9 @@ void check_expected_count(double volume, const MeshingOptions& options) {
   const double h = options.size.size;
   const double expected = volume * 6.0 * std::numbers::sqrt2 / (h * h * h);
   if (expected <= 2.0 * static_cast<double>(options.limits.max_elements)) return;
-  throw limit_error(
-      "size", fmt::format("size = {} m would give about {:.3g} tetrahedra, the limit is {}; use a larger size", h,
-                          expected, options.limits.max_elements));
+  throw limit_error("size",
+                    fmt::format("size = {} m would give about {:.3g} tetrahedra, the limit is {}; use a larger size", h,
+                                expected, options.limits.max_elements));
 }
 
 json to_json(const Vector3& v) {
@@ -146,14 +146,13 @@ MeshingResult parse_reply(std::string_view bytes) {
 MeshingResult run_mesher(const std::string& request, const MeshingOptions& options) {
   const std::uint64_t bytes_of_header = 1U << 16U;
   const std::uint64_t max_reply_bytes = bytes_of_header + options.limits.max_nodes * sizeof(Vector3) +
-                                   options.limits.max_elements * 4 * sizeof(std::uint32_t);
+                                        options.limits.max_elements * 4 * sizeof(std::uint32_t);
   return parse_reply(
       run_helper(helper_path(options), request, options.timeout, max_reply_bytes, options.stop, options.on_wait));
 }
 
 /// Assigns to every boundary triangle the group of the closest input triangle.
-void transfer_groups(const SurfaceMesh& surface, const TriangleTree& tree, const Boundary& boundary,
-                      VolumeMesh& mesh) {
+void transfer_groups(const SurfaceMesh& surface, const TriangleTree& tree, const Boundary& boundary, VolumeMesh& mesh) {
   if (surface.triangle_groups.empty()) return;
   for (std::size_t t = 0; t < boundary.faces.size(); ++t) {
     const Triangle& c = boundary.surface.triangles[t];
@@ -183,7 +182,8 @@ void require_close(const FarthestPoint& farthest, const MeshingOptions& options)
 }
 
 /// Two-sided: a toe missing in the mesh is far from the mesh, although the whole mesh is close to the surface.
-FarthestPoint find_max_deviation(const SurfaceMesh& meshed, const SurfaceMesh& given, const TriangleTree& input_tree_of_surface) {
+FarthestPoint find_max_deviation(const SurfaceMesh& meshed, const SurfaceMesh& given,
+                                 const TriangleTree& input_tree_of_surface) {
   const FarthestPoint outside = find_farthest_point(meshed, input_tree_of_surface);
   const FarthestPoint lost = find_farthest_point(given, TriangleTree(meshed));
   return outside.distance > lost.distance ? outside : lost;

@@ -18,7 +18,7 @@ struct MeshingOptions {
   std::uint32_t order = 1;     ///< 1: four nodes; 2: ten nodes, straight edges
   bool remesh_surface = true;  ///< false: the surface triangles are kept and only the interior is meshed
   double feature_angle =
-      0.6981317;  ///< [rad] edges with a larger angle between normals are kept (40 degrees), in (0, pi)
+      0.6981317;               ///< [rad] edges with a larger angle between normals are kept (40 degrees), in (0, pi)
   double max_deviation = 0.0;  ///< [m] maximum allowed distance between input and meshed surface; 0 = half of size.size
   MeshLimits limits;
   double timeout = 600.0;  ///< [s] the helper is terminated after this time

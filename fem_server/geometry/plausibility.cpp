@@ -36,10 +36,9 @@ Warnings find_element_size_warnings(const std::string& key, double size, const V
   const std::string advice = millimetres ? fmt::format("did you mean {:g} mm? Set {}: {:g}", size, key, intended)
                                          : std::string("check the unit of both");
   if (size > extents.maxCoeff()) {
-    throw input_error(key,
-                      fmt::format("{}: elements of {:g} m are larger than the body ({:.4g} x {:.4g} x {:.4g} "
-                                  "m); {}",
-                                  key, size, extents.x(), extents.y(), extents.z(), advice));
+    throw input_error(key, fmt::format("{}: elements of {:g} m are larger than the body ({:.4g} x {:.4g} x {:.4g} "
+                                       "m); {}",
+                                       key, size, extents.x(), extents.y(), extents.z(), advice));
   }
   if (2.0 * size <= extents.minCoeff()) return {};
   return {
@@ -49,8 +48,8 @@ Warnings find_element_size_warnings(const std::string& key, double size, const V
 }
 
 Warnings find_volume_warnings(double meshed, double given, const std::string& size_key, double size) {
-  constexpr double max_volume_error = 0.25;  // beyond, the shape of the body is lost
-  constexpr double expected_volume_loss = 0.05;     // flat elements on a curved surface lose a few per cent
+  constexpr double max_volume_error = 0.25;      // beyond, the shape of the body is lost
+  constexpr double expected_volume_loss = 0.05;  // flat elements on a curved surface lose a few per cent
   const double lost = 1.0 - meshed / given;
   if (!(given > 0.0) || std::abs(lost) <= expected_volume_loss) return {};
   const std::string found = fmt::format("{}: with {:g} m the mesh has {:.2g} % {} volume than the surface it fills",

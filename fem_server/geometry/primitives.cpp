@@ -10,8 +10,8 @@
 #include <set>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/cylinder.hpp"
 #include "fem_server/geometry/named_sets.hpp"
+#include "scenario/surfaces/cylinder.hpp"
 
 namespace heelstrike::fem {
 
@@ -123,9 +123,8 @@ void check_cylinder(const CylinderOptions& options) {
   for (std::size_t i = 0; i < options.layers.size(); ++i) {
     require_length(options.layers[i].height, fmt::format("layers[{}].height", i));
     if (options.layers[i].name.empty() || !names.insert(options.layers[i].name).second) {
-      throw input_error(
-          fmt::format("layers[{}].name", i),
-          fmt::format("layers[{}].name: expected a unique name, found '{}'", i, options.layers[i].name));
+      throw input_error(fmt::format("layers[{}].name", i),
+                        fmt::format("layers[{}].name: expected a unique name, found '{}'", i, options.layers[i].name));
     }
   }
 }

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "common/contact/surface.hpp"
-#include "scenario/surfaces/cylinder.hpp"
 #include "fem_server/geometry/mesher.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
+#include "scenario/surfaces/cylinder.hpp"
 
 namespace heelstrike::fem {
 

@@ -113,11 +113,10 @@ void scale(std::vector<Vector3>& points, const ReadOptions& options) {
     // Volumes of larger coordinates exceed the useful range of doubles.
     constexpr double largest = 1e9;
     if (!(point.cwiseAbs().maxCoeff() <= largest)) {
-      throw input_error(
-          "length_scale",
-          fmt::format("{}, point {} (distinct points, counted from 0): expected coordinates within {} m, "
-                      "found ({}, {}, {}) m with length_scale = {}",
-                      options.name, i, largest, point.x(), point.y(), point.z(), options.length_scale));
+      throw input_error("length_scale",
+                        fmt::format("{}, point {} (distinct points, counted from 0): expected coordinates within {} m, "
+                                    "found ({}, {}, {}) m with length_scale = {}",
+                                    options.name, i, largest, point.x(), point.y(), point.z(), options.length_scale));
     }
   }
 }

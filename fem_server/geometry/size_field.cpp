@@ -31,8 +31,8 @@ void check_region(const Refinement& refinement, const std::string& field) {
     const auto& set = std::get<SetRegion>(refinement.region);
     if (set.set.triangles.empty() || !(set.distance >= 0.0) || !std::isfinite(set.distance)) {
       throw input_error(
-          field, fmt::format("{}: expected a non-empty set and a distance >= 0 m, found {} items and {} m",
-                             field, set.set.triangles.size(), set.distance));
+          field, fmt::format("{}: expected a non-empty set and a distance >= 0 m, found {} items and {} m", field,
+                             set.set.triangles.size(), set.distance));
     }
   }
 }

@@ -151,7 +151,8 @@ class LocalRemeshing {
     // surface becomes non-manifold along an edge.
     Vertices neighbours_of_from = at_from;
     Vertices neighbours_of_to = corners_around(to);
-    neighbours_of_from.erase(std::unique(neighbours_of_from.begin(), neighbours_of_from.end()), neighbours_of_from.end());
+    neighbours_of_from.erase(std::unique(neighbours_of_from.begin(), neighbours_of_from.end()),
+                             neighbours_of_from.end());
     neighbours_of_to.erase(std::unique(neighbours_of_to.begin(), neighbours_of_to.end()), neighbours_of_to.end());
     Vertices common;
     std::ranges::set_intersection(neighbours_of_from, neighbours_of_to, std::back_inserter(common));
@@ -227,7 +228,7 @@ class LocalRemeshing {
 
   /// Whether the normal agrees with that of a replaced triangle or with their mean.
   [[nodiscard]] bool preserves_orientation(const Triangle& t, const Vector3& n, const std::vector<Triangle>& before,
-                                     const Vector3& mean) const {
+                                           const Vector3& mean) const {
     // The replaced triangle is the one with the closest centroid.
     const Vector3 middle = (at(t[0]) + at(t[1]) + at(t[2])) / 3.0;
     double nearest = std::numeric_limits<double>::infinity();

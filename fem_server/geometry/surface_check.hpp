@@ -37,8 +37,8 @@ struct SurfaceReport {
   bool closed = false;                   ///< every edge has exactly two triangles
   double area = 0.0;                     ///< [m^2]
   double volume = 0.0;                   ///< [m^3] signed; undefined when not closed
-  double min_edge_length = 0.0;            ///< [m]
-  double max_edge = 0.0;             ///< [m]
+  double min_edge_length = 0.0;          ///< [m]
+  double max_edge = 0.0;                 ///< [m]
   bool complete = true;                  ///< false: the search for self-intersections was stopped early; more may exist
   std::vector<SurfaceFinding> findings;  ///< one per kind present, in the order of SurfaceDefect
 

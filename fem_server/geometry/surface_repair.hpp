@@ -13,8 +13,8 @@ struct RepairOptions {
   double merge_tolerance = 0.0;    ///< [m] vertices closer than this are merged; 0 = none
   double sliver_thickness = 0.0;   ///< [m] triangles thinner than this are removed, see remove_slivers; 0 = none
   double sliver_distance = 0.0;    ///< [m] maximum displacement of the surface; 0 = twice the thickness
-  bool remove_degenerate = false;    ///< triangles without area or with a repeated corner
-  bool remove_duplicate = false;     ///< all but the first of several triangles with the same corners
+  bool remove_degenerate = false;  ///< triangles without area or with a repeated corner
+  bool remove_duplicate = false;   ///< all but the first of several triangles with the same corners
   bool reorient = false;           ///< consistent winding, closed components outward
   std::size_t max_hole_edges = 0;  ///< holes with at most this many edges are filled; 0 = none
 };

@@ -149,7 +149,7 @@ double TriangleTree::distance_to_box(const Vector3& q) const {
 }
 
 std::optional<double> TriangleTree::distance_through(std::uint32_t t, const Vector3& origin, const Vector3& direction,
-                                                double reach, bool leaving) const {
+                                                     double reach, bool leaving) const {
   const Triangle& corners = mesh_.triangles[t];
   const Vector3 a = mesh_.vertices[corners[0]] - origin;
   const Vector3 b = mesh_.vertices[corners[1]] - origin;
@@ -169,7 +169,7 @@ std::optional<double> TriangleTree::distance_through(std::uint32_t t, const Vect
 }
 
 std::optional<RayCrossing> TriangleTree::crossing(const Vector3& origin, const Vector3& direction, double reach,
-                                               bool leaving, std::uint32_t near) const {
+                                                  bool leaving, std::uint32_t near) const {
   std::optional<RayCrossing> best;
   const auto visit = [&](std::uint32_t t) {
     const auto way = distance_through(t, origin, direction, best ? best->way : reach, leaving);

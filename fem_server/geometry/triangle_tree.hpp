@@ -41,7 +41,7 @@ class TriangleTree {
   /// @param leaving    true: back faces only, for a ray from inside a body; false: front faces only
   /// @param near       triangle tested first; affects the run time only
   [[nodiscard]] std::optional<RayCrossing> crossing(const Vector3& origin, const Vector3& direction, double reach,
-                                                 bool leaving, std::uint32_t near) const;
+                                                    bool leaving, std::uint32_t near) const;
 
   /// [m] from `q` to the box around all triangles, 0 inside: a lower bound of the distance to the surface.
   [[nodiscard]] double distance_to_box(const Vector3& q) const;
@@ -72,7 +72,7 @@ class TriangleTree {
   [[nodiscard]] Box triangle_box(std::uint32_t triangle) const;
   /// Distance [m] along the line to its intersection with triangle `t`; none when there is none within `reach`.
   [[nodiscard]] std::optional<double> distance_through(std::uint32_t t, const Vector3& origin, const Vector3& direction,
-                                                  double reach, bool leaving) const;
+                                                       double reach, bool leaving) const;
 
   const SurfaceMesh& mesh_;
   std::vector<std::uint32_t> order_;

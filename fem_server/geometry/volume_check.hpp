@@ -16,15 +16,14 @@ struct VolumeReport {
   std::size_t n_nodes = 0;
   std::size_t n_elements = 0;
   std::uint32_t nodes_per_element = 4;
-  double volume = 0.0;         ///< [m^3] sum over the elements, by element_volume()
-  double min_quality = 0.0;  ///< [-] smallest mean ratio; 1 regular, 0 flat, negative inverted
-  double mean_quality = 0.0;   ///< [-]
-  std::array<std::size_t, 10>
-      histogram{};                      ///< elements by mean ratio: [0, 0.1), ..., [0.9, 1]; inverted: first bin
-  double min_edge_length = 0.0;           ///< [m]
-  double max_edge = 0.0;            ///< [m]
-  std::vector<std::uint32_t> inverted;  ///< elements with a Jacobian below zero at a node
-  std::vector<std::uint32_t> degenerate;  ///< elements with mean ratio below 1e-4, not inverted
+  double volume = 0.0;                      ///< [m^3] sum over the elements, by element_volume()
+  double min_quality = 0.0;                 ///< [-] smallest mean ratio; 1 regular, 0 flat, negative inverted
+  double mean_quality = 0.0;                ///< [-]
+  std::array<std::size_t, 10> histogram{};  ///< elements by mean ratio: [0, 0.1), ..., [0.9, 1]; inverted: first bin
+  double min_edge_length = 0.0;             ///< [m]
+  double max_edge = 0.0;                    ///< [m]
+  std::vector<std::uint32_t> inverted;      ///< elements with a Jacobian below zero at a node
+  std::vector<std::uint32_t> degenerate;    ///< elements with mean ratio below 1e-4, not inverted
   std::size_t n_unused_nodes = 0;
   std::size_t n_overfull_faces = 0;  ///< faces with more than two elements: overlapping or repeated elements
   std::size_t n_pieces = 0;          ///< parts connected through faces

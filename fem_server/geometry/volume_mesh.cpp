@@ -129,7 +129,8 @@ Triangle quadratic_side_part(const VolumeMesh& mesh, ElementFace face) {
 }  // namespace
 
 Triangle face_corners(const VolumeMesh& mesh, ElementFace face) {
-  if (mesh.parts_of_side(face.face) == 2) return split_quadrilateral(side_corners(mesh, face))[mesh.part_of_side(face.face)];
+  if (mesh.parts_of_side(face.face) == 2)
+    return split_quadrilateral(side_corners(mesh, face))[mesh.part_of_side(face.face)];
   if (mesh.parts_of_side(face.face) == 8) return quadratic_side_part(mesh, face);
   const auto nodes = mesh.element(face.element);
   const auto& local = mesh.prismatic() ? prism_triangles[face.face] : tetrahedron_faces[face.face];

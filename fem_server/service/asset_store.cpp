@@ -10,8 +10,8 @@
 #include <cstring>
 #include <utility>
 
-#include "common/files/digest.hpp"
 #include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
 
 namespace heelstrike::fem {
 

@@ -11,18 +11,18 @@
 #include <thread>
 #include <utility>
 
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/errors/refusal.hpp"
+#include "common/process/version.hpp"
+#include "fem_server/service/exchange_handler.hpp"
+#include "fem_server/sessions/open_session.hpp"
 #include "rpc/transport_settings.hpp"
 #include "rpc/wire/checksum.hpp"
 #include "rpc/wire/contact_wire.hpp"
 #include "rpc/wire/error_wire.hpp"
 #include "rpc/wire/pair_spec_wire.hpp"
 #include "rpc/wire/parameter_wire.hpp"
-#include "fem_server/service/exchange_handler.hpp"
-#include "fem_server/sessions/open_session.hpp"
 
 namespace heelstrike::fem {
 

@@ -6,15 +6,15 @@
 #include <filesystem>
 #include <mutex>
 
-#include "rpc/server/call_watch.hpp"
-#include "rpc/server/exchange_server.hpp"
-#include "rpc/server/upload_call.hpp"
 #include "fem_server/backend_interface/preparation_locks.hpp"
 #include "fem_server/service/asset_store.hpp"
 #include "fem_server/service/limits.hpp"
 #include "fem_server/service/metrics.hpp"
 #include "fem_server/service/session_table.hpp"
 #include "heelstrike/v1/contact.grpc.pb.h"
+#include "rpc/server/call_watch.hpp"
+#include "rpc/server/exchange_server.hpp"
+#include "rpc/server/upload_call.hpp"
 
 namespace heelstrike::fem {
 

@@ -41,8 +41,8 @@ void evaluate_into(OpenSession& session, const v1::PairRequest& request, const E
 
 void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
   if (static_cast<std::size_t>(request.following_size()) >= max_requests) {
-    throw limit_error("more", fmt::format("more: this server accepts {} requests in a message, found {}",
-                                          max_requests, request.following_size() + 1));
+    throw limit_error("more", fmt::format("more: this server accepts {} requests in a message, found {}", max_requests,
+                                          request.following_size() + 1));
   }
   while (reply.following_size() < request.following_size()) reply.add_following();
   while (reply.following_size() > request.following_size()) reply.mutable_following()->RemoveLast();

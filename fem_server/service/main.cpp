@@ -6,15 +6,15 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/process/end_program.hpp"
+#include "common/process/version.hpp"
+#include "fem_server/service/contact_service.hpp"
+#include "fem_server/sessions/cache_directory.hpp"
 #include "rpc/metrics_page.hpp"
 #include "rpc/poll_strategy.hpp"
 #include "rpc/server/server_program.hpp"
-#include "common/process/end_program.hpp"
-#include "fem_server/service/contact_service.hpp"
-#include "fem_server/sessions/cache_directory.hpp"
 
 namespace {
 

@@ -88,7 +88,8 @@ std::unique_ptr<SessionTable::Place> SessionTable::reserve() {
 
 std::shared_ptr<OpenSession> SessionTable::insert(std::unique_ptr<Place> place, std::string run_id, std::string owner,
                                                   std::unique_ptr<Session> session) {
-  auto entry = std::make_shared<OpenSession>(make_session_id(), std::move(run_id), std::move(owner), std::move(session));
+  auto entry =
+      std::make_shared<OpenSession>(make_session_id(), std::move(run_id), std::move(owner), std::move(session));
   {
     const std::unique_lock lock(mutex_);
     entry->number_ = ++n_opened_;
@@ -104,7 +105,8 @@ Error SessionTable::unknown() const {
   return not_found_error(
       fmt::format(
           "this session is not open on this server; it was closed, or it expired after {:g} s without a call ({:g} s "
-          "after its client disconnected), or it belongs to another client, or the server has been restarted; open a new "
+          "after its client disconnected), or it belongs to another client, or the server has been restarted; open a "
+          "new "
           "one",
           seconds(limits_.idle_timeout), seconds(limits_.lease)),
       "session_id");

@@ -11,9 +11,9 @@
 #include <thread>
 #include <unordered_map>
 
-#include "rpc/server/client_identity.hpp"
 #include "fem_server/service/limits.hpp"
 #include "fem_server/sessions/session.hpp"
+#include "rpc/server/client_identity.hpp"
 
 namespace heelstrike::fem {
 
@@ -52,7 +52,9 @@ class OpenSession {
   /// Held by a stream: the client of the session is connected, even without requests.
   class StreamReference {
    public:
-    explicit StreamReference(std::shared_ptr<OpenSession> session) : session_(std::move(session)) { ++session_->n_streams_; }
+    explicit StreamReference(std::shared_ptr<OpenSession> session) : session_(std::move(session)) {
+      ++session_->n_streams_;
+    }
     ~StreamReference() {
       session_->update_last_used();
       --session_->n_streams_;

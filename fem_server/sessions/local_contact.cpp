@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <thread>
 
-#include "scenario/shared_bodies.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/sessions/open_session.hpp"
+#include "scenario/shared_bodies.hpp"
 
 namespace heelstrike::fem {
 
@@ -62,7 +62,7 @@ class LocalContact final : public Contact, public BatchContact {
   }
 
   [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
-                                            std::stop_token stop) override {
+                                              std::stop_token stop) override {
     std::vector<std::vector<PairState>> sent(states.begin(), states.end());
     for (auto& motion : sent) std::ranges::transform(motion, motion.begin(), in_wire_frame);
     return commit_motion_of_sessions(pointers_, first_step, sent, stop);

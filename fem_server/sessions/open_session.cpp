@@ -4,8 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "common/files/digest.hpp"
 #include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
+#include "fem_server/backend_interface/state_bytes.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/foot.hpp"
@@ -14,7 +15,6 @@
 #include "scenario/surfaces/points.hpp"
 #include "scenario/surfaces/sphere.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
-#include "fem_server/backend_interface/state_bytes.hpp"
 
 namespace heelstrike::fem {
 
@@ -42,7 +42,7 @@ class SpecWriter {
   void put(const ContactBody& body) {
     put(std::string_view(body.surface.kind));
     if (!write_legacy_kind<SphereSurface, PlaneSurface, CylinderSurface, MeshSurface, PointCloudSurface, BlockSurface,
-                         FootSurface>(body.surface)) {
+                           FootSurface>(body.surface)) {
       put(body.surface.values);
       put(std::string_view(body.surface.sha256));
     }

@@ -37,8 +37,8 @@ bool is_bitwise_equal(const double* a, const double* b, std::ptrdiff_t n) {
 
 bool is_bitwise_equal(const PairState& a, const PairState& b) {
   return is_bitwise_equal(&a.t, &b.t, 1) && is_bitwise_equal(a.X_AB.R.data(), b.X_AB.R.data(), 9) &&
-         is_bitwise_equal(a.X_AB.p.data(), b.X_AB.p.data(), 3) && is_bitwise_equal(a.V_AB.w.data(), b.V_AB.w.data(), 3) &&
-         is_bitwise_equal(a.V_AB.v.data(), b.V_AB.v.data(), 3);
+         is_bitwise_equal(a.X_AB.p.data(), b.X_AB.p.data(), 3) &&
+         is_bitwise_equal(a.V_AB.w.data(), b.V_AB.w.data(), 3) && is_bitwise_equal(a.V_AB.v.data(), b.V_AB.v.data(), 3);
 }
 
 /// Checks a state and rounds its pose as in the wire format.
@@ -108,7 +108,8 @@ std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> state
     for (std::size_t begin = next; begin < states.size() && !stop.stop_requested(); begin = next) {
       const std::size_t end = std::min(states.size(), begin + shared_states(states.size() - begin, n_threads));
       if (!next.compare_exchange_weak(begin, end)) continue;
-      evaluate_entries(*history, states.subspan(begin, end - begin), options, std::span(entries).subspan(begin, end - begin));
+      evaluate_entries(*history, states.subspan(begin, end - begin), options,
+                       std::span(entries).subspan(begin, end - begin));
     }
   };
   const std::size_t n = std::min<std::size_t>(std::max(n_threads, 1U), states.size());
@@ -121,8 +122,8 @@ std::vector<BatchEntry> Session::evaluate_batch(std::span<const PairState> state
   return entries;
 }
 
-void Session::evaluate_entries(const History& history, std::span<const PairState> states, const EvaluateOptions& options,
-                     std::span<BatchEntry> entries) const {
+void Session::evaluate_entries(const History& history, std::span<const PairState> states,
+                               const EvaluateOptions& options, std::span<BatchEntry> entries) const {
   std::vector<PairState> good;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < states.size(); ++i) {
@@ -154,9 +155,8 @@ Session::PreparedCommit Session::prepare_commit(std::int64_t step, const PairSta
             .repetition = true};
   }
   if (step != last.step + 1) {
-    throw order_error(
-        fmt::format("pair '{}': commit expected step {}, found {}; steps are committed consecutively", pair_.name,
-                    last.step + 1, step));
+    throw order_error(fmt::format("pair '{}': commit expected step {}, found {}; steps are committed consecutively",
+                                  pair_.name, last.step + 1, step));
   }
   return {.step = step, .state = state, .committed = commit_after(last, state), .repetition = false};
 }
@@ -205,10 +205,10 @@ void Session::publish_all(std::span<Session* const> sessions, std::span<Prepared
     CommittedState& committed_state = sessions[i]->committed_;
     if (prepared[i].step == committed_state.step) continue;
     committed_state = {.history = std::move(prepared[i].committed.history),
-              .step = prepared[i].step,
-              .state = prepared[i].state,
-              .response = prepared[i].committed.response,
-              .motion = nullptr};
+                       .step = prepared[i].step,
+                       .state = prepared[i].state,
+                       .response = prepared[i].committed.response,
+                       .motion = nullptr};
   }
 }
 
@@ -244,11 +244,11 @@ Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::sp
                                                 RejectedIndex& rejected, const std::stop_token& stop) const {
   const CommittedState last = committed_state();
   if (first_step < 0 || first_step > last.step + 1) {
-    throw order_error(
-        fmt::format("pair '{}': commit expected step {}, found {}; steps are committed consecutively", pair_.name,
-                    last.step + 1, first_step));
+    throw order_error(fmt::format("pair '{}': commit expected step {}, found {}; steps are committed consecutively",
+                                  pair_.name, last.step + 1, first_step));
   }
-  PreparedMotion prepared{.first_step = first_step, .base_history = last.history, .states = {}, .committed = {}, .error = {}};
+  PreparedMotion prepared{
+      .first_step = first_step, .base_history = last.history, .states = {}, .committed = {}, .error = {}};
   std::shared_ptr<const History> history = last.history;
   for (const PairState& state : states) {
     check_stop(stop, motion_commits_name);
@@ -303,10 +303,10 @@ void Session::publish_motion(std::span<Session* const> sessions, std::span<Prepa
     motion->states.assign(prepared[i].states.begin(), prepared[i].states.begin() + static_cast<std::ptrdiff_t>(n));
     for (std::size_t k = 0; k < n; ++k) motion->responses.push_back(prepared[i].committed[k].response);
     committed_state = {.history = prepared[i].committed[n - 1].history,
-              .step = last_step(i),
-              .state = motion->states.back(),
-              .response = motion->responses.back(),
-              .motion = nullptr};
+                       .step = last_step(i),
+                       .state = motion->states.back(),
+                       .response = motion->responses.back(),
+                       .motion = nullptr};
     committed_state.motion = std::move(motion);
   }
 }
@@ -324,10 +324,10 @@ std::string Session::save_state() const {
 void Session::restore_state(std::string_view bytes, StateOrigin origin) {
   const SessionRecord record = session_record(bytes, pair_.name, pair_.backend, description_.digest, origin);
   CommittedState restored{.history = backend_->load_history(record.history),
-                  .step = record.step,
-                  .state = record.state,
-                  .response = record.response,
-                  .motion = nullptr};
+                          .step = record.step,
+                          .state = record.state,
+                          .response = record.response,
+                          .motion = nullptr};
   const std::lock_guard lock(mutex_);
   committed_ = std::move(restored);
 }
@@ -340,7 +340,8 @@ void for_each_session(std::span<Session* const> sessions, const std::function<vo
   const auto n_expensive = static_cast<std::size_t>(
       std::ranges::count_if(sessions, [](const Session* session) { return session->traits().expensive; }));
   // hardware_concurrency() reads a file at every call, which costs more than a point law.
-  const std::size_t n_threads = n_expensive < 2 ? 1 : std::min<std::size_t>(n_expensive, std::thread::hardware_concurrency());
+  const std::size_t n_threads =
+      n_expensive < 2 ? 1 : std::min<std::size_t>(n_expensive, std::thread::hardware_concurrency());
   if (n_threads < 2) {
     for (std::size_t i = 0; i < sessions.size(); ++i) work(i);
     return;
@@ -367,7 +368,7 @@ void for_each_session(std::span<Session* const> sessions, const std::function<vo
 }
 
 MotionResponses commit_motion_of_sessions(std::span<Session* const> sessions, std::int64_t first_step,
-                                   std::span<const std::vector<PairState>> states, const std::stop_token& stop) {
+                                          std::span<const std::vector<PairState>> states, const std::stop_token& stop) {
   const std::size_t n = states.empty() ? 0 : states.front().size();
   if (states.size() != sessions.size() || std::ranges::any_of(states, [n](const auto& s) { return s.size() != n; })) {
     throw input_error("pairs", fmt::format("commits from step {}: expected the same number of states for each of {} "
@@ -396,7 +397,7 @@ MotionResponses commit_motion_of_sessions(std::span<Session* const> sessions, st
 }
 
 void commit_sessions(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,
-                std::span<Response> responses) {
+                     std::span<Response> responses) {
   if (states.size() != sessions.size() || responses.size() != sessions.size()) {
     throw input_error(
         "pairs", fmt::format("commit of step {}: expected {} states and responses, one per pair, found {} and {}", step,

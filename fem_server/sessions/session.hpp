@@ -3,11 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <committed_state>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <committed_state>
 #include <mutex>
 #include <span>
 #include <stop_token>
@@ -68,9 +68,9 @@ class Session {
   struct PreparedMotion {
     std::int64_t first_step = 0;
     std::shared_ptr<const History> base_history;  ///< committed history at the start of the computation
-    std::vector<PairState> states;        ///< accepted states
-    std::vector<Committed> committed;     ///< result of each state; only the response for previously committed states
-    std::shared_ptr<const Error> error;   ///< reason for the rejection of the next state; null = all accepted
+    std::vector<PairState> states;                ///< accepted states
+    std::vector<Committed> committed;    ///< result of each state; only the response for previously committed states
+    std::shared_ptr<const Error> error;  ///< reason for the rejection of the next state; null = all accepted
   };
 
   /// Index of the first rejected state among all sessions; the others need not continue beyond it.
@@ -101,7 +101,7 @@ class Session {
 
  private:
   void evaluate_entries(const History& history, std::span<const PairState> states, const EvaluateOptions& options,
-              std::span<BatchEntry> entries) const;
+                        std::span<BatchEntry> entries) const;
   /// Commits of one call along prescribed motion; the last of them is the last commit of the session.
   struct CommittedMotion {
     std::int64_t first_step = 0;
@@ -119,7 +119,8 @@ class Session {
   /// Commit of the back-end, with the tangents under the updated history.
   [[nodiscard]] Committed commit_after(const CommittedState& last, const PairState& state) const;
   /// Response to a repeated step that is already committed. @throws Error{out_of_order}
-  [[nodiscard]] Response repeated(const CommittedState& committed_state, std::int64_t step, const PairState& state) const;
+  [[nodiscard]] Response repeated(const CommittedState& committed_state, std::int64_t step,
+                                  const PairState& state) const;
   [[nodiscard]] static std::vector<std::unique_lock<std::mutex>> locked(std::span<Session* const> sessions);
   /// @pre mutex_ is locked. @throws Error{out_of_order}
   void check_current(const PreparedCommit& prepared) const;
@@ -139,11 +140,11 @@ void for_each_session(std::span<Session* const> sessions, const std::function<vo
 /// Commits all pairs along prescribed motion: sessions are independent and run concurrently if expensive; all commit
 /// the number of states accepted before the first rejection. @param states [session][state], the same number for each
 [[nodiscard]] MotionResponses commit_motion_of_sessions(std::span<Session* const> sessions, std::int64_t first_step,
-                                                 std::span<const std::vector<PairState>> states,
-                                                 const std::stop_token& stop);
+                                                        std::span<const std::vector<PairState>> states,
+                                                        const std::stop_token& stop);
 
 /// Commits all pairs of a run or none (two-phase commit): prepares all, then publishes all.
 void commit_sessions(std::span<Session* const> sessions, std::int64_t step, std::span<const PairState> states,
-                std::span<Response> responses);
+                     std::span<Response> responses);
 
 }  // namespace heelstrike::fem

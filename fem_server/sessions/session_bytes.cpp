@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "common/files/digest.hpp"
 #include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
 #include "fem_server/backend_interface/state_bytes.hpp"
 
 namespace heelstrike::fem {

@@ -99,7 +99,8 @@ SlipPaths slip_path_on_A(double radius, const ContactPointPosition& before, cons
 }
 
 /// Expressed in A: the start with the earlier pose of B, the end with the current one.
-SlipPaths slip_path_on_B(double radius, const ContactPointPosition& before, const PointGeometry& now, const Pose& X_AB) {
+SlipPaths slip_path_on_B(double radius, const ContactPointPosition& before, const PointGeometry& now,
+                         const Pose& X_AB) {
   const Matrix3 turn = X_AB.R * before.X_AB.R.transpose();
   if (radius == 0.0) {
     const Vector3 arm = turn * (before.geometry.p_AC - before.X_AB.p);
@@ -121,7 +122,7 @@ SlipPaths slip_path_on_B(double radius, const ContactPointPosition& before, cons
 }  // namespace
 
 TransportedSlip slip_after(const PointPair& pair, const ContactPointPosition& before, const Vector3& carried,
-                       const PointGeometry& now, const Pose& X_AB) {
+                           const PointGeometry& now, const Pose& X_AB) {
   const SlipPaths A = slip_path_on_A(pair.radius_A(), before, now);
   const SlipPaths B = slip_path_on_B(pair.radius_B(), before, now, X_AB);
   double share = 1.0;

@@ -30,7 +30,7 @@ struct TransportedSlip : MovingVector {
 /// since then [m]. Motion during separation is not slip: a path that starts or ends with a gap contributes the fraction
 /// in contact, interpolated linearly.
 /// @pre now.gap <= 0, or before.gap <= 0 and no derivative is needed
-[[nodiscard]] TransportedSlip slip_after(const PointPair& pair, const ContactPointPosition& before, const Vector3& carried,
-                                     const PointGeometry& now, const Pose& X_AB);
+[[nodiscard]] TransportedSlip slip_after(const PointPair& pair, const ContactPointPosition& before,
+                                         const Vector3& carried, const PointGeometry& now, const Pose& X_AB);
 
 }  // namespace heelstrike::fem

@@ -1,8 +1,8 @@
 /// Conversion of the triangles of a surface kind to a mesh.
 #pragma once
 
-#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem {
 

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 

@@ -1,7 +1,7 @@
 #include "fem_server/surfaces/partner_shape.hpp"
 
-#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/surfaces/kind_triangles.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem {
 

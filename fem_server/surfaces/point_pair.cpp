@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
+#include "fem_server/surfaces/profile_pair.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "fem_server/surfaces/profile_pair.hpp"
 
 namespace heelstrike::fem {
 

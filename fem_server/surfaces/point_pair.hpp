@@ -74,7 +74,7 @@ class PointPair {
   Vector3 normal_ = Vector3::UnitZ();   ///< [-] of the plane, in the frame of its body
   Vector3 point_ = Vector3::Zero();     ///< [m] of the plane, in the frame of its body
   double effective_radius_ = 0.0;       ///< [m]
-  double max_penetration_ = 0.0;            ///< [m]
+  double max_penetration_ = 0.0;        ///< [m]
 };
 
 }  // namespace heelstrike::fem

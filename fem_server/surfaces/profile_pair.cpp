@@ -124,9 +124,8 @@ void ProfilePair::locate(const PairState& state, PointGeometry& g) const {
   const CurvePoint b = B_.at(foot_points.on_B);
   g.gap = foot_points.gap;
   if (g.gap <= 0.0 && (foot_points.at_end || A_.beyond(foot_points.on_A))) {
-    refuse_pose(
-        state,
-        fmt::format("contact {:.3g} m deep has left the end of an open profile; add points there", -g.gap));
+    refuse_pose(state,
+                fmt::format("contact {:.3g} m deep has left the end of an open profile; add points there", -g.gap));
   }
   const double stretch = 1.0 + a.curvature * g.gap;
   // 1 / R of the equivalent sphere on a plane, for the parallel curves in grazing contact; positive at every local
@@ -135,11 +134,10 @@ void ProfilePair::locate(const PairState& state, PointGeometry& g) const {
   if (g.gap <= 0.0 &&
       !(stretch > 0.0 && 1.0 + b.curvature * g.gap > 0.0 && sum > 0.0 && a.normal.dot(B.R * b.normal) < 0.0)) {
     refuse_pose(
-        state,
-        fmt::format(
-            "{:.3g} m deep, down to a centre of curvature or through the other profile; use a smaller step or a "
-            "stiffer contact",
-            -g.gap));
+        state, fmt::format(
+                   "{:.3g} m deep, down to a centre of curvature or through the other profile; use a smaller step or a "
+                   "stiffer contact",
+                   -g.gap));
   }
   const Vector3 axis = axes_A_.col(2);
   const Vector3 tangent = axes_A_.leftCols<2>() * a.tangent;

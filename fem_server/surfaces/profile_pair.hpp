@@ -9,8 +9,8 @@
 
 #include <string>
 
-#include "scenario/surfaces/profile.hpp"
 #include "fem_server/surfaces/point_pair.hpp"
+#include "scenario/surfaces/profile.hpp"
 
 namespace heelstrike::fem {
 

@@ -99,7 +99,8 @@ SurfaceSheets::Patch SurfaceSheets::patch_around(std::uint32_t seed, std::vector
   for (std::size_t i = 0; i < patch.triangles.size(); ++i) {
     for (const std::uint32_t next : cells_[patch.triangles[i]].neighbours) {
       const double turned = surface_.face_normal(next).dot(normal);
-      if (patch.triangles.size() == max_patch_triangles || patch_of[next] != none || at_rim(next) || turned < min_coplanar_cosine)
+      if (patch.triangles.size() == max_patch_triangles || patch_of[next] != none || at_rim(next) ||
+          turned < min_coplanar_cosine)
         continue;
       patch_of[next] = seed;
       patch.triangles.push_back(next);

@@ -7,15 +7,14 @@
 #include <optional>
 #include <vector>
 
-#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/geometry/triangle_tree.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 
 /// Nearest point, in the frame of the mesh.
 struct NearestOnSurface {
-  SurfacePoint
-      surface{};  ///< curvature: Hessian of the gap on an edge or a vertex, zero on a face
+  SurfacePoint surface{};  ///< curvature: Hessian of the gap on an edge or a vertex, zero on a face
   std::uint32_t triangle = 0;
   bool beside = false;  ///< nearest point on the rim of an open surface: the query point is beyond it and has no side
 };

@@ -71,9 +71,8 @@ class UnusedElements {
         values.push_back(value.text.empty() ? fmt::format("({})", owners(value))
                                             : fmt::format("= {} ({})", value.text, owners(value)));
       }
-      lines.push_back(group.values.size() > max_values
-                          ? fmt::format("{}: {} values of {}", group.key, values.size(), n)
-                          : fmt::format("{} {}", group.key, fmt::join(values, ", ")));
+      lines.push_back(group.values.size() > max_values ? fmt::format("{}: {} values of {}", group.key, values.size(), n)
+                                                       : fmt::format("{} {}", group.key, fmt::join(values, ", ")));
     }
     return lines;
   }

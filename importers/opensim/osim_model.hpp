@@ -135,7 +135,7 @@ struct ContactMesh {
   std::string file = {};
   double youngs_modulus = 0.0, poissons_ratio = 0.0, thickness = 0.0;
   bool variable_thickness = false;
-  std::string back_file = {};      ///< of the surface below, where the thickness varies
+  std::string back_file = {};    ///< of the surface below, where the thickness varies
   double min_thickness = 0.001;  ///< [m] of a thickness that varies
   Vector3 scale = Vector3::Ones();
 };

@@ -20,8 +20,8 @@ namespace heelstrike::osim {
 namespace {
 
 namespace fs = std::filesystem;
-using models::list;
 using models::ImportedMesh;
+using models::list;
 using models::plain;
 using models::quaternion;
 
@@ -59,7 +59,8 @@ WrapShape shape_of(const WrapObject& wrap) {
 
 class Importer {
  public:
-  Importer(Model model, const ImportOptions& import_options) : model_(std::move(model)), import_options_(import_options) {}
+  Importer(Model model, const ImportOptions& import_options)
+      : model_(std::move(model)), import_options_(import_options) {}
 
   [[nodiscard]] Import run();
 
@@ -100,7 +101,8 @@ class Importer {
   [[nodiscard]] std::string springs_text();
   [[nodiscard]] std::string torsional_text(const Joint& joint, const CoordinateSpring& spring);
   [[nodiscard]] std::string bushings_text(const Joint& joint, const std::vector<const CoordinateSpring*>& springs);
-  [[nodiscard]] std::optional<std::string> find_unsupported_reason(const CoordinateSpring& spring, const Joint& joint) const;
+  [[nodiscard]] std::optional<std::string> find_unsupported_reason(const CoordinateSpring& spring,
+                                                                   const Joint& joint) const;
   [[nodiscard]] std::string analysis_text() const;
   [[nodiscard]] std::string forces_text();
   [[nodiscard]] std::string line_text(const Line& line, std::vector<const WrapObject*>& used);
@@ -165,14 +167,15 @@ class Importer {
   Import import_;
   std::vector<const Joint*> joints_;
   std::set<const WrapObject*> used_wraps_;
-  Joint* driven_joint_ = nullptr;                            ///< the joint that is bent; null = nothing is driven
+  Joint* driven_joint_ = nullptr;                    ///< the joint that is bent; null = nothing is driven
   Matrix3 R_axes_ = Matrix3::Identity();             ///< from the model's ground to the axes of the scenario
   std::string flexed_body_, flexed_joint_, driver_;  ///< what bends it; empty = nothing
   std::set<std::string> left_out_;                   ///< ligaments and muscles
   std::map<std::string, double> fixed_;              ///< locked coordinates with their values
   bool all_driven_ = false;                          ///< drivers and couplers determine all coordinates
   std::vector<std::string> bodies_;                  ///< of the scenario, in the order of the model
-  std::map<std::string, Frame> merged_frames_;  ///< bodies of the model, welded ones too, by their place in the scenario's
+  std::map<std::string, Frame>
+      merged_frames_;  ///< bodies of the model, welded ones too, by their place in the scenario's
 };
 
 /// How whoever asks has written a wish.
@@ -197,7 +200,7 @@ bool is_turn(const Joint& joint, const std::string& coordinate) {
   const bool has_rotation =
       std::any_of(joint.axes.begin(), turns, [&](const Axis& axis) { return axis.coordinate() == coordinate; });
   return has_rotation || (!shifts && std::any_of(joint.axes.begin(), turns,
-                                             [&](const Axis& axis) { return follows(axis, coordinate); }));
+                                                 [&](const Axis& axis) { return follows(axis, coordinate); }));
 }
 
 /// Whether the pose of the joint follows the coordinate.
@@ -237,10 +240,11 @@ void Importer::set_coordinates() {
         }
         if (coordinate.min < coordinate.max &&
             (coordinate.value < coordinate.min || coordinate.value > coordinate.max)) {
-          add_omission(fmt::format("coordinate {}: its range, {:.4g} to {:.4g}, in which the {:.4g} asked for are not", name,
-                           coordinate.min, coordinate.max, coordinate.value));
+          add_omission(fmt::format("coordinate {}: its range, {:.4g} to {:.4g}, in which the {:.4g} asked for are not",
+                                   name, coordinate.min, coordinate.max, coordinate.value));
         }
-        import_.imported.push_back(fmt::format("coordinate {} of joint {} at {:.4g}", name, joint.name, coordinate.value));
+        import_.imported.push_back(
+            fmt::format("coordinate {} of joint {} at {:.4g}", name, joint.name, coordinate.value));
         found = true;
       }
     }
@@ -255,8 +259,8 @@ void Importer::lock_joints() {
   for (const std::string& name : import_options_.held) {
     const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
     if (joint == model_.joints.end()) {
-      throw mistake("lock_joints", "expected names of joints of the model ({}), found '{}'", fmt::join(joint_names(), ", "),
-                    name);
+      throw mistake("lock_joints", "expected names of joints of the model ({}), found '{}'",
+                    fmt::join(joint_names(), ", "), name);
     }
     require_known(*joint);
     joint->parent.X_BF = joint->parent.X_BF * joint_pose(*joint);
@@ -282,9 +286,9 @@ void Importer::begin_motion() {
     }
   }
   if (any) return;
-  throw input_error("motion",
-                    fmt::format("{}: expected columns named like coordinates of the model, found {}",
-                                import_options_.motion->table.file_name, fmt::join(import_options_.motion->table.headings, ", ")));
+  throw input_error("motion", fmt::format("{}: expected columns named like coordinates of the model, found {}",
+                                          import_options_.motion->table.file_name,
+                                          fmt::join(import_options_.motion->table.headings, ", ")));
 }
 
 /// Coordinates that others determine have the values that these give them, whatever the file or a wish says.
@@ -304,7 +308,8 @@ void Importer::apply_locked() {
     for (Coordinate& coordinate : joint.coordinates) {
       if (coordinate.locked || has_motion_of(joint, coordinate.name)) continue;
       coordinate.locked = true;
-      if (is_whole()) add_omission(fmt::format("coordinate {}: its joint {} does not follow it", coordinate.name, joint.name));
+      if (is_whole())
+        add_omission(fmt::format("coordinate {}: its joint {} does not follow it", coordinate.name, joint.name));
     }
     for (const Coordinate& coordinate : joint.coordinates) {
       if (!coordinate.locked) continue;
@@ -414,8 +419,8 @@ models::MassProperties Importer::mass_of(const std::string& name) {
   models::MassProperties mass;
   for (const Body& body : model_.bodies) {
     if (!is_imported(body.name) || merged_frames_.at(body.name).body != name) continue;
-    mass = models::welded(mass,
-                          models::expressed_in(merged_frames_.at(body.name).X_BF, {body.mass, body.center_of_mass, body.inertia}));
+    mass = models::welded(
+        mass, models::expressed_in(merged_frames_.at(body.name).X_BF, {body.mass, body.center_of_mass, body.inertia}));
   }
   // A body that only carries points and joints: what moves it is not to feel it.
   constexpr double min_mass = 1e-6;      // [kg]
@@ -666,7 +671,7 @@ void Importer::drive_coordinates() {
   all_driven_ = undriven.empty() && all_joined;
   if (import_options_.motion && !undriven.empty()) {
     add_omission(fmt::format("motion of coordinates that {} has not, which move freely: {}",
-                     import_options_.motion->file.filename().string(), fmt::join(undriven, ", ")));
+                             import_options_.motion->file.filename().string(), fmt::join(undriven, ", ")));
   }
   if (entries.empty()) return;
   if (from_file) {
@@ -683,13 +688,15 @@ void Importer::drive_coordinates() {
 
 /// The joint to bend; where a motion does it, in its pose at the beginning.
 void Importer::choose_driven_joint() {
-  if (import_options_.drawer_force && !import_options_.flexion) throw mistake("drawer_force", "expected {} beside it, found none", option_name("flexion"));
+  if (import_options_.drawer_force && !import_options_.flexion)
+    throw mistake("drawer_force", "expected {} beside it, found none", option_name("flexion"));
   if (import_options_.flexion && is_whole()) {
     throw mistake("flexion", "expected {} beside it, found none; a whole model is moved by {}", option_name("subset"),
                   option_name("motion"));
   }
   if (is_whole() || (!import_options_.flexion && !import_options_.motion)) return;
-  if (import_options_.flexion && import_options_.motion) throw mistake("motion", "expected no {} beside it, found one", option_name("flexion"));
+  if (import_options_.flexion && import_options_.motion)
+    throw mistake("motion", "expected no {} beside it, found one", option_name("flexion"));
   const char* const key = import_options_.motion ? "motion" : "flexion";
   const auto joint = std::ranges::find_if(joints_, [&](const Joint* j) {
     return is_free(*j) && j->type != "FreeJoint" && is_imported(j->parent.body) && is_imported(j->child.body);
@@ -699,7 +706,9 @@ void Importer::choose_driven_joint() {
   }
   driven_joint_ = &*std::ranges::find(model_.joints, (*joint)->name, &Joint::name);
   require_fixed_parent(driven_joint_->parent.body, key);
-  R_axes_ = (default_pose(model_, in_merged_body(driven_joint_->parent).body).R * in_merged_body(driven_joint_->parent).X_BF.R).transpose();
+  R_axes_ = (default_pose(model_, in_merged_body(driven_joint_->parent).body).R *
+             in_merged_body(driven_joint_->parent).X_BF.R)
+                .transpose();
   if (!import_options_.motion) return;
   const MotionTable& table = import_options_.motion->table;
   const std::string name = driven_joint_->axes[0].coordinate();
@@ -747,8 +756,8 @@ void Importer::prescribe_flexion() {
                   driven_joint_->name);
   }
   const double sign = driven_axis.slope() * driven_axis.direction[k];
-  const double start =
-      sign * coordinate_of(*driven_joint_, driven_axis.coordinate())->value + driven_axis.function.constant * driven_axis.direction[k];
+  const double start = sign * coordinate_of(*driven_joint_, driven_axis.coordinate())->value +
+                       driven_axis.function.constant * driven_axis.direction[k];
   const Pose X_WB = pose(b.body) * b.X_BF;
   flexed_body_ = models::body_text("flexed", {0.01, Vector3::Zero(), 1e-5 * Matrix3::Identity()},
                                    {.R = Eigen::AngleAxisd(start, Vector3::Unit(k)).toRotationMatrix(), .p = X_WB.p});
@@ -757,7 +766,8 @@ void Importer::prescribe_flexion() {
       list(b.X_BF.p), list(driven_joint_->axes[1].direction), list(b.X_BF.R * driven_joint_->axes[2].direction));
   driver_ = "drivers:\n  flexion:\n    body: flexed   # as far as it turns the joint does\n";
   for (int i = 0; i < 3; ++i) {
-    driver_ += fmt::format("    r{}: {{{}}}\n", "xyz"[i], i == k ? driver_function_text(driven_axis, sign, start) : "polynomial: [0]");
+    driver_ += fmt::format("    r{}: {{{}}}\n", "xyz"[i],
+                           i == k ? driver_function_text(driven_axis, sign, start) : "polynomial: [0]");
   }
   driver_ += "\n";
   if (!import_options_.drawer_force) return;
@@ -768,7 +778,8 @@ void Importer::prescribe_flexion() {
     if (force != 0.0) driver_ += fmt::format("    f{}: {{expression: \"{} * step(t, 1, 2)\"}}\n", "xyz"[i], force);
   }
   driver_ += "\n";
-  import_.imported.push_back(fmt::format("{}: drawn by {} N along its x axis after the flexion", b.body, *import_options_.drawer_force));
+  import_.imported.push_back(
+      fmt::format("{}: drawn by {} N along its x axis after the flexion", b.body, *import_options_.drawer_force));
 }
 
 /// What the bent angle does in time.
@@ -791,15 +802,18 @@ std::string Importer::driver_function_text(const Axis& driven_axis, double sign,
   const double by = sign * (*import_options_.flexion - coordinate_of(*driven_joint_, driven_axis.coordinate())->value);
   import_.imported.push_back(what + fmt::format("bent to {:.4g} rad in equilibria", *import_options_.flexion));
   return import_options_.drawer_force ? fmt::format("expression: \"{} + {} * step(t, 0, 1)\"", start, by)
-                    : fmt::format("polynomial: [{}, {}]", start, by);
+                                      : fmt::format("polynomial: [{}, {}]", start, by);
 }
 
 std::string Importer::analysis_text() const {
   if (import_options_.flexion) {
-    return fmt::format("analysis:\n  type: static\n  end_time: {}\n\noutput:\n  interval: 0.05\n", import_options_.drawer_force ? 2 : 1);
+    return fmt::format("analysis:\n  type: static\n  end_time: {}\n\noutput:\n  interval: 0.05\n",
+                       import_options_.drawer_force ? 2 : 1);
   }
   if (is_whole()) {
-    const double end = import_options_.motion ? import_options_.motion->table.times().back() - import_options_.motion->table.times().front() : 1.0;
+    const double end = import_options_.motion ? import_options_.motion->table.times().back() -
+                                                    import_options_.motion->table.times().front()
+                                              : 1.0;
     return fmt::format("analysis:\n  type: {}\n  end_time: {}\n\noutput:\n  interval: 0.01\n",
                        all_driven_ ? "kinematic" : "forward", end > 0.0 ? end : 1.0);
   }
@@ -807,9 +821,10 @@ std::string Importer::analysis_text() const {
   return fmt::format(
       "{}analysis:\n  end_time: {}\n  integrator: {{name: cvode_index1, rtol: 1.0e-4, atol: 1.0e-6}}\n\noutput:\n  "
       "interval: 0.01\n",
-      import_options_.motion ? ""
-                   : "# Nothing drives it: bodies move under gravity, ligaments and muscles. `import-osim --flexion` "
-                     "bends a joint.\n",
+      import_options_.motion
+          ? ""
+          : "# Nothing drives it: bodies move under gravity, ligaments and muscles. `import-osim --flexion` "
+            "bends a joint.\n",
       import_options_.motion ? import_options_.motion->table.times().back() : 1.0);
 }
 
@@ -857,10 +872,10 @@ std::string Importer::limits_text() {
     const Joint* joint = joint_with(model_, limit.coordinate);
     const bool here = joint != nullptr && std::ranges::find(joints_, joint) != joints_.end() && is_custom(*joint);
     if (!limit.applies || !here) {
-      add_omission(fmt::format("CoordinateLimitForce {}: {}", limit.name,
-                       !limit.applies
-                           ? std::string("it is switched off (appliesForce)")
-                           : fmt::format("its coordinate {} is not in the scenario or locked", limit.coordinate)));
+      add_omission(fmt::format(
+          "CoordinateLimitForce {}: {}", limit.name,
+          !limit.applies ? std::string("it is switched off (appliesForce)")
+                         : fmt::format("its coordinate {} is not in the scenario or locked", limit.coordinate)));
       continue;
     }
     const double unit = is_turn(*joint, limit.coordinate) ? std::numbers::pi / 180.0 : 1.0;
@@ -925,14 +940,15 @@ std::string Importer::springs_text() {
         text +=
             fmt::format("  {}: {{type: coordinate_spring, coordinate: {}, stiffness: {}, damping: {}, neutral: {}}}\n",
                         plain(spring.name), plain(spring.coordinate), spring.stiffness, spring.viscosity, spring.rest);
-        import_.imported.push_back(fmt::format("spring and damper {} of coordinate {}", spring.name, spring.coordinate));
+        import_.imported.push_back(
+            fmt::format("spring and damper {} of coordinate {}", spring.name, spring.coordinate));
       } else if (joint->type == "PinJoint") {
         text += torsional_text(*joint, spring);
         import_.imported.push_back(fmt::format("spring and damper {} of joint {}", spring.name, joint->name));
       } else {
         free.push_back(&spring);
         import_.imported.push_back(fmt::format("spring and damper {} as part of a bushing, for small turns: joint {}",
-                                            spring.name, joint->name));
+                                               spring.name, joint->name));
       }
     }
     if (!free.empty()) text += bushings_text(*joint, free);
@@ -940,7 +956,7 @@ std::string Importer::springs_text() {
   for (const CoordinateSpring& spring : model_.springs) {
     if (!seen.contains(&spring)) {
       add_omission(fmt::format("SpringGeneralizedForce {}: its coordinate {} is not in the subset", spring.name,
-                       spring.coordinate));
+                               spring.coordinate));
     }
   }
   return text;
@@ -1035,9 +1051,9 @@ std::vector<Importer::ActiveWrap> Importer::wraps_of(const Line& line) {
     const bool known = wrap->type == "WrapSphere" || wrap->type == "WrapCylinder" || wrap->type == "WrapEllipsoid";
     if (!known || !wrap->active || !is_imported(wrap->body) || wrap->dimensions.empty()) {
       add_omission(fmt::format("{}: its wrap object {}, {}", line.name, wrap->name,
-                       !known          ? "a " + wrap->type
-                       : !wrap->active ? std::string("which is not active")
-                                       : "in " + wrap->body + " or without dimensions"));
+                               !known          ? "a " + wrap->type
+                               : !wrap->active ? std::string("which is not active")
+                                               : "in " + wrap->body + " or without dimensions"));
       continue;
     }
     wraps.push_back({&*wrap, use.first, use.last});
@@ -1083,8 +1099,8 @@ const WrapObject* Importer::wrap_between(const Line& line, const std::vector<Act
     if (better) chosen = wrap.object;
   }
   if (!others.empty()) {
-    add_omission(fmt::format("{}: from its point {} its wrap objects {}; a part of a line wraps over one, {}", line.name, i + 1,
-                     fmt::join(others, ", "), chosen->name));
+    add_omission(fmt::format("{}: from its point {} its wrap objects {}; a part of a line wraps over one, {}",
+                             line.name, i + 1, fmt::join(others, ", "), chosen->name));
   }
   return chosen;
 }
@@ -1151,13 +1167,15 @@ std::string Importer::muscle_text(const Line& line) {
       "{}\n    fiber_damping: {}\n    minimum_activation: {}\n    activation_time: {}\n    deactivation_time: {}\n",
       plain(line.name), *curves_of(line), rigid ? "rigid" : "elastic", m.max_force, m.optimal_length, m.tendon_length,
       m.pennation, m.max_velocity, m.fiber_damping, m.min_activation, m.rise, m.fall);
-  if (import_options_.activation) text += fmt::format("    activation: {{polynomial: [{}]}}\n", *import_options_.activation);
+  if (import_options_.activation)
+    text += fmt::format("    activation: {{polynomial: [{}]}}\n", *import_options_.activation);
   if (m.passive_strain) text += fmt::format("    passive_strain: {}\n", *m.passive_strain);
   if (!used.empty()) text += "    surfaces:\n";
   for (const WrapObject* wrap : used) text += fmt::format("      {}\n", wrap_text(*wrap));
   if (rigid && !m.rigid_tendon) {
-    add_omission(fmt::format("muscle {}: its elastic tendon; {}", line.name,
-                     import_options_.flexion ? "rigid in equilibria" : fmt::format("rigid ({})", option_name("rigid_tendons"))));
+    add_omission(fmt::format(
+        "muscle {}: its elastic tendon; {}", line.name,
+        import_options_.flexion ? "rigid in equilibria" : fmt::format("rigid ({})", option_name("rigid_tendons"))));
   }
   import_.imported.push_back(fmt::format("muscle {}", line.name));
   return text + "    path:\n" + path;
@@ -1217,7 +1235,8 @@ fs::path Importer::found(const std::string& name, const std::string& file, std::
   }
   for (const fs::path& candidate : candidates) {
     searched.push_back(candidate.string());
-    if (fs::is_regular_file(import_options_.resolve_path ? import_options_.resolve_path(candidate) : candidate)) return candidate;
+    if (fs::is_regular_file(import_options_.resolve_path ? import_options_.resolve_path(candidate) : candidate))
+      return candidate;
   }
   return {};
 }
@@ -1319,10 +1338,10 @@ std::string Importer::contact_text() {
       add_omission(name + ": it is switched off (appliesForce)");
     } else if (target == model_.meshes.end() || casting == model_.meshes.end()) {
       add_omission(fmt::format("{}: its mesh {}, which the model has not", name,
-                       target == model_.meshes.end() ? contact.target : contact.casting));
+                               target == model_.meshes.end() ? contact.target : contact.casting));
     } else if (!is_imported(target->frame.body) || !is_imported(casting->frame.body)) {
-      add_omission(
-          fmt::format("{}: it holds to {}", name, is_imported(target->frame.body) ? casting->frame.body : target->frame.body));
+      add_omission(fmt::format("{}: it holds to {}", name,
+                               is_imported(target->frame.body) ? casting->frame.body : target->frame.body));
     } else if (in_merged_body(target->frame).body == in_merged_body(casting->frame).body) {
       add_omission(fmt::format("{}: both of its meshes are in {}", name, in_merged_body(target->frame).body));
     } else {

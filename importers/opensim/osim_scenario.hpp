@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "importers/scenario_text.hpp"
-#include "importers/opensim/osim_model.hpp"
 #include "common/motion/motion_table.hpp"
+#include "importers/opensim/osim_model.hpp"
+#include "importers/scenario_text.hpp"
 
 namespace heelstrike::osim {
 
@@ -31,10 +31,10 @@ struct ImportOptions {
   std::optional<double> flexion = {};
   /// instead: what the same coordinate does in time; of the whole model, what all coordinates do that it has
   std::optional<Motion> motion = {};
-  std::optional<double> drawer_force = {};        ///< [N] after the flexion, on the bent body along its x axis
+  std::optional<double> drawer_force = {};  ///< [N] after the flexion, on the bent body along its x axis
   std::vector<std::string> excluded = {};  ///< names of ligaments and muscles that are left out, or of bundles of lines
-  std::optional<double> activation = {};  ///< of all muscles; none = what is given later, or their least one
-  bool rigid_tendons = false;             ///< of all muscles; in equilibria they are rigid anyway
+  std::optional<double> activation = {};   ///< of all muscles; none = what is given later, or their least one
+  bool rigid_tendons = false;              ///< of all muscles; in equilibria they are rigid anyway
   /// values of coordinates in the place of their defaults, for turns in multiples of `angle_unit`, else [m]
   std::map<std::string, double> coordinates = {};
   double angle_unit = 1.0;  ///< [rad]

@@ -58,8 +58,8 @@ void MeshFiles::use(Shape& shape, const fs::path& file, const std::string& owner
   }
   const std::string key = fmt::format("{} {} {} {}", file.string(), list(factors), list(X_SM.p), quaternion(X_SM.R));
   shape.mesh = ImportedMesh{.from = {},
-                        .to = new_name(file.stem().string(), ".obj", key),
-                        .content = obj_text(transformed(mesh, factors, X_SM), plain(file.filename().string()))};
+                            .to = new_name(file.stem().string(), ".obj", key),
+                            .content = obj_text(transformed(mesh, factors, X_SM), plain(file.filename().string()))};
 }
 
 void MeshFiles::use(Shape& shape, const Triangles& mesh, const std::string& name) {

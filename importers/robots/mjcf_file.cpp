@@ -5,11 +5,11 @@
 #include <iterator>
 #include <string_view>
 
-#include "importers/robots/model_numbers.hpp"
-#include "common/files/read_file.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/files/read_file.hpp"
 #include "common/text/xml_nesting.hpp"
+#include "importers/robots/model_numbers.hpp"
 
 namespace heelstrike::models {
 namespace {
@@ -76,9 +76,10 @@ std::vector<double> MjcfElement::numbers_of(const char* attribute, const std::st
                                             std::size_t max_count) const {
   auto numbers = numbers_in(text);
   if (numbers && numbers->size() >= min_count && numbers->size() <= max_count) return std::move(*numbers);
-  refuse(fmt::format("expected {} finite number{} in '{}', found '{}'",
-                     min_count == max_count ? fmt::format("{}", min_count) : fmt::format("{} to {}", min_count, max_count),
-                     max_count > 1 ? "s" : "", attribute, printable(text, 60)));
+  refuse(
+      fmt::format("expected {} finite number{} in '{}', found '{}'",
+                  min_count == max_count ? fmt::format("{}", min_count) : fmt::format("{} to {}", min_count, max_count),
+                  max_count > 1 ? "s" : "", attribute, printable(text, 60)));
 }
 
 std::vector<double> MjcfElement::numbers(const char* attribute, std::size_t min_count, std::size_t max_count) const {

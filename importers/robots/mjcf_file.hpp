@@ -18,7 +18,9 @@ namespace heelstrike::models {
 class MjcfAttributes {
  public:
   void record_element(pugi::xml_node element);
-  void record_read(const std::string& element, const std::string& attribute) { read_attributes_[element].insert(attribute); }
+  void record_read(const std::string& element, const std::string& attribute) {
+    read_attributes_[element].insert(attribute);
+  }
   /// "geom: friction (12 times)" of each attribute that nobody asked for.
   [[nodiscard]] std::vector<std::string> unused() const;
 

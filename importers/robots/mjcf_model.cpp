@@ -6,11 +6,11 @@
 #include <limits>
 #include <map>
 
-#include "importers/robots/mjcf_geometry.hpp"
-#include "common/files/read_file.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/files/read_file.hpp"
 #include "common/text/xml_nesting.hpp"
+#include "importers/robots/mjcf_geometry.hpp"
 
 namespace heelstrike::models {
 namespace {
@@ -82,7 +82,8 @@ struct Site {
 
 class MjcfReader {
  public:
-  explicit MjcfReader(const MjcfOptions& import_options) : import_options_(import_options), files_(import_options.meshes) {}
+  explicit MjcfReader(const MjcfOptions& import_options)
+      : import_options_(import_options), files_(import_options.meshes) {}
 
   [[nodiscard]] TreeModel read(const fs::path& file);
 
@@ -210,9 +211,8 @@ void MjcfReader::add_element(pugi::xml_node node, const Scope& scope) {
   // Replicates and attached models can make more of a small file than there is memory, or go round in circles.
   constexpr std::size_t max_elements = 1'000'000;
   if (++elements_ > max_elements || scope.depth > max_xml_depth) {
-    scope.source->file.refuse(
-        fmt::format("expected at most {} elements, at most {} of them inside each other, found more", max_elements,
-                    max_xml_depth));
+    scope.source->file.refuse(fmt::format(
+        "expected at most {} elements, at most {} of them inside each other, found more", max_elements, max_xml_depth));
   }
   const std::string_view kind = node.name();
   if (kind == "body") return add_body(node, scope);
@@ -262,7 +262,8 @@ void MjcfReader::add_body(pugi::xml_node node, const Scope& scope) {
 void MjcfReader::add_inertial(const MjcfElement& inertial, const Scope& scope) {
   if (!scope.link) inertial.refuse("expected it in a body");
   if (scope.source->file.compiler().inertia_from_geom == "true") {
-    return add_omission(fmt::format("inertial of body {}: the file wants inertias from geometry", link_name(scope.link)));
+    return add_omission(
+        fmt::format("inertial of body {}: the file wants inertias from geometry", link_name(scope.link)));
   }
   const Pose X = inertial.pose();
   const std::vector<double> full = inertial.numbers("fullinertia", 6, 6);
@@ -277,7 +278,8 @@ void MjcfReader::report_joint_omissions(const MjcfElement& element, const std::s
   const std::vector<double> range = element.numbers("range", 2, 2);
   const std::string limited = element.text("limited", "auto");
   if (!range.empty() && range[0] != range[1] && limited != "false") {
-    add_omission(fmt::format("joint {}: its limits, {} to {} {}", name, unit * range[0], unit * range[1], turns ? "rad" : "m"));
+    add_omission(
+        fmt::format("joint {}: its limits, {} to {} {}", name, unit * range[0], unit * range[1], turns ? "rad" : "m"));
   }
   for (const char* key : {"armature", "frictionloss"}) {
     if (const double value = element.number(key, 0.0); value != 0.0) {
@@ -286,7 +288,8 @@ void MjcfReader::report_joint_omissions(const MjcfElement& element, const std::s
     }
   }
   if (const auto pair = element.numbers("springdamper", 2, 2); !pair.empty() && (pair[0] > 0.0 || pair[1] > 0.0)) {
-    add_omission(fmt::format("joint {}: its springdamper {} {}, of which MuJoCo makes a spring", name, pair[0], pair[1]));
+    add_omission(
+        fmt::format("joint {}: its springdamper {} {}, of which MuJoCo makes a spring", name, pair[0], pair[1]));
   }
 }
 
@@ -408,7 +411,8 @@ void MjcfReader::add_geom(pugi::xml_node node, const Scope& scope) {
     if (weighs) compute_mass(geom, scope, expressed_in(shape.X_BS, mass_of_primitive(primitive, shell)));
   }
   if (!touches) {
-    return add_omission(fmt::format("{} of {}: a picture; it touches nothing in the file", shape.what, link_name(scope.link)));
+    return add_omission(
+        fmt::format("{} of {}: a picture; it touches nothing in the file", shape.what, link_name(scope.link)));
   }
   const std::map<GeomType, Shape::Kind> kinds{{GeomType::plane, Shape::Kind::plane},
                                               {GeomType::sphere, Shape::Kind::sphere},
@@ -497,8 +501,9 @@ void MjcfReader::bound(MassProperties& mass, const MjcfCompiler& compiler, const
   if (compiler.min_moment > 0.0) moments = moments.cwiseMax(compiler.min_moment);
   if (compiler.balance && moments[0] + moments[1] < moments[2]) {
     moments.setConstant(moments.mean());
-    add_omission(fmt::format("body {}: its principal moments of inertia, {} kg m^2; the file wants them balanced, to {} kg m^2",
-                     name, list(principal.eigenvalues()), moments[0]));
+    add_omission(
+        fmt::format("body {}: its principal moments of inertia, {} kg m^2; the file wants them balanced, to {} kg m^2",
+                    name, list(principal.eigenvalues()), moments[0]));
   }
   if (moments == principal.eigenvalues()) return;
   mass.inertia = principal.eigenvectors() * moments.asDiagonal() * principal.eigenvectors().transpose();
@@ -665,7 +670,8 @@ void MjcfReader::print_repeat_counts(const Source& source) {
       if (node.type() != pugi::node_element) continue;
       const std::string name = node.attribute("name").value();
       const std::string type = kind == "actuator" || kind == "sensor" ? "" : fmt::format("{} ", printable(node.name()));
-      add_omission(fmt::format("{} {}{}", printable(kind), type, name.empty() ? printable(node.name()) : printable(name)));
+      add_omission(
+          fmt::format("{} {}{}", printable(kind), type, name.empty() ? printable(node.name()) : printable(name)));
     }
   }
 }

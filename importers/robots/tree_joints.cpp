@@ -54,7 +54,8 @@ bool span(const std::vector<JointDof>& three) {
 
 std::optional<ScenarioJoint> make_joint_of_rotations(const std::vector<JointDof>& rotations) {
   const JointDof& first = rotations.front();
-  if (rotations.size() == 1) return ScenarioJoint{.type = "revolute", .point = first.point, .axes = {first.axis}, .angle = true};
+  if (rotations.size() == 1)
+    return ScenarioJoint{.type = "revolute", .point = first.point, .axes = {first.axis}, .angle = true};
   if (parallel(first.axis, rotations[1].axis) || !meet(first, rotations[1])) return std::nullopt;
   const Vector3 point = crossing(first, rotations[1]);
   if (rotations.size() == 2) {
@@ -62,7 +63,8 @@ std::optional<ScenarioJoint> make_joint_of_rotations(const std::vector<JointDof>
     return ScenarioJoint{.type = "universal", .point = point, .axes = {first.axis, rotations[1].axis}};
   }
   const Vector3 off = rotations[2].axis.cross(point - rotations[2].point);
-  if (rotations.size() != 3 || !span(rotations) || off.norm() > same_direction * (point.norm() + rotations[2].point.norm())) {
+  if (rotations.size() != 3 || !span(rotations) ||
+      off.norm() > same_direction * (point.norm() + rotations[2].point.norm())) {
     return std::nullopt;
   }
   return ScenarioJoint{.type = "spherical", .point = point};
@@ -76,10 +78,12 @@ std::optional<ScenarioJoint> one_joint(std::span<const JointDof> dofs) {
   if (translations == 3 && span(all.translations) && (all.balls == 1 || (rotations == 3 && span(all.rotations)))) {
     return ScenarioJoint{.type = "free"};
   }
-  if (all.balls == 1 && rotations + translations == 0) return ScenarioJoint{.type = "spherical", .point = dofs.front().point};
+  if (all.balls == 1 && rotations + translations == 0)
+    return ScenarioJoint{.type = "spherical", .point = dofs.front().point};
   if (all.balls > 0) return std::nullopt;
   if (translations == 0 && rotations > 0) return make_joint_of_rotations(all.rotations);
-  if (translations == 1 && rotations == 0) return ScenarioJoint{.type = "prismatic", .axes = {all.translations[0].axis}};
+  if (translations == 1 && rotations == 0)
+    return ScenarioJoint{.type = "prismatic", .axes = {all.translations[0].axis}};
   if (translations == 1 && rotations == 1 && parallel(all.translations[0].axis, all.rotations[0].axis)) {
     return ScenarioJoint{.type = "cylindrical", .point = all.rotations[0].point, .axes = {all.rotations[0].axis}};
   }

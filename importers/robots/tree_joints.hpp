@@ -14,9 +14,9 @@ namespace heelstrike::models {
 struct ScenarioJoint {
   std::string type;  ///< "free" has no equations
   Vector3 point = Vector3::Zero();
-  std::vector<Vector3> axes = {};      ///< none, one that both carry, or one of each
+  std::vector<Vector3> axes = {};   ///< none, one that both carry, or one of each
   std::vector<JointDof> dofs = {};  ///< that it stands for
-  bool angle = false;                  ///< a spring about its axis is possible
+  bool angle = false;               ///< a spring about its axis is possible
 };
 
 /// One joint for all freedoms where there is one, else a chain of joints, from the parent to the body. Springs and

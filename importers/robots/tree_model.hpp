@@ -40,7 +40,7 @@ struct Link {
   // To the parent, which comes before it in the list.
   std::optional<std::size_t> parent = {};  ///< none: the ground
   Pose X_PL;                               ///< in the parent's frame, at the initial pose
-  std::vector<JointDof> dofs = {};      ///< none: welded
+  std::vector<JointDof> dofs = {};         ///< none: welded
   std::string joint = {};                  ///< name of the joint, or of its first part
 };
 
@@ -67,7 +67,7 @@ struct TreeModel {
 
 /// What is done about inertias that no body has, as other importers do it on request; told for every body.
 struct InertiaRepair {
-  bool balance = false;       ///< principal moments of which one exceeds the sum of the others become their mean
+  bool balance = false;     ///< principal moments of which one exceeds the sum of the others become their mean
   double min_mass = 0.0;    ///< [kg] of every moving body
   double min_moment = 0.0;  ///< [kg m^2] principal, of every moving body
 };

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <set>
 
+#include "common/errors/error.hpp"
 #include "importers/robots/tree_joints.hpp"
 #include "importers/robots/tree_model.hpp"
 #include "importers/robots/tree_surfaces.hpp"
-#include "common/errors/error.hpp"
 
 namespace heelstrike::models {
 namespace {
@@ -72,7 +72,8 @@ class TreeImporter {
   [[nodiscard]] MassProperties repaired(std::size_t link, MassProperties mass);
   [[nodiscard]] std::string find_inertia_error(std::size_t link, const MassProperties& mass) const;
   [[nodiscard]] std::vector<MassProperties> masses();
-  [[nodiscard]] const MassProperties* find_carried_mass(std::size_t mover, const std::vector<MassProperties>& masses) const;
+  [[nodiscard]] const MassProperties* find_carried_mass(std::size_t mover,
+                                                        const std::vector<MassProperties>& masses) const;
   [[nodiscard]] std::string bodies_text();
   void add_moving_link(const MovingLink& mover);
   void add_joint(const std::string& a, const Pose& X_AL, const std::string& b, const ScenarioJoint& joint);
@@ -114,8 +115,8 @@ void TreeImporter::place_links() {
       places_.push_back({.body = parent.body, .X_BL = parent.X_BL * link.X_PL, .mover = parent.mover});
       const std::string by = link.joint.empty() ? "" : fmt::format(", to which {} welds it", link.joint);
       import_.imported.push_back(parent.body == "ground"
-                                  ? fmt::format("body {} as part of the ground{}", link.name, by)
-                                  : fmt::format("body {} as part of {}{}", link.name, parent.body, by));
+                                     ? fmt::format("body {} as part of the ground{}", link.name, by)
+                                     : fmt::format("body {} as part of {}{}", link.name, parent.body, by));
       continue;
     }
     MovingLink mover{.link = i, .joints = make_joints(link.dofs), .bodies = {}};
@@ -149,8 +150,8 @@ MassProperties TreeImporter::repaired(std::size_t link, MassProperties mass) {
   if (repair_.balance && is_impossible_inertia(moments)) moments.setConstant(moments.mean());
   if (repair_.min_moment > 0.0) moments = moments.cwiseMax(repair_.min_moment);
   if (moments == found) return mass;
-  add_omission(fmt::format("link {}: its principal moments of inertia, {} kg m^2; they are {} kg m^2 here", name, list(found),
-                   list(moments)));
+  add_omission(fmt::format("link {}: its principal moments of inertia, {} kg m^2; they are {} kg m^2 here", name,
+                           list(found), list(moments)));
   mass.inertia = principal.eigenvectors() * moments.asDiagonal() * principal.eigenvectors().transpose();
   return mass;
 }
@@ -180,7 +181,8 @@ std::string TreeImporter::find_inertia_error(std::size_t link, const MassPropert
 }
 
 /// The mass of what comes after a mover in the tree; none when there is none.
-const MassProperties* TreeImporter::find_carried_mass(std::size_t mover, const std::vector<MassProperties>& masses) const {
+const MassProperties* TreeImporter::find_carried_mass(std::size_t mover,
+                                                      const std::vector<MassProperties>& masses) const {
   std::set<std::size_t> beyond = {moving_links_[mover].link};
   for (std::size_t i = moving_links_[mover].link + 1; i < model_.links.size(); ++i) {
     if (const auto& parent = model_.links[i].parent; parent && beyond.contains(*parent)) beyond.insert(i);
@@ -206,8 +208,8 @@ std::vector<MassProperties> TreeImporter::masses() {
     const MassProperties* carried = all[k].mass == 0.0 ? find_carried_mass(k, all) : nullptr;
     if (carried != nullptr) {
       all[k] = make_massless_body(*carried, Vector3::Zero());
-      add_omission(fmt::format("link {}: that it has no mass; it has {} kg here, {} of what it carries", link.name, all[k].mass,
-                       light));
+      add_omission(fmt::format("link {}: that it has no mass; it has {} kg here, {} of what it carries", link.name,
+                               all[k].mass, light));
     } else if (std::string mistake = find_inertia_error(moving_links_[k].link, all[k]); !mistake.empty()) {
       mistakes.push_back(std::move(mistake));
     }
@@ -228,7 +230,7 @@ std::string TreeImporter::bodies_text() {
       const MassProperties mass = make_massless_body(all[k], mover.joints[j].point);
       text += body_text(mover.bodies[j], mass, poses_[mover.link]);
       add_omission(fmt::format("body {}: it stands between joints of {}, with {} of its mass", mover.bodies[j],
-                       mover.bodies.back(), light));
+                               mover.bodies.back(), light));
     }
     text += body_text(mover.bodies.back(), all[k], poses_[mover.link]);
   }
@@ -291,7 +293,8 @@ void TreeImporter::add_loop(const Loop& loop) {
     joints_ += fmt::format("  {}: {{type: spherical, bodies: [{}, {}], points: [{}, {}]}}\n", name, a.body, b.body,
                            list(a.X_BL * loop.X_AJ.p), list(b.X_BL * loop.X_BJ.p));
   }
-  import_.imported.push_back(fmt::format("{} as a {} joint", what, loop.kind == Loop::Kind::weld ? "fixed" : "spherical"));
+  import_.imported.push_back(
+      fmt::format("{} as a {} joint", what, loop.kind == Loop::Kind::weld ? "fixed" : "spherical"));
 }
 
 void TreeImporter::add_surface(const Place& place, const std::string& link, Shape shape, std::string& text) {
@@ -304,10 +307,11 @@ void TreeImporter::add_surface(const Place& place, const std::string& link, Shap
   for (const ScenarioSurface& surface : surfaces) {
     text += fmt::format("#   {}: {}   # {}\n", place.body, surface.text, surface.what);
   }
-  add_omission(surfaces.empty() ? fmt::format("{} of {}: no surface is like it", shape.what, link)
-                        : fmt::format("{} of {}: it touches nothing by itself; its surface is written at the end of "
-                                      "the scenario, for contact pairs",
-                                      shape.what, link));
+  add_omission(surfaces.empty()
+                   ? fmt::format("{} of {}: no surface is like it", shape.what, link)
+                   : fmt::format("{} of {}: it touches nothing by itself; its surface is written at the end of "
+                                 "the scenario, for contact pairs",
+                                 shape.what, link));
   if (shape.mesh && std::ranges::find(import_.meshes, shape.mesh->to, &ImportedMesh::to) == import_.meshes.end()) {
     import_.meshes.push_back(std::move(*shape.mesh));
   }

@@ -8,10 +8,10 @@
 #include <sstream>
 #include <string_view>
 
-#include "importers/robots/model_numbers.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/text/xml_nesting.hpp"
+#include "importers/robots/model_numbers.hpp"
 
 namespace heelstrike::models {
 namespace {
@@ -52,7 +52,8 @@ bool is_package(const fs::path& folder, const std::string& name) {
 
 class UrdfReader {
  public:
-  UrdfReader(const fs::path& file, const UrdfOptions& import_options) : file_(file), import_options_(import_options), files_(import_options.meshes) {}
+  UrdfReader(const fs::path& file, const UrdfOptions& import_options)
+      : file_(file), import_options_(import_options), files_(import_options.meshes) {}
 
   [[nodiscard]] TreeModel read(const std::string& text);
 
@@ -172,7 +173,7 @@ std::optional<MassProperties> UrdfReader::mass_of(Node inertial, const std::stri
   I << entry("ixx"), entry("ixy"), entry("ixz"), entry("ixy"), entry("iyy"), entry("iyz"), entry("ixz"), entry("iyz"),
       entry("izz");
   return expressed_in(origin(inertial, where),
-                   {.mass = number(inertial.child("mass"), "value", 0.0, where), .inertia = I});
+                      {.mass = number(inertial.child("mass"), "value", 0.0, where), .inertia = I});
 }
 
 std::vector<JointDof> UrdfReader::dofs_of(Node joint, const std::string& where) const {
@@ -208,7 +209,8 @@ void UrdfReader::report_joint_omissions(Node joint, const std::string& where) {
       add_omission(fmt::format("{}: its limits, {} to {}", name, value("lower"), value("upper")));
     }
     if (value("effort") != 0.0 || value("velocity") != 0.0) {
-      add_omission(fmt::format("{}: its limits of effort and velocity, {} and {}", name, value("effort"), value("velocity")));
+      add_omission(
+          fmt::format("{}: its limits of effort and velocity, {} and {}", name, value("effort"), value("velocity")));
     }
   }
   if (const double friction = number(joint.child("dynamics"), "friction", 0.0, where); friction != 0.0) {
@@ -222,7 +224,8 @@ void UrdfReader::report_joint_omissions(Node joint, const std::string& where) {
 }
 
 std::optional<fs::path> UrdfReader::package_folder(const std::string& name, const fs::path& rest) const {
-  if (const auto given = import_options_.packages.find(name); given != import_options_.packages.end()) return given->second;
+  if (const auto given = import_options_.packages.find(name); given != import_options_.packages.end())
+    return given->second;
   const fs::path model = fs::absolute(file_).lexically_normal().parent_path();
   for (fs::path folder = model; folder.has_relative_path(); folder = folder.parent_path()) {
     if (folder.filename() == name || is_package(folder, name)) return folder;
@@ -261,7 +264,7 @@ std::optional<fs::path> UrdfReader::file_of(const std::string& name, const std::
     const auto folder = package_folder(rest.substr(0, slash), inside);
     if (folder) return *folder / inside;
     files_.add_missing(fmt::format("{} of {} (no package '{}' above the model; --package {}=FOLDER says where it is)",
-                            printable(name), where, rest.substr(0, slash), rest.substr(0, slash)));
+                                   printable(name), where, rest.substr(0, slash), rest.substr(0, slash)));
     return std::nullopt;
   }
   if (!kind.empty() && kind != "file") {
@@ -379,7 +382,7 @@ void UrdfReader::print_repeat_counts(Node robot) {
       const std::string name = node.attribute("name").as_string();
       const std::string reference = node.attribute("reference").as_string();
       add_omission(fmt::format("{}{}{}{}", where, node.name(), name.empty() ? "" : " " + name,
-                       reference.empty() ? "" : " of " + reference));
+                               reference.empty() ? "" : " of " + reference));
     }
   };
   unknown(robot, {"link", "joint", "material"}, "");

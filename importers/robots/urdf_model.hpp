@@ -22,6 +22,7 @@ struct UrdfOptions {
 /// @param text  content of the file. @param file  its path
 /// @throws Error{invalid_input} for what is no URDF, naming link or joint; for mesh files that are not there, all of
 /// them, and for a mesh that leads out of its package
-[[nodiscard]] TreeModel read_urdf(const std::string& text, const std::filesystem::path& file, const UrdfOptions& import_options);
+[[nodiscard]] TreeModel read_urdf(const std::string& text, const std::filesystem::path& file,
+                                  const UrdfOptions& import_options);
 
 }  // namespace heelstrike::models

@@ -87,7 +87,7 @@ class HEELSTRIKE_API Contact {
   /// @throws Error{cancelled} when stopped; Error{invalid_input} for an invalid state, as evaluate(). The failure of a
   /// single state is in its response.
   [[nodiscard]] std::vector<BatchResponse> evaluate_many(std::span<const State> states, bool tangents = false,
-                                                  std::stop_token stop = {});
+                                                         std::stop_token stop = {});
   /// Accepts `state` as the end of a step. The response is that under the new history; `dissipated_increment` is that
   /// of the step.
   Response commit(const State& state);

@@ -24,7 +24,7 @@ struct RunOutcome {
   std::string status;  ///< "completed", "incomplete" (some rows have no solution), "cancelled", "failed"
   std::string reason;  ///< why it did not complete; empty when it completed
   ErrorCode code = ErrorCode::internal;  ///< kind of the reason
-  bool retryable = false;              ///< the same call may succeed later, as in Error
+  bool retryable = false;                ///< the same call may succeed later, as in Error
 };
 
 /// Runs the scenario and writes its folder: timeseries.csv or timeseries.h5, summary.json, fields, report.html

@@ -12,8 +12,8 @@
 
 #include <heelstrike/error.hpp>
 
-#include "scenario/schema/mistakes.hpp"
 #include "common/errors/error.hpp"
+#include "scenario/schema/mistakes.hpp"
 
 namespace heelstrike::bindings {
 

@@ -6,12 +6,12 @@
 #include <cstring>
 #include <utility>
 
-#include "library/composition/embedded.hpp"
-#include "library/bindings/border.hpp"
-#include "library/bindings/convert.hpp"
-#include "scenario/schema/document.hpp"
 #include "common/contact/batch_contact.hpp"
 #include "common/contact/require_forces.hpp"
+#include "library/bindings/border.hpp"
+#include "library/bindings/convert.hpp"
+#include "library/composition/embedded.hpp"
+#include "scenario/schema/document.hpp"
 
 namespace hs {
 
@@ -43,8 +43,8 @@ inner::PairSpec chosen(std::vector<inner::PairSpec> pairs, const std::string& na
 
 Pair Pair::from_yaml(const std::string& file, const std::string& name, const Changes& changes) {
   return inner::bindings::at_border(file, [&] {
-    const auto request = inner::load_request(file, inner::bindings::inside(changes),
-                                                     inner::schemas_of(inner::embedded_backends()));
+    const auto request =
+        inner::load_request(file, inner::bindings::inside(changes), inner::schemas_of(inner::embedded_backends()));
     inner::ContactSetup setup = inner::contact_setup(request);
     auto content = std::make_shared<Content>();
     content->file = file;

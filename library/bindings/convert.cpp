@@ -7,8 +7,8 @@
 #include <cmath>
 #include <limits>
 
-#include "library/composition/embedded.hpp"
 #include "common/errors/error.hpp"
+#include "library/composition/embedded.hpp"
 #include "rpc/remote_contact.hpp"
 
 namespace heelstrike::bindings {
@@ -113,7 +113,8 @@ ContactFactory contact_source(const hs::OpenOptions& options) {
   if (options.server.empty()) return embedded_contact();
   constexpr double longest = 86400.0;  // one day, as on the command line
   if (!(options.reconnect_timeout >= 0.0 && options.reconnect_timeout <= longest)) {
-    throw input_error("reconnect_timeout", fmt::format("reconnect_timeout: expected 0 to {:g} s, found {} s", longest, options.reconnect_timeout));
+    throw input_error("reconnect_timeout", fmt::format("reconnect_timeout: expected 0 to {:g} s, found {} s", longest,
+                                                       options.reconnect_timeout));
   }
   rpc::RemoteContactOptions remote;
   remote.endpoint = {.address = options.server, .tls = inside(options.tls)};

@@ -6,8 +6,8 @@
 #include <heelstrike/options.hpp>
 #include <heelstrike/types.hpp>
 
-#include "library/runs/run_request.hpp"
 #include "common/contact/contact.hpp"
+#include "library/runs/run_request.hpp"
 #include "rpc/channel.hpp"
 
 namespace heelstrike::bindings {

@@ -5,19 +5,19 @@
 #include <optional>
 #include <utility>
 
-#include "library/composition/embedded.hpp"
-#include "library/composition/shapes.hpp"
-#include "report/hdf5/run_hdf5.hpp"
-#include "library/bindings/border.hpp"
-#include "library/bindings/convert.hpp"
-#include "report/shapes.hpp"
-#include "report/write_report.hpp"
-#include "library/runs/execute.hpp"
-#include "library/runs/remote_runner.hpp"
 #include "common/process/version.hpp"
 #include "common/results/run_folder.hpp"
-#include "rpc/wire/run_records_wire.hpp"
+#include "library/bindings/border.hpp"
+#include "library/bindings/convert.hpp"
+#include "library/composition/embedded.hpp"
+#include "library/composition/shapes.hpp"
 #include "library/registries/catalog.hpp"
+#include "library/runs/execute.hpp"
+#include "library/runs/remote_runner.hpp"
+#include "report/hdf5/run_hdf5.hpp"
+#include "report/shapes.hpp"
+#include "report/write_report.hpp"
+#include "rpc/wire/run_records_wire.hpp"
 
 namespace hs {
 
@@ -92,20 +92,19 @@ RunOutcome outcome_of(const inner::RunSummary& summary) {
 
 RunOutcome run(const std::string& file, const RunOptions& options, const Changes& changes) {
   return inner::bindings::at_border(file, [&] {
-    const auto request = inner::load_request(
-        file, inner::bindings::inside(changes), inner::schemas_of(inner::embedded_backends()), options.stop);
+    const auto request = inner::load_request(file, inner::bindings::inside(changes),
+                                             inner::schemas_of(inner::embedded_backends()), options.stop);
     (void)inner::find_pair_warnings(request);  // the preparation reports the warnings
     if (options.on_message) {
       for (const std::string& note : request.notes) options.on_message("note", note);
     }
-    inner::RunFolder folder(
-        options.folder, request.yaml, options.overwrite,
-        {.scenario = std::filesystem::absolute(file), .files = inner::file_digests(request)});
+    inner::RunFolder folder(options.folder, request.yaml, options.overwrite,
+                            {.scenario = std::filesystem::absolute(file), .files = inner::file_digests(request)});
     inner::log_import(request, folder);
     inner::RunSummary summary;
     try {
-      inner::report::write_shapes(
-          folder, inner::body_shapes(request.scenario, request.files, inner::report::shown_triangles));
+      inner::report::write_shapes(folder,
+                                  inner::body_shapes(request.scenario, request.files, inner::report::shown_triangles));
       const auto runner = runner_of(options, folder.path());
       CallbackSink sink(folder, options);
       summary = runner->run(request, sink, options.stop);

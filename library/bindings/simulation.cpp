@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "library/composition/embedded.hpp"
+#include "common/results/checkpoint_bytes.hpp"
 #include "library/bindings/border.hpp"
 #include "library/bindings/convert.hpp"
-#include "common/results/checkpoint_bytes.hpp"
+#include "library/composition/embedded.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 

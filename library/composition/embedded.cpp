@@ -8,7 +8,6 @@
 #include <iterator>
 #include <system_error>
 
-#include "scenario/schema/mistakes.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
 #include "fem_server/backend_interface/backend.hpp"
@@ -18,6 +17,7 @@
 #include "mbs_server/service/resume_from.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/simulation/simulation.hpp"
+#include "scenario/schema/mistakes.hpp"
 
 namespace heelstrike {
 namespace {
@@ -57,7 +57,8 @@ void require_fitting_analysis(const RunRequest& request) {
   const Scenario scenario = run_input(request, {}).scenario;
   std::vector<PairDescription> pairs;
   for (const PairModel& pair : scenario.pairs) {
-    pairs.push_back(is_known(pair.spec.backend) ? fem::predict_description(fem::checked_pair(pair.spec)) : PairDescription{});
+    pairs.push_back(is_known(pair.spec.backend) ? fem::predict_description(fem::checked_pair(pair.spec))
+                                                : PairDescription{});
   }
   try {
     mbs::check_pairs(scenario, pairs);
@@ -150,7 +151,8 @@ std::string check_cache() {
   const std::filesystem::path folder = fem::default_cache_directory();
   if (folder.empty()) {
     throw file_error(
-        "cache", "no cache folder, because neither XDG_CACHE_HOME nor HOME is set: every run repeats meshing and condensation");
+        "cache",
+        "no cache folder, because neither XDG_CACHE_HOME nor HOME is set: every run repeats meshing and condensation");
   }
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "library/registries/backends.hpp"
-#include "library/runs/runner.hpp"
 #include "common/contact/contact.hpp"
 #include "common/results/model_description.hpp"
+#include "library/registries/backends.hpp"
+#include "library/runs/runner.hpp"
 
 namespace heelstrike {
 

@@ -175,10 +175,10 @@ MeshReport process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, Mesh
   options.name = job.inner_name;
   const fem::SurfaceMesh inner = read_input([&] { return fem::read_surface(job.inner, options); });
   fem::LayerMesh layer = fem::mesh_layer(outer, inner,
-                                           {.layers = job.layers,
-                                            .keep_prisms = job.keep_prisms,
-                                            .search_distance = job.search_distance,
-                                            .min_thickness = job.min_thickness});
+                                         {.layers = job.layers,
+                                          .keep_prisms = job.keep_prisms,
+                                          .search_distance = job.search_distance,
+                                          .min_thickness = job.min_thickness});
   if (job.order == 2) layer.mesh = fem::to_quadratic(layer.mesh);
   const fem::VolumeReport report = fem::check_volume(layer.mesh);
   outcome.sound = report.sound();
@@ -188,8 +188,8 @@ MeshReport process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, Mesh
       "\nlayer      {} layers, mean thickness {:.4g} m, minimum distance of the surfaces {:.4g} m; {} nodes "
       "thickened, {} off the inner surface, {} smoothed; inner nodes at most {:.3g} m from the "
       "inner surface\nsets       faces outer, inner, rim; nodes inner",
-      job.layers, layer.mean_thickness, layer.min_thickness, layer.n_min_thickness, layer.n_beyond_rim, layer.n_smoothed,
-      layer.deviation);
+      job.layers, layer.mean_thickness, layer.min_thickness, layer.n_min_thickness, layer.n_beyond_rim,
+      layer.n_smoothed, layer.deviation);
   outcome.facts.push_back({"mean_thickness_m", layer.mean_thickness});
   outcome.facts.push_back({"min_distance_m", layer.min_thickness});
   outcome.facts.push_back({"n_thickened_nodes", static_cast<double>(layer.n_min_thickness)});
@@ -213,7 +213,7 @@ std::string readable_formats() {
 }
 
 MeshReport process_mesh(const MeshJob& job, const std::function<void(const char* stage)>& on_stage,
-                         std::stop_token stop) {
+                        std::stop_token stop) {
   on_stage("reading");
   if (holds_volume(job)) return process_volume(job);
   fem::SurfaceMesh surface = surface_of(job);

@@ -55,7 +55,7 @@ struct MeshJob {
   std::uint32_t layers = 2;
   bool keep_prisms = false;       ///< the layer keeps its prisms instead of tetrahedra
   double search_distance = 0.01;  ///< [m] > 0
-  double min_thickness = 2e-4;  ///< [m] > 0
+  double min_thickness = 2e-4;    ///< [m] > 0
   std::string output_format;      ///< "stl", "msh", "vtu"; empty = no output
 };
 
@@ -71,8 +71,8 @@ struct MeshReport {
   std::vector<std::string> repaired;  ///< one sentence per repair
   std::string surface_report;         ///< report for the user; empty for a volume mesh
   std::string volume_report;          ///< report for the user; empty when no volume was filled or read
-  std::vector<MeshQuantity> facts;        ///< the same numbers, for programs
-  std::vector<std::string> warnings;    ///< valid but implausible properties, one sentence each
+  std::vector<MeshQuantity> facts;    ///< the same numbers, for programs
+  std::vector<std::string> warnings;  ///< valid but implausible properties, one sentence each
   std::string bytes;                  ///< in the output format
 };
 
@@ -85,7 +85,7 @@ struct MeshReport {
 /// @throws Error{invalid_input} for an unreadable file or one with more elements than the readers accept, an unsound
 /// surface that is to be filled, options out of range; and the errors of the mesher
 [[nodiscard]] MeshReport process_mesh(const MeshJob& job, const std::function<void(const char* stage)>& on_stage,
-                                       std::stop_token stop);
+                                      std::stop_token stop);
 
 /// Triangles of a surface file, in its units; the boundary of a volume mesh is not extracted.
 /// @throws Error{invalid_input} for a file that is not a readable surface

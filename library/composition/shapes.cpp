@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/foot.hpp"
-#include "scenario/surfaces/mesh.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/surface_simplify.hpp"
+#include "scenario/surfaces/foot.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "common/contact/contact.hpp"
 #include "report/shapes.hpp"
 #include "scenario/scenario.hpp"
-#include "common/contact/contact.hpp"
 
 namespace heelstrike {
 
@@ -18,6 +18,6 @@ namespace heelstrike {
 /// @param files           of the scenario; meshes that are stored on a server are not among them and are skipped
 /// @param max_triangles  of all shapes together; a surface below the equal share keeps all its triangles
 [[nodiscard]] std::vector<report::BodyShape> body_shapes(const Scenario& scenario, std::span<const AssetContent> files,
-                                                 std::size_t max_triangles);
+                                                         std::size_t max_triangles);
 
 }  // namespace heelstrike

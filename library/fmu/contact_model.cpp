@@ -5,8 +5,8 @@
 #include <array>
 #include <cstring>
 
-#include "library/fmu/fmu_model.hpp"
 #include "common/errors/error.hpp"
+#include "library/fmu/fmu_model.hpp"
 
 namespace heelstrike::fmu {
 namespace {
@@ -132,10 +132,10 @@ class ContactModel : public FmuModel, public Equation {
     if (bytes.starts_with(digest_)) {
       bytes.remove_prefix(digest_.size());
     } else {
-      throw input_error("state",
-                        "state: the bytes are not a state of this FMU with these fixed parameters");
+      throw input_error("state", "state: the bytes are not a state of this FMU with these fixed parameters");
     }
-    if (bytes.size() < before) throw input_error("state", "state: the bytes are not a state of an FMU, or are truncated");
+    if (bytes.size() < before)
+      throw input_error("state", "state: the bytes are not a state of an FMU, or are truncated");
     const std::string history(bytes.substr(before));
     contact_->restore_state({&history, 1});
     std::memcpy(&step_, bytes.data(), sizeof step_);
@@ -220,7 +220,7 @@ class ContactModel : public FmuModel, public Equation {
 }  // namespace
 
 std::unique_ptr<FmuModel> open_contact(const mbs::RunInput& input, const std::string& pair,
-                                        const ContactFactory& open) {
+                                       const ContactFactory& open) {
   return std::make_unique<ContactModel>(input, pair, open);
 }
 

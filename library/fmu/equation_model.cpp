@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "library/fmu/fmu_model.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/checkpoint_bytes.hpp"
+#include "library/fmu/fmu_model.hpp"
 #include "mbs_server/simulation/free_motion.hpp"
 
 namespace heelstrike::fmu {

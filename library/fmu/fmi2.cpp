@@ -8,13 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "library/fmu/instance.hpp"
 #include "common/errors/error.hpp"
+#include "library/fmu/instance.hpp"
 
 using heelstrike::fmu::bytes_of;
 using heelstrike::fmu::call;
 using heelstrike::fmu::deserialize_state;
 using heelstrike::fmu::FmiStatus;
+using heelstrike::fmu::Fmu;
+using heelstrike::fmu::FmuInstance;
 using heelstrike::fmu::free_state;
 using heelstrike::fmu::get_state;
 using heelstrike::fmu::guarded;
@@ -25,8 +27,6 @@ using heelstrike::fmu::resources_beside;
 using heelstrike::fmu::serialize_state;
 using heelstrike::fmu::set_logging;
 using heelstrike::fmu::texts;
-using heelstrike::fmu::Fmu;
-using heelstrike::fmu::FmuInstance;
 
 // NOLINTBEGIN(readability-identifier-naming): names and signatures are the standard's.
 extern "C" {
@@ -125,7 +125,7 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String 
       throw heelstrike::input_error("guid", "an FMU is instantiated with its guid, found none (null)");
     const bool is_told = resources != nullptr && *resources != '\0';
     instance->unit = std::make_unique<Fmu>(is_told ? std::filesystem::path(path_of(resources)) : resources_beside(),
-                                            guid, type != co_simulation);
+                                           guid, type != co_simulation);
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }
@@ -135,8 +135,7 @@ FMI2_EXPORT void fmi2FreeInstance(fmi2Component component) {
 
 FMI2_EXPORT fmi2Status fmi2SetupExperiment(fmi2Component component, fmi2Boolean, fmi2Real, fmi2Real start,
                                            fmi2Boolean stop_defined, fmi2Real stop) {
-  return call(component,
-              [&](Fmu& unit) { unit.setup(start, stop_defined != 0 ? std::optional(stop) : std::nullopt); });
+  return call(component, [&](Fmu& unit) { unit.setup(start, stop_defined != 0 ? std::optional(stop) : std::nullopt); });
 }
 FMI2_EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component component) {
   return call(component, [](Fmu& unit) { unit.enter_initialization(); });

@@ -9,26 +9,26 @@
 #include <optional>
 #include <vector>
 
-#include "library/fmu/instance.hpp"
 #include "common/errors/error.hpp"
+#include "library/fmu/instance.hpp"
 
 using heelstrike::fmu::bytes_of;
 using heelstrike::fmu::call;
 using heelstrike::fmu::deserialize_state;
 using heelstrike::fmu::FmiStatus;
+using heelstrike::fmu::Fmu;
+using heelstrike::fmu::FmuInstance;
 using heelstrike::fmu::free_state;
 using heelstrike::fmu::get_state;
 using heelstrike::fmu::guarded;
 using heelstrike::fmu::list;
-using heelstrike::fmu::require_empty_request;
 using heelstrike::fmu::report_unsupported;
+using heelstrike::fmu::require_empty_request;
 using heelstrike::fmu::require_not_null;
 using heelstrike::fmu::resources_beside;
 using heelstrike::fmu::serialize_state;
 using heelstrike::fmu::set_logging;
 using heelstrike::fmu::texts;
-using heelstrike::fmu::Fmu;
-using heelstrike::fmu::FmuInstance;
 
 // NOLINTBEGIN(readability-identifier-naming,readability-function-size,bugprone-macro-parentheses): names and signatures
 // are those of the standard; a type cannot be put in parentheses.
@@ -83,8 +83,8 @@ void make_unit(FmuInstance& instance, fmi3String token, fmi3String resource_path
     throw heelstrike::input_error("instantiationToken", "an FMU is instantiated with its token, found none (null)");
   }
   const bool is_told = resource_path != nullptr && *resource_path != '\0';
-  instance.unit = std::make_unique<Fmu>(is_told ? std::filesystem::path(resource_path) : resources_beside(), token,
-                                         model_exchange);
+  instance.unit =
+      std::make_unique<Fmu>(is_told ? std::filesystem::path(resource_path) : resources_beside(), token, model_exchange);
 }
 
 }  // namespace
@@ -160,8 +160,7 @@ FMI3_EXPORT fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Bo
   });
 }
 FMI3_EXPORT fmi3Status fmi3ExitInitializationMode(fmi3Instance instance) {
-  return call(instance,
-              [&](Fmu& unit) { unit.exit_initialization(static_cast<FmuInstance*>(instance)->event_mode); });
+  return call(instance, [&](Fmu& unit) { unit.exit_initialization(static_cast<FmuInstance*>(instance)->event_mode); });
 }
 FMI3_EXPORT fmi3Status fmi3Terminate(fmi3Instance instance) {
   return call(instance, [](Fmu& unit) { unit.terminate(); });
@@ -204,11 +203,11 @@ FMI3_EXPORT fmi3Status fmi3SetString(fmi3Instance instance, const fmi3ValueRefer
 #define NO_VARIABLES_OF(TYPE, C_TYPE)                                                                                  \
   FMI3_EXPORT fmi3Status fmi3Get##TYPE(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, C_TYPE*,       \
                                        std::size_t) {                                                                  \
-    return require_empty_request(instance, "fmi3Get" #TYPE, n);                                                                      \
+    return require_empty_request(instance, "fmi3Get" #TYPE, n);                                                        \
   }                                                                                                                    \
   FMI3_EXPORT fmi3Status fmi3Set##TYPE(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, const C_TYPE*, \
                                        std::size_t) {                                                                  \
-    return require_empty_request(instance, "fmi3Set" #TYPE, n);                                                                      \
+    return require_empty_request(instance, "fmi3Set" #TYPE, n);                                                        \
   }
 NO_VARIABLES_OF(Float32, float)
 NO_VARIABLES_OF(Int8, std::int8_t)

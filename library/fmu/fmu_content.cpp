@@ -5,11 +5,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "common/files/read_file.hpp"
-#include "common/files/digest.hpp"
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
 #include "common/files/output_file.hpp"
+#include "common/files/read_file.hpp"
+#include "common/process/version.hpp"
 
 namespace heelstrike::fmu {
 namespace {
@@ -35,11 +35,10 @@ std::string read_known(const fs::path& file, const std::string& expected, const 
   std::string content = read_file(file, what);
   const std::string found = sha256_hex(content);
   if (found == expected) return content;
-  throw file_error(
-      file.string(),
-      fmt::format("{}: it differs from the exported FMU: expected content with sha256 {}, found {}; "
-                  "unpack the FMU again, or export one of the intended scenario",
-                  file.string(), expected, found));
+  throw file_error(file.string(),
+                   fmt::format("{}: it differs from the exported FMU: expected content with sha256 {}, found {}; "
+                               "unpack the FMU again, or export one of the intended scenario",
+                               file.string(), expected, found));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ struct FmuContent {
   /// A digest of all members above and of the variables, repeated in the description of the FMU.
   std::string token;
   std::vector<FmuVariable> variables;  ///< numbers, by reference: 0 is time
-  std::filesystem::path cache;          ///< folder of prepared products
+  std::filesystem::path cache;         ///< folder of prepared products
 };
 
 /// The only text variable, a fixed parameter after the numbers: the address of a contact server.

@@ -15,24 +15,24 @@
 #include <variant>
 #include <vector>
 
-#include "library/registries/backends.hpp"
-#include "library/registries/catalog.hpp"
+#include "common/contact/require_forces.hpp"
+#include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
+#include "common/files/output_file.hpp"
+#include "common/files/read_file.hpp"
+#include "fem_server/sessions/local_contact.hpp"
+#include "fmi/fmi_platform.hpp"
+#include "library/fmu/fmu_model.hpp"
 #include "library/fmu/scenario_numbers.hpp"
 #include "library/fmu/terminals.hpp"
-#include "library/fmu/fmu_model.hpp"
-#include "common/files/read_file.hpp"
-#include "scenario/catalog.hpp"
-#include "common/files/digest.hpp"
-#include "common/contact/require_forces.hpp"
-#include "scenario/shared_bodies.hpp"
-#include "common/errors/error.hpp"
-#include "fmi/fmi_platform.hpp"
-#include "common/files/output_file.hpp"
-#include "rpc/remote_library.hpp"
-#include "fem_server/sessions/local_contact.hpp"
+#include "library/registries/backends.hpp"
+#include "library/registries/catalog.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/simulation/free_motion.hpp"
 #include "mbs_server/simulation/simulation.hpp"
+#include "rpc/remote_library.hpp"
+#include "scenario/catalog.hpp"
+#include "scenario/shared_bodies.hpp"
 
 namespace heelstrike::fmu {
 namespace {
@@ -133,7 +133,7 @@ void add_scenario_numbers(const FmuContent& content, std::vector<FmuVariable>& v
 
 /// @param n_outputs  number of columns that are outputs; the others are local
 std::vector<FmuVariable> table_of(std::span<const Column> inputs, std::span<const Column> columns,
-                                   std::size_t n_outputs) {
+                                  std::size_t n_outputs) {
   std::vector<FmuVariable> variables;
   const auto add_column = [&](const Column& column, Causality causality) {
     add({.causality = causality, .name = column.name, .unit = column.unit, .meaning = column.meaning}, variables);
@@ -294,8 +294,7 @@ void add_dependencies(const Binaries& binaries, const fs::path& parts, const fs:
   std::set<std::string> more = packages_of(binaries.optional, parts);
   std::erase_if(more, [&](const std::string& package) { return names.contains(package); });
   if (!more.empty()) {
-    text += fmt::format("If its parameter `server` is set it also needs:\nsudo apt install {}\n",
-                        fmt::join(more, " "));
+    text += fmt::format("If its parameter `server` is set it also needs:\nsudo apt install {}\n", fmt::join(more, " "));
   }
   write_whole_file(scratch / "dependencies", text);
   archive.add_file("documentation/externalDependencies.txt", scratch / "dependencies");
@@ -320,14 +319,14 @@ void export_fmu(const RunRequest& request, const FmuExportOptions& kind, const f
   const Scratch scratch(fs::absolute(file));
   const fs::path resources = scratch.path() / "resources";
   FmuContent content{.yaml = request.yaml,
-                      .file_name = fs::path(request.file_name).filename().string(),
-                      .pair = pair,
-                      .model_exchange = kind.model_exchange,
-                      .has_contacts = !request.scenario.pairs.empty(),
-                      .files = request.files,
-                      .token = {},
-                      .variables = {},
-                      .cache = resources / "cache"};
+                     .file_name = fs::path(request.file_name).filename().string(),
+                     .pair = pair,
+                     .model_exchange = kind.model_exchange,
+                     .has_contacts = !request.scenario.pairs.empty(),
+                     .files = request.files,
+                     .token = {},
+                     .variables = {},
+                     .cache = resources / "cache"};
   fs::create_directories(content.cache);
   mbs::RunInput input =
       mbs::make_run_input(request.yaml, content.file_name, request.files, schemas_of(embedded_backends()));
@@ -371,11 +370,11 @@ void export_fmu(const RunRequest& request, const FmuExportOptions& kind, const f
   const Scenario& scenario = request.scenario;
   const std::string stem = fs::path(content.file_name).stem().string();
   const FmuModelDescription description{.name = stem,
-                                    .model_identifier = identifier_of(stem),
-                                    .meaning = scenario.description,
-                                    .stop_time = scenario.analysis.end_time,
-                                    .step_size = scenario.output.interval,
-                                    .has_derivatives = has_derivatives};
+                                        .model_identifier = identifier_of(stem),
+                                        .meaning = scenario.description,
+                                        .stop_time = scenario.analysis.end_time,
+                                        .step_size = scenario.output.interval,
+                                        .has_derivatives = has_derivatives};
   write_content(content, resources);
   write_whole_file(scratch.path() / "modelDescription.xml", model_description(version, description, content));
   Archive archive(file);

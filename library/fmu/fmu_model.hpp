@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "library/fmu/fmu_content.hpp"
 #include "common/motion/jet.hpp"
 #include "common/results/run_records.hpp"
+#include "library/fmu/fmu_content.hpp"
 #include "mbs_server/simulation/run_input.hpp"
 
 namespace heelstrike::fmu {
@@ -84,7 +84,7 @@ class FmuModel {
 /// describe at time(); outputs are those of that motion under the history before it. For model exchange it is an
 /// Equation without states, whose indicator is the gap.
 [[nodiscard]] std::unique_ptr<FmuModel> open_contact(const mbs::RunInput& input, const std::string& pair,
-                                                      const ContactFactory& open);
+                                                     const ContactFactory& open);
 
 /// Variables of a contact FMU except its parameters. @throws Error{invalid_input} for an unknown pair
 [[nodiscard]] std::vector<FmuVariable> contact_variables(const Scenario& scenario, const std::string& pair);

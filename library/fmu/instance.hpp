@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "library/fmu/unit.hpp"
 #include "common/errors/error.hpp"
 #include "common/process/module_folder.hpp"
+#include "library/fmu/unit.hpp"
 
 namespace heelstrike::fmu {
 
@@ -22,10 +22,10 @@ struct FmuInstance {
   /// Reports a message to the importer.
   std::function<void(FmiStatus status, const char* category, const char* text)> log;
   std::unique_ptr<Fmu> unit;
-  bool is_error_logging_on = true;       ///< error_category is on
-  bool event_mode = false;        ///< the importer uses it
-  bool may_return_early = false;  ///< from a step: at contact events, or on request of the importer
-  InternalStep on_step;           ///< reports internal steps to the importer; may be empty
+  bool is_error_logging_on = true;  ///< error_category is on
+  bool event_mode = false;          ///< the importer uses it
+  bool may_return_early = false;    ///< from a step: at contact events, or on request of the importer
+  InternalStep on_step;             ///< reports internal steps to the importer; may be empty
 };
 
 /// The only category of messages: reasons of failed calls. They are not debug messages: they are logged from the start,

@@ -12,8 +12,8 @@
 #include <sstream>
 #include <vector>
 
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/process/version.hpp"
 
 namespace heelstrike::fmu {
 namespace {
@@ -194,7 +194,7 @@ void add_variables(FmiVersion version, pugi::xml_node root, const FmuContent& co
     auto node = variables.append_child(version == FmiVersion::v2 ? "ScalarVariable" : "Float64");
     describe(node, variable, units);
     const bool has_intermediate_update = version == FmiVersion::v3 && content.pair.empty() && !content.model_exchange &&
-                                   variable.causality == Causality::output;
+                                         variable.causality == Causality::output;
     if (has_intermediate_update) node.append_attribute("intermediateUpdate") = true;
     add_value(version, version == FmiVersion::v2 ? node.append_child("Real") : node, variable,
               states.contains(variable.reference), units);

@@ -21,7 +21,7 @@ using config::Node;
 /// Longer lists are tables, which are not set entry by entry: an inertia has six entries, a rotation matrix nine.
 constexpr std::size_t max_list_size = 9;
 constexpr std::array<std::string_view, 5> excluded_sections = {"heelstrike", "forces", "output", "coupling",
-                                                      "analysis.end_time"};
+                                                               "analysis.end_time"};
 
 class Walk {
  public:
@@ -85,7 +85,7 @@ class Walk {
 }  // namespace
 
 std::vector<FmuVariable> scenario_numbers(std::string_view yaml, const std::string& file_name, const Catalog& catalog,
-                                           std::string_view below) {
+                                          std::string_view below) {
   std::vector<FmuVariable> found;
   const config::Document document = config::load_document(yaml, file_name);
   Walk(below, found).visit(*document.root, config::scenario_schema(catalog), "");

@@ -20,7 +20,7 @@ namespace heelstrike::fmu {
 /// because the standard sets them.
 /// @param below  dotted key prefix, "contact.ball-ground."; empty = any
 [[nodiscard]] std::vector<FmuVariable> scenario_numbers(std::string_view yaml, const std::string& file_name,
-                                                         const Catalog& catalog, std::string_view below);
+                                                        const Catalog& catalog, std::string_view below);
 
 /// Assignments "key=value" that set parameters: lists are set as a whole; entries that have not been set keep their
 /// start values. @param values  by reference

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "library/fmu/fmu_model.hpp"
 #include "common/results/checkpoint_bytes.hpp"
+#include "library/fmu/fmu_model.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 
 namespace heelstrike::fmu {
@@ -71,9 +71,9 @@ class SimulationModel : public FmuModel, private mbs::SimulationListener {
 
   mbs::RunInput input_;
   mbs::Simulation simulation_;
-  std::optional<double> last_event_;       ///< [s] of this advance
-  const InternalStep* on_step_ = nullptr;  ///< set during an advance
-  std::optional<double> early_return_time_;            ///< [s] set when the importer requests an early end
+  std::optional<double> last_event_;         ///< [s] of this advance
+  const InternalStep* on_step_ = nullptr;    ///< set during an advance
+  std::optional<double> early_return_time_;  ///< [s] set when the importer requests an early end
 };
 
 }  // namespace

@@ -7,15 +7,15 @@
 #include <cstring>
 #include <limits>
 
+#include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
+#include "fem_server/sessions/local_contact.hpp"
+#include "library/fmu/scenario_numbers.hpp"
 #include "library/registries/backends.hpp"
 #include "library/registries/catalog.hpp"
-#include "library/fmu/scenario_numbers.hpp"
-#include "common/files/digest.hpp"
-#include "common/errors/error.hpp"
+#include "mbs_server/service/run_input.hpp"
 #include "rpc/address.hpp"
 #include "rpc/remote_library.hpp"
-#include "fem_server/sessions/local_contact.hpp"
-#include "mbs_server/service/run_input.hpp"
 
 namespace heelstrike::fmu {
 namespace {
@@ -33,7 +33,8 @@ void append(std::string& bytes, const void* data, std::size_t size) {
 
 template <typename Number>
 Number take(std::string_view& bytes) {
-  if (bytes.size() < sizeof(Number)) throw input_error("state", "state: the bytes are not a state of an FMU, or are truncated");
+  if (bytes.size() < sizeof(Number))
+    throw input_error("state", "state: the bytes are not a state of an FMU, or are truncated");
   Number number;
   std::memcpy(&number, bytes.data(), sizeof number);
   bytes.remove_prefix(sizeof number);
@@ -395,7 +396,7 @@ void Fmu::set(std::span<const std::uint32_t> references, std::span<const double>
 }
 
 void Fmu::set_derivatives(std::span<const std::uint32_t> references, std::span<const int> orders,
-                           std::span<const double> values) {
+                          std::span<const double> values) {
   require(!is_any_of(State::instantiated, State::terminated, State::update), "Set of a derivative");
   for (std::size_t i = 0; i < references.size(); ++i) {
     const FmuVariable& target = variable(references[i]);
@@ -462,7 +463,7 @@ bool Fmu::do_step(double t, double h, bool may_return_early, const InternalStep&
 }
 
 std::vector<double> Fmu::derivative(std::span<const std::uint32_t> unknowns, std::span<const std::uint32_t> knowns,
-                                     std::span<const double> seed, bool adjoint) {
+                                    std::span<const double> seed, bool adjoint) {
   require(!is_any_of(State::instantiated, State::update), "the call for a derivative");
   if (seed.size() != (adjoint ? unknowns : knowns).size()) {
     throw input_error("nSeed", "nSeed: one number for each variable that is multiplied, all are scalars");
@@ -522,8 +523,8 @@ std::string Fmu::save() {
   return bytes + model_->save();
 }
 
-void Fmu::restore_uninitialised(double start_time, std::optional<double> stop_time, std::map<std::uint32_t, double> parameters,
-                 std::string_view bytes) {
+void Fmu::restore_uninitialised(double start_time, std::optional<double> stop_time,
+                                std::map<std::uint32_t, double> parameters, std::string_view bytes) {
   model_.reset();
   const double start_before = std::exchange(start_time_, start_time);
   const auto stop_before = std::exchange(stop_time_, stop_time);

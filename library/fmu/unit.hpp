@@ -120,17 +120,17 @@ class Fmu {
   void apply_inputs();
   /// Restores the model of an uninitialised instance from the state of an initialised one, with the start values of
   /// that instance.
-  void restore_uninitialised(double start_time, std::optional<double> stop_time, std::map<std::uint32_t, double> parameters,
-             std::string_view bytes);
+  void restore_uninitialised(double start_time, std::optional<double> stop_time,
+                             std::map<std::uint32_t, double> parameters, std::string_view bytes);
   /// For changes of the data from which a model is opened; all inputs are set in the next model.
   void discard_model();
 
   FmuContent content_;
   State state_ = State::instantiated;
-  std::map<std::uint32_t, double> parameters_;  ///< parameters that were set
-  std::map<std::uint32_t, double> pending_tunable_;       ///< set since the model was opened, and not yet applied to it
-  bool is_discontinuous_ = false;                         ///< a value was set since event mode was entered
-  double start_time_ = 0.0;                     ///< [s]
+  std::map<std::uint32_t, double> parameters_;       ///< parameters that were set
+  std::map<std::uint32_t, double> pending_tunable_;  ///< set since the model was opened, and not yet applied to it
+  bool is_discontinuous_ = false;                    ///< a value was set since event mode was entered
+  double start_time_ = 0.0;                          ///< [s]
   std::optional<double> stop_time_;
   std::string server_;  ///< address; empty = contacts are computed in this process
   std::unique_ptr<FmuModel> model_;

@@ -21,10 +21,9 @@ void EventReader::read(const v1::RunEvent& event) {
 bool EventReader::is_known(const v1::RunEvent& event) {
   if (event.has_schema()) schema_ = event;
   if (event.has_finished()) {
-    throw file_error("checkpoint",
-                     fmt::format("expected the checkpoint of step {} of the folder in this run, "
-                                 "found none; collect the run into the folder in which it was resumed",
-                                 *skip_to_));
+    throw file_error("checkpoint", fmt::format("expected the checkpoint of step {} of the folder in this run, "
+                                               "found none; collect the run into the folder in which it was resumed",
+                                               *skip_to_));
   }
   if (event.has_resumed() && event.resumed().has_step() && event.resumed().step() == *skip_to_) {
     skip_to_.reset();

@@ -42,7 +42,7 @@ class EventReader {
   RunSink& sink_;
   bool failed_ = false;
   std::optional<std::int64_t> skip_to_;  ///< none = reached
-  v1::RunEvent schema_;                   ///< the last one that was skipped
+  v1::RunEvent schema_;                  ///< the last one that was skipped
   std::size_t n_columns_ = 0;
   std::uint64_t last_sequence_ = 0;
   Progress progress_;

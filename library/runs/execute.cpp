@@ -8,14 +8,14 @@
 #include <optional>
 #include <utility>
 
-#include "library/terminal/exit_codes.hpp"
-#include "gait/ground_reactions.hpp"
-#include "library/terminal/progress_display.hpp"
-#include "library/terminal/screen.hpp"
-#include "common/text/table.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/results/summary.hpp"
+#include "common/text/table.hpp"
+#include "gait/ground_reactions.hpp"
+#include "library/terminal/exit_codes.hpp"
+#include "library/terminal/progress_display.hpp"
+#include "library/terminal/screen.hpp"
 #include "rpc/exit_timer.hpp"
 #include "rpc/wire/run_records_wire.hpp"
 
@@ -74,7 +74,7 @@ std::string optional_text(const std::optional<double>& value) {
 
 Table episode_table(const std::vector<ContactEpisode>& episodes) {
   Table table;
-  table.header = {"contact",           "onset s",      "end s",         "max force N",
+  table.header = {"contact",           "onset s",      "end s",          "max force N",
                   "max indentation m", "approach m/s", "separation m/s", "restitution"};
   const bool impacts = std::ranges::any_of(episodes, [](const auto& e) { return e.max_impulse.has_value(); });
   if (impacts) table.header.emplace_back("max impulse N s");
@@ -98,10 +98,10 @@ RunSummary run_until_stop(Runner& runner, const RunRequest& request, const RunFo
     if (const auto grace = runner.stop_grace()) {
       exit_timer.emplace(*grace, to_int(ExitCode::interrupted), [&folder] {
         folder.mark_abandoned("cancelled: stopped on request, in the middle of a computation");
-        print_message("note",
-                  fmt::format("stopped in the middle of a computation; {} is marked incomplete and contains all rows "
-                              "up to the stop",
-                              folder.path().string()));
+        print_message(
+            "note", fmt::format("stopped in the middle of a computation; {} is marked incomplete and contains all rows "
+                                "up to the stop",
+                                folder.path().string()));
       });
     }
   };
@@ -139,7 +139,8 @@ RunSummary execute(Runner& runner, const RunRequest& request, RunFolder& folder,
   try {
     runner.release();
   } catch (const Error& error) {
-    print_message("warning", fmt::format("the results are complete, but the copy on the server was not deleted: {}", error.what()));
+    print_message("warning", fmt::format("the results are complete, but the copy on the server was not deleted: {}",
+                                         error.what()));
   }
   return summary;
 }

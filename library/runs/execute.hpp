@@ -5,8 +5,8 @@
 #include <stop_token>
 #include <string>
 
-#include "library/runs/runner.hpp"
 #include "common/results/run_folder.hpp"
+#include "library/runs/runner.hpp"
 
 namespace heelstrike {
 

@@ -7,14 +7,14 @@
 #include <memory>
 #include <utility>
 
-#include "importers/opensim/osim_scenario.hpp"
-#include "common/files/read_file.hpp"
-#include "library/runs/run_request.hpp"
-#include "scenario/schema/field.hpp"
-#include "scenario/import_section.hpp"
-#include "scenario/schema/mistakes.hpp"
-#include "scenario/override.hpp"
 #include "common/errors/error.hpp"
+#include "common/files/read_file.hpp"
+#include "importers/opensim/osim_scenario.hpp"
+#include "library/runs/run_request.hpp"
+#include "scenario/import_section.hpp"
+#include "scenario/override.hpp"
+#include "scenario/schema/field.hpp"
+#include "scenario/schema/mistakes.hpp"
 
 namespace heelstrike {
 namespace {
@@ -46,7 +46,8 @@ osim::ImportOptions make_import_options(const Field& section, const std::string&
   const auto texts = [&](const char* key) {
     return section.has(key) ? config::read_texts(section[key]) : std::vector<std::string>();
   };
-  osim::ImportOptions import_options{.joints = texts("subset"), .held = texts("lock_joints"), .meshes = {}, .folders = {}};
+  osim::ImportOptions import_options{
+      .joints = texts("subset"), .held = texts("lock_joints"), .meshes = {}, .folders = {}};
   const std::vector<std::string> geometry = texts("geometry");
   import_options.folders = osim::mesh_folders({geometry.begin(), geometry.end()}, model);
   for (const Entry& mesh : entries_of(section, "meshes")) {
@@ -71,7 +72,8 @@ osim::ImportOptions make_import_options(const Field& section, const std::string&
 std::string key_of(const Field& section, const osim::ImportOptions& import_options, const std::string& file) {
   if (section["osim"].text() == file) return "osim";
   if (section.text_or("motion") == file) return "motion";
-  if (std::ranges::any_of(import_options.meshes, [&](const auto& mesh) { return mesh.second == file; })) return "meshes";
+  if (std::ranges::any_of(import_options.meshes, [&](const auto& mesh) { return mesh.second == file; }))
+    return "meshes";
   for (const std::string& folder :
        section.has("geometry") ? config::read_texts(section["geometry"]) : std::vector<std::string>()) {
     if (file.starts_with(folder.ends_with('/') ? folder : folder + "/") || file == folder) return "geometry";
@@ -93,13 +95,15 @@ models::Import read_model(const Field& section, const std::string& name, const f
   import_options.resolve_path = [&](const fs::path& file) {
     return of_key(file, [&] { return folder / expand_variables(file.string(), "name of a file"); });
   };
-  osim::Model model =
-      of_key(name, [&] { return osim::read_model(read_file(import_options.resolve_path(name), "model", {.stop = stop}), name); });
+  osim::Model model = of_key(name, [&] {
+    return osim::read_model(read_file(import_options.resolve_path(name), "model", {.stop = stop}), name);
+  });
   if (const std::string motion = section.text_or("motion"); !motion.empty()) {
-    import_options.motion = {.file = motion, .table = of_key(motion, [&] {
-                                     return read_motion_table(read_file(import_options.resolve_path(motion), "motion", {.stop = stop}),
-                                                              motion);
-                                   })};
+    import_options.motion = {.file = motion,
+                             .table = of_key(motion, [&] {
+                               return read_motion_table(
+                                   read_file(import_options.resolve_path(motion), "motion", {.stop = stop}), motion);
+                             })};
   }
   return osim::import_model(std::move(model), import_options);
 }

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "scenario/backend_label.hpp"
 #include "common/errors/error.hpp"
 #include "rpc/backoff.hpp"
 #include "rpc/wire/event_file.hpp"
 #include "rpc/wire/run_records_wire.hpp"
+#include "scenario/backend_label.hpp"
 
 namespace heelstrike {
 namespace {
@@ -77,7 +77,8 @@ void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink
       client_.watch(run_id, before, take, stop);
     } catch (const Error& error) {
       // A restarted server that does not have the run reports an error that is not retryable.
-      const bool may_come_back = error.code() == ErrorCode::unavailable && error.retryable() && !servers_.restart_failure();
+      const bool may_come_back =
+          error.code() == ErrorCode::unavailable && error.retryable() && !servers_.restart_failure();
       if (reader.last_sequence() > before) backoff = rpc::Backoff(reconnect_timeout_, {});
       if (reader.failed() || !may_come_back || stop.stop_requested() || !backoff.pause()) throw;
       forward_messages(sink);

@@ -8,18 +8,18 @@
 #include <string_view>
 #include <system_error>
 
-#include "library/registries/catalog.hpp"
-#include "library/runs/import_section.hpp"
-#include "scenario/backend_label.hpp"
-#include "common/files/digest.hpp"
-#include "scenario/schema/document.hpp"
-#include "scenario/import_section.hpp"
-#include "scenario/schema/mistakes.hpp"
 #include "common/contact/contact_point.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/files/digest.hpp"
 #include "common/text/marked_text.hpp"
 #include "gait/motion_columns.hpp"
+#include "library/registries/catalog.hpp"
+#include "library/runs/import_section.hpp"
+#include "scenario/backend_label.hpp"
+#include "scenario/import_section.hpp"
+#include "scenario/schema/document.hpp"
+#include "scenario/schema/mistakes.hpp"
 
 namespace heelstrike {
 
@@ -56,8 +56,8 @@ void rest_in_time(RunRequest& request, const config::Node* analysis, const Catal
   if (type == nullptr || end == nullptr) return;
   const auto named = std::ranges::find(catalog.analyses, type->scalar, &ElementType::name);
   if (named == catalog.analyses.end() || named->traits.finds_events || named->traits.prescribed) return;
-  request.notes.push_back(
-      fmt::format("rigid bodies reach equilibrium in a forward run over {} s instead of a {} analysis", end->scalar, type->scalar));
+  request.notes.push_back(fmt::format(
+      "rigid bodies reach equilibrium in a forward run over {} s instead of a {} analysis", end->scalar, type->scalar));
   const auto in_time =
       std::ranges::find_if(catalog.analyses, [](const auto& other) { return other.traits.finds_events; });
   request.yaml = with_override(request.yaml, request.file_name,
@@ -233,7 +233,7 @@ RunRequest load_request(const fs::path& scenario, const Overrides& overrides, co
 }
 
 RunRequest reload_request(const fs::path& scenario, const fs::path& origin, const fs::path& inputs,
-                              const BackendSchemas& backends, const std::stop_token& stop) {
+                          const BackendSchemas& backends, const std::stop_token& stop) {
   return load(scenario, origin, {}, inputs, backends, stop);
 }
 

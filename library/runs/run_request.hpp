@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "common/contact/contact.hpp"
 #include "common/files/read_file.hpp"
 #include "scenario/scenario.hpp"
-#include "common/contact/contact.hpp"
 
 namespace heelstrike {
 
@@ -20,7 +20,7 @@ struct RunRequest {
   std::vector<AssetContent> files;
   std::string resume_from;                ///< bytes of a checkpoint; empty = from the start
   std::vector<std::string> not_imported;  ///< skipped or approximated elements of an imported model
-  std::vector<std::string> notes;  ///< messages for the user, e.g. parameters omitted with a change of back-end
+  std::vector<std::string> notes;         ///< messages for the user, e.g. parameters omitted with a change of back-end
 };
 
 /// Changes to a scenario from the command line.
@@ -42,8 +42,8 @@ struct Overrides {
 /// The same for the scenario in a run folder. @param origin  its file when the run began, for messages
 /// @param inputs  folder to which the names of its files are relative
 [[nodiscard]] RunRequest reload_request(const std::filesystem::path& scenario, const std::filesystem::path& origin,
-                                            const std::filesystem::path& inputs, const BackendSchemas& backends,
-                                            const std::stop_token& stop = {});
+                                        const std::filesystem::path& inputs, const BackendSchemas& backends,
+                                        const std::stop_token& stop = {});
 
 /// Parses the text of a request whose files have been read. @throws Error{invalid_input} for its errors
 void parse_request(RunRequest& request, const BackendSchemas& backends);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "library/runs/run_request.hpp"
 #include "common/results/run_records.hpp"
+#include "library/runs/run_request.hpp"
 
 namespace heelstrike {
 

@@ -8,9 +8,9 @@
 #include <thread>
 #include <utility>
 
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/process/version.hpp"
 #include "rpc/call.hpp"
 #include "rpc/transport_settings.hpp"
 #include "rpc/wire/checksum.hpp"
@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::chrono::seconds submit_deadline{120};  // scenarios with meshes of hundreds of MB over slow lines
 constexpr std::chrono::seconds cancel_grace{15};      // from the cancel to the last event, on a loaded machine
-constexpr double update_interval = 0.25;                // [s] a page polls every 0.4 s
-constexpr unsigned rows_per_update = 512;               // a curve on a screen has about 1000 points in total
+constexpr double update_interval = 0.25;              // [s] a page polls every 0.4 s
+constexpr unsigned rows_per_update = 512;             // a curve on a screen has about 1000 points in total
 
 /// 64 random bits, so that identifiers do not collide.
 std::string make_run_id() {
@@ -209,7 +209,8 @@ void SimulationClient::read_all(grpc::ClientContext& context, grpc::ClientReader
 
 std::vector<v1::RunStatus> SimulationClient::list() {
   v1::ListRunsResponse response;
-  rpc::call("ListRuns at " + peer_, {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
+  rpc::call("ListRuns at " + peer_,
+            {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
             [&](grpc::ClientContext& context) { return stub_->ListRuns(&context, {}, &response); });
   return {response.runs().begin(), response.runs().end()};
 }
@@ -218,7 +219,8 @@ void SimulationClient::cancel(const std::string& run_id) {
   v1::CancelRunRequest request;
   request.set_run_id(run_id);
   v1::CancelRunResponse response;
-  rpc::call("CancelRun at " + peer_, {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
+  rpc::call("CancelRun at " + peer_,
+            {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
             [&](grpc::ClientContext& context) { return stub_->CancelRun(&context, request, &response); });
 }
 
@@ -228,7 +230,8 @@ void SimulationClient::forget(const std::string& run_id) {
   v1::DeleteRunResponse response;
   int attempts = 0;
   try {
-    rpc::call("DeleteRun at " + peer_, {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
+    rpc::call("DeleteRun at " + peer_,
+              {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},
               [&](grpc::ClientContext& context) {
                 ++attempts;
                 return stub_->DeleteRun(&context, request, &response);

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "heelstrike/v1/simulation.grpc.pb.h"
 #include "library/runs/run_request.hpp"
 #include "rpc/channel.hpp"
-#include "heelstrike/v1/simulation.grpc.pb.h"
 
 namespace heelstrike {
 

@@ -55,7 +55,8 @@ void Servers::start_mbs(const ServerOptions& options) {
                                         (folder_->path() / "spool").string(), "--ready-fd", "3", "--exit-with-parent",
                                         // The scenario is that of the user and runs with the rights of the user.
                                         "--allow-fmu", "--reconnect-timeout"};
-  const std::chrono::duration<double> reconnect_timeout = options.fem.empty() ? private_reconnect_timeout : options.reconnect_timeout;
+  const std::chrono::duration<double> reconnect_timeout =
+      options.fem.empty() ? private_reconnect_timeout : options.reconnect_timeout;
   arguments.push_back(fmt::format("{}", reconnect_timeout.count()));
   if (!options.fem.empty()) {
     const rpc::ClientTls& tls = options.tls;
@@ -67,12 +68,12 @@ void Servers::start_mbs(const ServerOptions& options) {
       if (!value.empty()) arguments.insert(arguments.end(), {option, value});
     }
   }
-  mbs_child_ =
-      std::make_unique<SupervisedServer>(ChildOptions{.name = "multibody server (mbs_server)",
-                                                .program = sibling_program("mbs_server"),
-                                                .arguments = std::move(arguments),
-                                                .log = log_},
-                                   [this](const std::string& sentence, bool last) { add_message(sentence, last); });
+  mbs_child_ = std::make_unique<SupervisedServer>(
+      ChildOptions{.name = "multibody server (mbs_server)",
+                   .program = sibling_program("mbs_server"),
+                   .arguments = std::move(arguments),
+                   .log = log_},
+      [this](const std::string& sentence, bool last) { add_message(sentence, last); });
 }
 
 void Servers::wait_until_ready() {
@@ -82,7 +83,8 @@ void Servers::wait_until_ready() {
       child->wait_until_ready();
     } catch (const Error& error) {
       const std::string log = end_of_log();
-      throw Error(error.code(), log.empty() ? error.what() : fmt::format("{}; its log ends with:\n{}", error.what(), log));
+      throw Error(error.code(),
+                  log.empty() ? error.what() : fmt::format("{}; its log ends with:\n{}", error.what(), log));
     }
   }
 }

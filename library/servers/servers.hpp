@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "library/servers/supervised_server.hpp"
 #include "library/servers/private_folder.hpp"
+#include "library/servers/supervised_server.hpp"
 #include "rpc/channel.hpp"
 
 namespace heelstrike {

@@ -22,7 +22,8 @@ SupervisedServer::SupervisedServer(ChildOptions options, OnEvent tell)
     : options_(std::move(options)), on_event_(std::move(tell)), wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   thread_ = std::jthread([this] {
     supervise();
-    set_start_failure(Error(ErrorCode::cancelled, fmt::format("the {} was stopped before it was ready", options_.name)));
+    set_start_failure(
+        Error(ErrorCode::cancelled, fmt::format("the {} was stopped before it was ready", options_.name)));
   });
 }
 
@@ -97,9 +98,10 @@ void SupervisedServer::supervise() {
     const int n = ++n_failed_restarts_;
     if (n > max_failed_restarts) {
       on_event_(fmt::format("the {} {}; it failed {} times without progress of the run and is not restarted",
-                        options_.name, *death, n),
-            true);
-      set_start_failure(unavailable_error(fmt::format("the {} {} {} times before it was ready", options_.name, *death, n)));
+                            options_.name, *death, n),
+                true);
+      set_start_failure(
+          unavailable_error(fmt::format("the {} {} {} times before it was ready", options_.name, *death, n)));
       return;
     }
     on_event_(fmt::format("the {} {}; it is restarted", options_.name, *death), false);

@@ -12,8 +12,8 @@
 #include <string>
 #include <thread>
 
-#include "common/process/child_process.hpp"
 #include "common/errors/error.hpp"
+#include "common/process/child_process.hpp"
 
 namespace heelstrike {
 

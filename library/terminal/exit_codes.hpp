@@ -29,7 +29,8 @@ enum class ExitCode : int {
 
 /// The table at the end of every --help.
 inline constexpr std::string_view exit_code_help =
-    "Exit codes: 0 done; 2 bad command line or scenario; 3 the run failed; 4 server unreachable or no response in time;\n"
+    "Exit codes: 0 done; 2 bad command line or scenario; 3 the run failed; 4 server unreachable or no response in "
+    "time;\n"
     "            5 file or folder error; 6 program versions do not match; 7 frames without a solution; 130 "
     "interrupted;\n"
     "            1 defect of the program.";

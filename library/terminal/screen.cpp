@@ -73,7 +73,8 @@ std::string coloured(std::string_view text, Colour colour, Stream stream) {
 
 void print_message(std::string_view level, std::string_view text) {
   const Colour colour = level == "error" ? Colour::red : level == "warning" ? Colour::yellow : Colour::cyan;
-  fmt::print(stderr, "heelstrike: {}: {}\n", coloured(strip_control_characters(level), colour, Stream::err), strip_control_characters(text));
+  fmt::print(stderr, "heelstrike: {}: {}\n", coloured(strip_control_characters(level), colour, Stream::err),
+             strip_control_characters(text));
 }
 
 std::string coloured_status(const std::string& status, Stream stream) {
@@ -94,8 +95,8 @@ void RepeatedMessages::print_repeat_counts(std::string_view where) const {
   for (const auto& [text, kind] : kinds_) {
     if (kind.n < 2) continue;
     const bool is_long = kind.first.size() > shown;
-    print_message(kind.level, fmt::format("{} more like \"{}{}\"; all are in {}", kind.n - 1, kind.first.substr(0, shown),
-                                      is_long ? " ..." : "", where));
+    print_message(kind.level, fmt::format("{} more like \"{}{}\"; all are in {}", kind.n - 1,
+                                          kind.first.substr(0, shown), is_long ? " ..." : "", where));
   }
 }
 

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <system_error>
 
-#include "library/terminal/exit_codes.hpp"
 #include "common/process/stop_signals.hpp"
+#include "library/terminal/exit_codes.hpp"
 
 namespace heelstrike {
 

@@ -65,7 +65,7 @@ void FieldOutputWriter::write(Contact& contact, const ContactStates& states, dou
 }
 
 void FieldOutputWriter::write_active_pair(std::size_t pair, Contact& contact, double t, const ConstVector& q,
-                                         const ConstVector& qd) {
+                                          const ConstVector& qd) {
   if (excluded_[pair] != 0) return;
   try {
     write_pair(pair, contact, t, q, qd);
@@ -73,9 +73,9 @@ void FieldOutputWriter::write_active_pair(std::size_t pair, Contact& contact, do
     if (e.code() == ErrorCode::cancelled) return;  // the run handles cancellation
     if (is_data_loss(e.code()) && !data_loss_) {
       data_loss_ = Error(e.code(),
-                    fmt::format("the fields of pair '{}' are missing from t = {} s on: {}",
-                                scenario_.pairs[pair].spec.name, t, e.what()),
-                    "output.fields", e.retryable());
+                         fmt::format("the fields of pair '{}' are missing from t = {} s on: {}",
+                                     scenario_.pairs[pair].spec.name, t, e.what()),
+                         "output.fields", e.retryable());
     }
     const bool is_recoverable = e.code() == ErrorCode::recoverable;
     excluded_[pair] = is_recoverable ? 0 : 1;

@@ -4,12 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include "scenario/scenario.hpp"
 #include "common/results/run_records.hpp"
 #include "mbs_server/coupling/contact_states.hpp"
 #include "mbs_server/formulation/constraint.hpp"
 #include "mbs_server/formulation/model.hpp"
 #include "mbs_server/simulation/run_state.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {
 
@@ -47,8 +47,8 @@ class FieldOutputWriter {
   std::optional<FieldOutput> spec_;
   RunSink& sink_;
   std::int64_t next_ = 0;
-  std::vector<char> excluded_;            ///< pairs without fields
-  std::optional<Error> data_loss_;        ///< the first loss
+  std::vector<char> excluded_;         ///< pairs without fields
+  std::optional<Error> data_loss_;     ///< the first loss
   std::vector<char> partner_written_;  ///< pairs whose partner's shape has been written
 };
 

@@ -106,10 +106,10 @@ class PrescribedRun final : public RunBase {
   Kind kind_;
   EvaluationMode evaluation_mode_ = EvaluationMode::sequential;
   std::size_t frames_per_call_ = 1;
-  Eigen::VectorXd motion_;  ///< {q, qd} as prescribed at motion_t_; committed_ is the last frame that was
-  double motion_t_ = 0.0;   ///< [s]
-  VectorX start_states_;    ///< of force elements, at the start: the motion does not depend on them
-  double committed_t_ = 0.0;   ///< [s] of committed_, also while it is being replaced
+  Eigen::VectorXd motion_;    ///< {q, qd} as prescribed at motion_t_; committed_ is the last frame that was
+  double motion_t_ = 0.0;     ///< [s]
+  VectorX start_states_;      ///< of force elements, at the start: the motion does not depend on them
+  double committed_t_ = 0.0;  ///< [s] of committed_, also while it is being replaced
   std::optional<VerticalBalance> balance_;
   std::vector<double> last_shifts_;  ///< [m] of the last frame, by group of the balance
   ReactionTable loads_;
@@ -442,7 +442,9 @@ void PrescribedRun::resume_from_checkpoint(const Checkpoint& checkpoint) {
 bool PrescribedRun::solve() {
   begin();
   evaluation_mode_ = choose_evaluation_mode();
-  frames_per_call_ = evaluation_mode_ == EvaluationMode::sequential ? 1 : evaluation_mode_ == EvaluationMode::batched ? frames_ahead : first_frames;
+  frames_per_call_ = evaluation_mode_ == EvaluationMode::sequential ? 1
+                     : evaluation_mode_ == EvaluationMode::batched  ? frames_ahead
+                                                                    : first_frames;
   if (resumed_) resume_from_checkpoint(*input_.resume_from);
   while (next_frame_ == 0 || motion_t_ < end_time()) {
     std::exception_ptr failure;

@@ -2,14 +2,14 @@
 
 #include <vector>
 
-#include "scenario/schema/keys.hpp"
-#include "scenario/sections.hpp"
 #include "mbs_server/analysis/forward.hpp"
 #include "mbs_server/analysis/prescribed.hpp"
 #include "mbs_server/analysis/static_run.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/simulation/coupled_model.hpp"
 #include "mbs_server/simulation/vibrating_pairs.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/sections.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -37,7 +37,10 @@ std::span<const AnalysisType> analysis_types() {
       {{{.name = "inverse", .meaning = "as kinematic, with the loads of joints and drivers", .keys = {balance_keys()}},
         {.prescribed = true, .loads = true}},
        run_inverse},
-      {{{.name = "static", .meaning = "equilibrium of the coordinates without drivers", .keys = {config::max_residual_key()}}, {}},
+      {{{.name = "static",
+         .meaning = "equilibrium of the coordinates without drivers",
+         .keys = {config::max_residual_key()}},
+        {}},
        run_static,
        [](const Scenario&, std::span<const PairDescription> pairs) { check_no_vibrating_pairs(pairs); }},
       {{{.name = "hybrid",

@@ -5,9 +5,9 @@
 #include <span>
 #include <stop_token>
 
-#include "scenario/catalog.hpp"
 #include "mbs_server/simulation/model_description.hpp"
 #include "mbs_server/simulation/run_input.hpp"
+#include "scenario/catalog.hpp"
 
 namespace heelstrike::mbs {
 

@@ -7,12 +7,12 @@
 #include <cmath>
 #include <limits>
 
-#include "scenario/backend_label.hpp"
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
 #include "mbs_server/simulation/accepted_state.hpp"
 #include "mbs_server/simulation/run_table.hpp"
+#include "scenario/backend_label.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -302,7 +302,8 @@ void RunBase::check_balance() {
   const double moved =
       std::max(std::abs(energy.external_work) + std::abs(energy.dissipated), model_.totals().max_kinetic_energy);
   const double error = std::abs(energy.balance_error);
-  if (!(error > outlier_fraction * moved && error > rounding * (std::abs(energy.initial) + std::abs(energy.final)))) return;
+  if (!(error > outlier_fraction * moved && error > rounding * (std::abs(energy.initial) + std::abs(energy.final))))
+    return;
   sink_.on_log(
       "warning",
       fmt::format("the energy balance has an error of {:.3g} J, {:.2g} % of all energy exchanged ({:.3g} J): do not "

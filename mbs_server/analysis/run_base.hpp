@@ -37,8 +37,8 @@ class RunBase {
   virtual void open(const ContactFactory& open_contact);
   /// Requirements of this analysis on the assembled model. @throws Error{invalid_input}
   virtual void check() const {}
-  /// From the initial state to the end. @returns false when the run was stopped. A run that reaches its end without some
-  /// of its rows stores the reason in summary_.error, and is "incomplete".
+  /// From the initial state to the end. @returns false when the run was stopped. A run that reaches its end without
+  /// some of its rows stores the reason in summary_.error, and is "incomplete".
   [[nodiscard]] virtual bool solve() = 0;
   /// Data for resuming from the committed state, at a restart point.
   [[nodiscard]] virtual Checkpoint save() = 0;
@@ -55,8 +55,8 @@ class RunBase {
   void commit_prescribed_state();
   /// Opens and closes the pairs at the state of such a motion that was committed with these responses.
   void accept_prescribed_state(std::span<const Response> responses);
-  /// Opens the episodes of pairs in contact in the first state, which was committed with these responses, and writes the
-  /// first row.
+  /// Opens the episodes of pairs in contact in the first state, which was committed with these responses, and writes
+  /// the first row.
   void accept_initial_state(std::span<const Response> responses);
   void write_first_row();
   /// Writes fields if the grid of the scenario has a time up to `t` (within rounding) and the state is at that time.

@@ -107,15 +107,15 @@ class StaticRun final : public RunBase {
   double scale_ = 1.0;  ///< [N, N m] scale of the acting forces
   std::string last_rejection_;
   bool commits_during_approach_ = false;  ///< of approach(): stick points follow the motion
-  std::vector<double> gaps_;         ///< [m] of the pairs at x_, on the way to an equilibrium
-  VectorX past_external_forces_;                   ///< [N, N m] external_forces() at the last equilibrium
+  std::vector<double> gaps_;              ///< [m] of the pairs at x_, on the way to an equilibrium
+  VectorX past_external_forces_;          ///< [N, N m] external_forces() at the last equilibrium
   /// A past equilibrium.
   struct PastEquilibrium {
     double t = 0.0;  ///< [s]
     VectorX x;
   };
   std::vector<PastEquilibrium> past_;  ///< the last ones, oldest first
-  std::int64_t next_row_ = 1;     ///< of the grid
+  std::int64_t next_row_ = 1;          ///< of the grid
   std::int64_t n_equilibria_ = 0, n_evaluations_ = 0, n_factorizations_ = 0;
 };
 
@@ -144,10 +144,11 @@ void StaticRun::count_evaluation() {
   check_stop(stop_);
   const std::int64_t most = input_.scenario.analysis.budget.evaluations;
   if (++n_evaluations_ <= most) return;
-  throw limit_error("analysis.budget.evaluations",
-                    fmt::format("the equilibrium equations were evaluated {} times, as often as analysis.budget.evaluations allows; "
-                                "raise it, or start closer to the equilibrium",
-                                most));
+  throw limit_error(
+      "analysis.budget.evaluations",
+      fmt::format("the equilibrium equations were evaluated {} times, as often as analysis.budget.evaluations allows; "
+                  "raise it, or start closer to the equilibrium",
+                  most));
 }
 
 /// Norm of the residual: forces relative to their scale, constraints in their units; stores F in F_.
@@ -387,12 +388,11 @@ BalanceResult StaticRun::find_by_continuation(double t, const VectorX& start) {
     (void)attempt(initial_damping_nearby, false);
   }
   if (!result.converged) {
-    // Friction relative to a fixed distant stick point causes oscillation, and the motion does not converge. With commits
-    // during the approach the stick points follow, as for slowly released bodies.
-    sink_.on_log("info",
-                 fmt::format("the equilibrium at t = {} s is searched again with friction that follows the "
-                             "path from the start",
-                             t));
+    // Friction relative to a fixed distant stick point causes oscillation, and the motion does not converge. With
+    // commits during the approach the stick points follow, as for slowly released bodies.
+    sink_.on_log("info", fmt::format("the equilibrium at t = {} s is searched again with friction that follows the "
+                                     "path from the start",
+                                     t));
     (void)attempt(initial_damping, true);
   }
   if (!result.converged && result.reason.empty()) {
@@ -421,7 +421,8 @@ void StaticRun::find_equilibrium(double t, bool by_continuation) {
   } catch (const RecoverableError& e) {
     throw_no_equilibrium(t, e.what());
   }
-  if (!result.converged) throw_no_equilibrium(t, fmt::format("{} after {} iterations", result.reason, result.iterations));
+  if (!result.converged)
+    throw_no_equilibrium(t, fmt::format("{} after {} iterations", result.reason, result.iterations));
   ++n_equilibria_;
   store_equilibrium(t);
   committed_.y.head(n) = x_.head(n);
@@ -439,8 +440,8 @@ std::string StaticRun::describe_contact(double t) {
     const double force = responses[i].F_A.force.norm();
     if (force <= largest) continue;
     largest = force;
-    text = fmt::format("; contact '{}' exerts {:.4g} N at a gap of {:.4g} m", system_.model().pairs[i].name,
-                       force, responses[i].gap);
+    text = fmt::format("; contact '{}' exerts {:.4g} N at a gap of {:.4g} m", system_.model().pairs[i].name, force,
+                       responses[i].gap);
   }
   return text;
 }
@@ -471,12 +472,11 @@ void StaticRun::throw_no_equilibrium(double t, const std::string& reason) {
   } catch (const Error& e) {
     what = e.what();
   }
-  throw Error(
-      ErrorCode::solver_failed,
-      fmt::format("static: no equilibrium found at t = {} s ({}); {}. Support it with a joint, a driver or a "
-                  "spring, start closer to the equilibrium, or reduce output.interval; if contact forces jump "
-                  "between the facets of a mesh, raise analysis.max_residual",
-                  t, reason, what));
+  throw Error(ErrorCode::solver_failed,
+              fmt::format("static: no equilibrium found at t = {} s ({}); {}. Support it with a joint, a driver or a "
+                          "spring, start closer to the equilibrium, or reduce output.interval; if contact forces jump "
+                          "between the facets of a mesh, raise analysis.max_residual",
+                          t, reason, what));
 }
 
 /// Generalised forces of loads and drivers at an equilibrium.
@@ -561,8 +561,8 @@ void StaticRun::resume_from_checkpoint(const Checkpoint& checkpoint) {
 
 /// Advances from the last equilibrium to that at t, if necessary through intermediate ones without rows.
 void StaticRun::find_equilibrium_by_bisection(double t, int halvings) {
-  // Matrix pattern, pivots and initial states of Newton's method are those of the last equilibrium and not of the path to
-  // it, so that a resumed run is bitwise equal.
+  // Matrix pattern, pivots and initial states of Newton's method are those of the last equilibrium and not of the path
+  // to it, so that a resumed run is bitwise equal.
   form_ = std::make_unique<StaticForm>(system_);
   form_->set_states(committed_.y.tail(system_.n_states()));
   system_.reset_factorisation();

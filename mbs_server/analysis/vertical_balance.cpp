@@ -12,11 +12,11 @@ namespace heelstrike::mbs {
 namespace {
 
 constexpr int max_evaluations = 60;
-constexpr double tolerance = 1e-6;        ///< [-] relative to the prescribed force
-constexpr double max_step = 0.01;     ///< [m] of one iteration: a sole is a few centimetres thick
-constexpr double out_of_reach = 1.0;      ///< [m] by which other groups are lifted
-constexpr double clearance = 1e-6;        ///< [m] between bodies that must not touch
-constexpr double first_depth = 1e-3;      ///< [m] first trial without contact
+constexpr double tolerance = 1e-6;           ///< [-] relative to the prescribed force
+constexpr double max_step = 0.01;            ///< [m] of one iteration: a sole is a few centimetres thick
+constexpr double out_of_reach = 1.0;         ///< [m] by which other groups are lifted
+constexpr double clearance = 1e-6;           ///< [m] between bodies that must not touch
+constexpr double first_depth = 1e-3;         ///< [m] first trial without contact
 constexpr double min_bracket_width = 1e-12;  ///< [m] of a bracket
 
 bool contains(const std::vector<BodyIndex>& bodies, BodyIndex body) {
@@ -56,8 +56,9 @@ void VerticalBalance::shift_bodies(std::size_t group, double shift, Eigen::Ref<E
   }
 }
 
-VerticalBalance::BatchResponse VerticalBalance::evaluate_force(std::size_t group, double shift, double t, ContactExchange& exchange,
-                                             const Eigen::VectorXd& q, const ConstVector& qd) {
+VerticalBalance::BatchResponse VerticalBalance::evaluate_force(std::size_t group, double shift, double t,
+                                                               ContactExchange& exchange, const Eigen::VectorXd& q,
+                                                               const ConstVector& qd) {
   Eigen::VectorXd moved = q;
   for (std::size_t g = 0; g < groups_.size(); ++g) shift_bodies(g, g == group ? shift : out_of_reach, moved);
   const auto responses = exchange.responses(t, moved, qd);

@@ -1,11 +1,12 @@
-/// Height of prescribed bodies at which the ground reaction equals a prescribed force: the unknown of the hybrid analysis.
+/// Height of prescribed bodies at which the ground reaction equals a prescribed force: the unknown of the hybrid
+/// analysis.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "scenario/scenario.hpp"
 #include "mbs_server/coupling/contact_exchange.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {
 
@@ -13,9 +14,9 @@ namespace heelstrike::mbs {
 ///
 ///     F(shift) - F_given(t) = 0,    dF / dshift = - n . (d F / d p_AB) n  summed over the pairs of the group
 ///
-/// with the contact's tangent, inside a bracket that every evaluation narrows (bisection where Newton leaves it). F does
-/// not increase with the shift, so the solution is unique where F > 0. All evaluations start from the committed history;
-/// nothing is committed here.
+/// with the contact's tangent, inside a bracket that every evaluation narrows (bisection where Newton leaves it). F
+/// does not increase with the shift, so the solution is unique where F > 0. All evaluations start from the committed
+/// history; nothing is committed here.
 class VerticalBalance {
  public:
   /// @param model  of the exchange; outlives this object
@@ -48,7 +49,7 @@ class VerticalBalance {
     double gap = 0.0;        ///< [m] smallest of the group's pairs
   };
   [[nodiscard]] BatchResponse evaluate_force(std::size_t group, double shift, double t, ContactExchange& exchange,
-                           const Eigen::VectorXd& q, const ConstVector& qd);
+                                             const Eigen::VectorXd& q, const ConstVector& qd);
   [[nodiscard]] double height_for_force(std::size_t group, double target, double t, ContactExchange& exchange,
                                         const Eigen::VectorXd& q, const ConstVector& qd);
   [[nodiscard]] double height_out_of_contact(std::size_t group, double t, ContactExchange& exchange,

@@ -84,7 +84,7 @@ class LeastSquares final : public Acceleration {
     double size = 0.0;  ///< of the residual
   };
   Best best_;                                 ///< the guess of this macro step with the smallest residual
-  Eigen::Index n_since_best_ = 0;               ///< guesses
+  Eigen::Index n_since_best_ = 0;             ///< guesses
   double relaxation_ = 1.0;                   ///< of the next first correction
   std::vector<Column> columns_;               ///< of this macro step, oldest first
   std::deque<std::vector<Column>> previous_;  ///< of macro steps before, oldest first

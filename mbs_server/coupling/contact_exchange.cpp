@@ -30,11 +30,11 @@ class WallTimer {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// True if a gap above a.lower and b.lower at the ends of a step is positive throughout the step. The bounds at the ends
-/// are rigorous. Between them the motion is the integrator's polynomial, approximated by the cubic through both ends, as
-/// in PairEventDetector for known gaps. The gap stays positive if the lowest cubic with these ends and rates keeps half
-/// of the smaller end and a sixteenth of the maximum change of the gap: a margin for the difference of the two
-/// polynomials.
+/// True if a gap above a.lower and b.lower at the ends of a step is positive throughout the step. The bounds at the
+/// ends are rigorous. Between them the motion is the integrator's polynomial, approximated by the cubic through both
+/// ends, as in PairEventDetector for known gaps. The gap stays positive if the lowest cubic with these ends and rates
+/// keeps half of the smaller end and a sixteenth of the maximum change of the gap: a margin for the difference of the
+/// two polynomials.
 bool gap_stays_positive(double t, const GapInterval& a, double t_end, const GapInterval& b) {
   double lowest = std::min(a.lower, b.lower);
   if (!(lowest > 0.0 && t_end > t)) return false;
@@ -156,8 +156,9 @@ bool ContactExchange::keeps_sliding(const Bound& there, const PairState& state) 
   return there.slip_speed > 2.0 * (change.norm() + radius * (state.V_AB.w - there.V_AB.w).norm());
 }
 
-bool ContactExchange::keeps_contact_state(const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd,
-                                  double t_end, const ConstVector& q_end, const ConstVector& qd_end) const {
+bool ContactExchange::keeps_contact_state(const ContactStates& states, double t, const ConstVector& q,
+                                          const ConstVector& qd, double t_end, const ConstVector& q_end,
+                                          const ConstVector& qd_end) const {
   const auto range = [](const Bound& bound, const PairState& state) {
     return gap_interval(bound.bound, bound.gap, bound.X_AB, state);
   };
@@ -172,8 +173,8 @@ bool ContactExchange::keeps_contact_state(const ContactStates& states, double t,
     const PairState end = pair_state(model_.pairs[i], t_end, q_end, qd_end);
     const GapInterval b = range(last, end);
     if (states.closed(i) && !keeps_sliding(last, end)) return false;
-    const bool free =
-        states.closed(i) ? gap_stays_positive(t, depth_range(a), t_end, depth_range(b)) : gap_stays_positive(t, a, t_end, b);
+    const bool free = states.closed(i) ? gap_stays_positive(t, depth_range(a), t_end, depth_range(b))
+                                       : gap_stays_positive(t, a, t_end, b);
     if (!free) return false;
   }
   return true;
@@ -256,7 +257,7 @@ bool ContactExchange::restore_cached_response(double t, const ConstVector& q, co
 }
 
 void ContactExchange::store_responses(double t, const ConstVector& q, const ConstVector& qd,
-                                     const std::vector<Response>& responses) {
+                                      const std::vector<Response>& responses) {
   (void)kinematics_at(t, q, qd);
   responses_ = responses;
   responses_valid_ = true;

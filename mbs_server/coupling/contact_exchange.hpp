@@ -22,8 +22,8 @@
 
 namespace heelstrike::mbs {
 
-/// @throws the error of a posted request; Error{solver_failed} if it is recoverable, because the run has already advanced
-/// beyond it and a smaller step is impossible
+/// @throws the error of a posted request; Error{solver_failed} if it is recoverable, because the run has already
+/// advanced beyond it and a smaller step is impossible
 void check_posted_response(const PendingRequest& answered);
 
 /// The last, posted commit failed recoverably: the step must be rolled back.
@@ -63,8 +63,9 @@ class ContactExchange {
 
   /// True if the bounds of the last responses show that between two states closed pairs stay in contact, sliding pairs
   /// continue to slide, and all others stay open.
-  [[nodiscard]] bool keeps_contact_state(const ContactStates& states, double t, const ConstVector& q, const ConstVector& qd,
-                                 double t_end, const ConstVector& q_end, const ConstVector& qd_end) const;
+  [[nodiscard]] bool keeps_contact_state(const ContactStates& states, double t, const ConstVector& q,
+                                         const ConstVector& qd, double t_end, const ConstVector& q_end,
+                                         const ConstVector& qd_end) const;
 
   /// Poses and twists of all pairs at the state of the last call of responses(), commit() or kinematics_at().
   [[nodiscard]] const PairKinematics& kinematics() const { return kinematics_; }

@@ -78,7 +78,8 @@ bool ContactForce::any_acts() const {
 
 void ContactForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
   if (!any_acts()) return;
-  const auto all = at.allow_cached_contact ? scheme_.responses_at_time(at.t, at.q, at.qd) : scheme_.responses(at.t, at.q, at.qd);
+  const auto all =
+      at.allow_cached_contact ? scheme_.responses_at_time(at.t, at.q, at.qd) : scheme_.responses(at.t, at.q, at.qd);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!scheme_.acts(i)) continue;
     energy.potential += all[i].stored_energy;

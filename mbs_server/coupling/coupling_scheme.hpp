@@ -13,11 +13,11 @@
 #include <span>
 #include <string>
 
-#include "scenario/catalog.hpp"
 #include "common/contact/contact.hpp"
 #include "common/results/run_records.hpp"
 #include "mbs_server/coupling/contact_exchange.hpp"
 #include "mbs_server/coupling/contact_states.hpp"
+#include "scenario/catalog.hpp"
 
 namespace heelstrike::mbs {
 
@@ -49,7 +49,7 @@ class CouplingScheme {
 
   /// As responses(), or the last responses if those were for a state of the same time.
   [[nodiscard]] virtual std::span<const Response> responses_at_time(double t, const ConstVector& q,
-                                                                 const ConstVector& qd) {
+                                                                    const ConstVector& qd) {
     return responses(t, q, qd);
   }
 
@@ -60,14 +60,14 @@ class CouplingScheme {
   /// True if bounds exclude, without evaluation, that a pair opens or closes between two states of a step; the
   /// relevant response of the partner is then known.
   [[nodiscard]] virtual bool keeps_contact_state(double /*t*/, const ConstVector& /*q*/, const ConstVector& /*qd*/,
-                                         double /*t_end*/, const ConstVector& /*q_end*/,
-                                         const ConstVector& /*qd_end*/) const {
+                                                 double /*t_end*/, const ConstVector& /*q_end*/,
+                                                 const ConstVector& /*qd_end*/) const {
     return false;
   }
   /// accept() without waiting for the partner, when no pair becomes active or inactive.
   virtual void accept_deferred(double t, const ConstVector& q, const ConstVector& qd) { accepted_ = accept(t, q, qd); }
-  /// Waits for the result of the last accept_deferred(). @throws RejectedCommit when the partner has rejected it but may
-  /// accept a smaller step
+  /// Waits for the result of the last accept_deferred(). @throws RejectedCommit when the partner has rejected it but
+  /// may accept a smaller step
   [[nodiscard]] virtual std::span<const Response> accepted() { return accepted_; }
 
   /// Constant. Without macro steps none of the functions below is called.
@@ -77,8 +77,8 @@ class CouplingScheme {
   [[nodiscard]] virtual std::optional<double> fixed_macro_step() const { return std::nullopt; }
 
   /// Called before each step of the integrator, from the accepted state at `t`. At the end of a macro step the scheme
-  /// determines the next one: its length and forces. It may run trial motions, evaluate their states (which is pure), and
-  /// repeat with a shorter step or other forces until its criterion is satisfied.
+  /// determines the next one: its length and forces. It may run trial motions, evaluate their states (which is pure),
+  /// and repeat with a shorter step or other forces until its criterion is satisfied.
   /// @param t_end  [s] end of the run or of an earlier interval; then a multiple of fixed_macro_step()
   /// @returns [s] end of the macro step that contains `t`, above t and not beyond t_end; the integrator ends a step
   /// there and restarts. @throws Error{solver_failed} when no macro step satisfies the criterion; after a

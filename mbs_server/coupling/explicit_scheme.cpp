@@ -38,9 +38,9 @@ int GaussSeidel::degree() const {
   return any ? lowest : 0;
 }
 
-/// The mismatch vanishes at the exchange at the start and is evaluated at the end. Between them it is proportional to the
-/// product of the distances from the exchanges, tau (tau + H) ...: its integral over a macro step is a known fraction of
-/// H times its value at the end. The tangent's error is proportional to tau^2.
+/// The mismatch vanishes at the exchange at the start and is evaluated at the end. Between them it is proportional to
+/// the product of the distances from the exchanges, tau (tau + H) ...: its integral over a macro step is a known
+/// fraction of H times its value at the end. The tangent's error is proportional to tau^2.
 double GaussSeidel::energy_error(double t, double end, TrialMotion& trial) {
   constexpr std::array<double, 3> part = {1.0 / 2.0, 5.0 / 12.0, 3.0 / 8.0};
   trial.restart(end);

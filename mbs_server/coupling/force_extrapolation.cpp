@@ -68,7 +68,8 @@ ForceExtrapolation::ForceExtrapolation(Extrapolation how, std::size_t n_pairs)
   for (auto& samples : samples_) samples.assign(n_pairs, ForceSample::Zero());
 }
 
-void ForceExtrapolation::add_exchange(double t, std::span<const Response> responses, std::span<const PairState> states) {
+void ForceExtrapolation::add_exchange(double t, std::span<const Response> responses,
+                                      std::span<const PairState> states) {
   // Two exchanges at one time, as at a restart, define no polynomial.
   if (n_ > 0 && times_[n_ - 1] == t) --n_;
   if (n_ == max_samples) {

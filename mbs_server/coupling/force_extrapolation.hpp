@@ -45,8 +45,8 @@ class ForceExtrapolation {
   [[nodiscard]] bool acts(std::size_t pair) const;
   /// True if the pair was in contact at the last exchange.
   [[nodiscard]] bool in_contact(std::size_t pair) const { return since_onset_[pair] > 0; }
-  /// Degree of the active polynomial, which uses only exchanges since onset and may therefore be lower. 1 for the tangent,
-  /// which is exact to that order.
+  /// Degree of the active polynomial, which uses only exchanges since onset and may therefore be lower. 1 for the
+  /// tangent, which is exact to that order.
   [[nodiscard]] int degree(std::size_t pair) const;
   /// [s] of the last exchange.
   [[nodiscard]] double time() const { return times_[n_ - 1]; }
@@ -67,11 +67,11 @@ class ForceExtrapolation {
   [[nodiscard]] std::size_t n_used(std::size_t pair) const;
 
   Extrapolation how_;
-  std::size_t n_ = 0;                                           ///< exchanges kept
+  std::size_t n_ = 0;                                          ///< exchanges kept
   std::array<double, max_samples> times_{};                    ///< [s], increasing
   std::array<std::vector<ForceSample>, max_samples> samples_;  ///< of each exchange, one per pair
-  std::vector<std::size_t> since_onset_;                        ///< consecutive exchanges in contact, per pair; at most n_
-  std::vector<Reference> last_;                                 ///< one per pair
+  std::vector<std::size_t> since_onset_;  ///< consecutive exchanges in contact, per pair; at most n_
+  std::vector<Reference> last_;           ///< one per pair
 };
 
 }  // namespace heelstrike::mbs

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "scenario/schema/keys.hpp"
 #include "mbs_server/coupling/acceleration.hpp"
 #include "mbs_server/coupling/macro_step_scheme.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -305,10 +305,8 @@ std::vector<config::KeySchema> implicit_keys() {
                       "step_control",
            .fallback = "50",
            .range = counts},
-          number("relative_tolerance", "-", {.min = 0.0, .max = 1.0},
-                 "relative tolerance of force and moment", "1e-6"),
-          number("force_tolerance", "N", {.min = 1e-15, .max = loads.max},
-                 "absolute tolerance of the force", "1e-6"),
+          number("relative_tolerance", "-", {.min = 0.0, .max = 1.0}, "relative tolerance of force and moment", "1e-6"),
+          number("force_tolerance", "N", {.min = 1e-15, .max = loads.max}, "absolute tolerance of the force", "1e-6"),
           number("moment_tolerance", "N m", {.min = 1e-15, .max = loads.max},
                  "absolute tolerance of the moment about the main body's origin", "1e-6"),
           number("relaxation", "-", {.min = 1e-6, .max = 1.0},
@@ -363,8 +361,7 @@ std::unique_ptr<CouplingScheme> make_implicit(const Scenario& scenario, ContactE
 CouplingSchemeEntry implicit() {
   CouplingSchemeEntry entry;
   entry.name = "implicit";
-  entry.meaning =
-      "forces of each macro step are iterated until they agree with the partner's response to the motion";
+  entry.meaning = "forces of each macro step are iterated until they agree with the partner's response to the motion";
   entry.keys = macro_step_keys();
   const auto more = implicit_keys();
   entry.keys.insert(entry.keys.end(), more.begin(), more.end());

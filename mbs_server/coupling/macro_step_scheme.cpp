@@ -109,13 +109,12 @@ void MacroStepScheme::reject(double t, double length, double next_length, const 
     progress_.length = next_length;
     return;
   }
-  throw Error(
-      ErrorCode::solver_failed,
-      fmt::format("the macro step of {:.3g} s from t = {} s has to be repeated, but is not longer than "
-                  "coupling.step_control.min_step: {}; allow a smaller step, loosen the tolerance, or choose "
-                  "another extrapolation or scheme.",
-                  length, t, why),
-      "coupling.step_control");
+  throw Error(ErrorCode::solver_failed,
+              fmt::format("the macro step of {:.3g} s from t = {} s has to be repeated, but is not longer than "
+                          "coupling.step_control.min_step: {}; allow a smaller step, loosen the tolerance, or choose "
+                          "another extrapolation or scheme.",
+                          length, t, why),
+              "coupling.step_control");
 }
 
 void MacroStepScheme::update_acts() {

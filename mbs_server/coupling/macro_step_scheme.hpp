@@ -51,8 +51,8 @@ class MacroStepScheme : public CouplingScheme {
   virtual std::span<const Response> exchange(double t, const ConstVector& q, const ConstVector& qd) {
     return exchange_.commit(t, q, qd);
   }
-  /// State of the derived class, as save() and restore(), called after the base part. restore_scheme_state() reads to the
-  /// end of `from`, or throws Error{invalid_input} without changes.
+  /// State of the derived class, as save() and restore(), called after the base part. restore_scheme_state() reads to
+  /// the end of `from`, or throws Error{invalid_input} without changes.
   virtual void save_scheme_state(NumberWriter& /*to*/) const {}
   virtual void restore_scheme_state(NumberReader& from) { from.require_end(); }
 
@@ -62,8 +62,8 @@ class MacroStepScheme : public CouplingScheme {
   /// Must be called after a change of the forces within prepare(): evaluates will_act() again.
   void update_acts();
   void count_iteration() { ++progress_.statistics.iterations; }
-  /// [W] absolute difference between the power of the forces of the prepared macro step and of the partner's response at
-  /// a state, per pair.
+  /// [W] absolute difference between the power of the forces of the prepared macro step and of the partner's response
+  /// at a state, per pair.
   void power_mismatch(double t, const VectorX& y, std::span<double> watts);
 
   ContactExchange& exchange_;

@@ -12,7 +12,7 @@ class Monolithic final : public CouplingScheme {
     return exchange_.responses(t, q, qd);
   }
   [[nodiscard]] std::span<const Response> responses_at_time(double t, const ConstVector& q,
-                                                         const ConstVector& qd) override {
+                                                            const ConstVector& qd) override {
     const auto response = exchange_.responses_at(t);
     return response ? *response : exchange_.responses(t, q, qd);
   }
@@ -20,10 +20,12 @@ class Monolithic final : public CouplingScheme {
     return exchange_.commit(t, q, qd);
   }
   [[nodiscard]] bool keeps_contact_state(double t, const ConstVector& q, const ConstVector& qd, double t_end,
-                                 const ConstVector& q_end, const ConstVector& qd_end) const override {
+                                         const ConstVector& q_end, const ConstVector& qd_end) const override {
     return exchange_.keeps_contact_state(states_, t, q, qd, t_end, q_end, qd_end);
   }
-  void accept_deferred(double t, const ConstVector& q, const ConstVector& qd) override { exchange_.post_commit(t, q, qd); }
+  void accept_deferred(double t, const ConstVector& q, const ConstVector& qd) override {
+    exchange_.post_commit(t, q, qd);
+  }
   [[nodiscard]] std::span<const Response> accepted() override { return exchange_.posted_commit(); }
 
  private:

@@ -29,7 +29,7 @@ class MotionPrediction {
 
  private:
   std::size_t max_samples_;
-  std::size_t n_ = 0;                         ///< velocities kept, newest first
+  std::size_t n_ = 0;                        ///< velocities kept, newest first
   std::array<double, max_samples> times_{};  ///< [s] of these exchanges
   std::array<VectorX, max_samples> qd_;
   VectorX q_;  ///< at the newest

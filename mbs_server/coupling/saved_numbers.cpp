@@ -33,7 +33,8 @@ std::string NumberWriter::bytes(const std::string& kind) const {
 NumberReader::NumberReader(const std::string& bytes, const std::string& kind) {
   const std::string begin = heading(kind);
   if (!bytes.starts_with(begin) || (bytes.size() - begin.size()) % sizeof(double) != 0) {
-    throw_invalid_state(fmt::format("the state of the coupling scheme '{}'", kind), "that of another scheme, or damaged bytes");
+    throw_invalid_state(fmt::format("the state of the coupling scheme '{}'", kind),
+                        "that of another scheme, or damaged bytes");
   }
   numbers_.resize((bytes.size() - begin.size()) / sizeof(double));
   if (!numbers_.empty()) std::memcpy(numbers_.data(), bytes.data() + begin.size(), numbers_.size() * sizeof(double));
@@ -43,7 +44,8 @@ NumberReader::NumberReader(const std::string& bytes, const std::string& kind) {
 }
 
 double NumberReader::next() {
-  if (at_ == numbers_.size()) throw_invalid_state("more numbers of the coupling scheme", fmt::to_string(numbers_.size()));
+  if (at_ == numbers_.size())
+    throw_invalid_state("more numbers of the coupling scheme", fmt::to_string(numbers_.size()));
   return numbers_[at_++];
 }
 

@@ -80,12 +80,12 @@ void check_step_control(const config::Field& coupling) {
   const StepControl::Limits limits = read_step_control(coupling)->limits();
   const double first = coupling["macro_step"].number();
   if (control.has("min_step") && limits.smallest > first) {
-    control["min_step"].refuse(fmt::format("at most macro_step, {} s", first),
-                                    fmt::format("{} s", limits.smallest), "the first macro step is macro_step");
+    control["min_step"].refuse(fmt::format("at most macro_step, {} s", first), fmt::format("{} s", limits.smallest),
+                               "the first macro step is macro_step");
   }
   if (control.has("max_step") && limits.largest < first) {
     control["max_step"].refuse(fmt::format("at least macro_step, {} s", first), fmt::format("{} s", limits.largest),
-                                   "the first macro step is macro_step");
+                               "the first macro step is macro_step");
   }
 }
 

@@ -8,9 +8,9 @@
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"
+#include "mbs_server/elements/fmu_motion.hpp"
 #include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
-#include "mbs_server/elements/fmu_motion.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -1,8 +1,8 @@
 /// Builds the multibody model of a scenario.
 #pragma once
 
-#include "scenario/scenario.hpp"
 #include "mbs_server/formulation/model.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {
 

@@ -4,10 +4,10 @@
 #include <fmt/ranges.h>
 #include <algorithm>
 
-#include "scenario/schema/mistakes.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
 #include "mbs_server/formulation/coordinate_map.hpp"
+#include "scenario/schema/mistakes.hpp"
 
 namespace heelstrike::mbs {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "scenario/catalog.hpp"
 #include "mbs_server/formulation/model.hpp"
+#include "scenario/catalog.hpp"
 
 namespace heelstrike::mbs {
 

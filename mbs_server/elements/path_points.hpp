@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "scenario/line_paths.hpp"
 #include "mbs_server/formulation/moving_path.hpp"
+#include "scenario/line_paths.hpp"
 
 namespace heelstrike::mbs {
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "mbs_server/formulation/quadratic_constraint.hpp"
 #include "mbs_server/formulation/model.hpp"
+#include "mbs_server/formulation/quadratic_constraint.hpp"
 
 namespace heelstrike::mbs {
 

@@ -57,10 +57,10 @@ void require_finite(const System& system, const VectorX& residual, double t) {
   const Eigen::Index row = first_not_finite(residual);
   if (row < 0) return;
   const std::vector<int> rows = {static_cast<int>(row)};
-  throw input_error("joints",
-                    fmt::format("{}expected joints and drivers with finite values at t = {} s, found a non-finite value "
-                                "of '{}'; check poses, points and functions of time",
-                                describe_conflict(system, rows), t, fmt::join(names_of_rows(system, rows), ", ")));
+  throw input_error(
+      "joints", fmt::format("{}expected joints and drivers with finite values at t = {} s, found a non-finite value "
+                            "of '{}'; check poses, points and functions of time",
+                            describe_conflict(system, rows), t, fmt::join(names_of_rows(system, rows), ", ")));
 }
 
 [[noreturn]] void refuse(const System& system, const VectorX& residual, const char* what, const char* unit) {
@@ -78,7 +78,8 @@ void require_finite(const System& system, const VectorX& residual, double t) {
 
 /// Solves [M J'; J -damping] {x; lambda} = {0; b} for the rows `rows` of J: the x of minimum mass-weighted norm with
 /// J x = b, approximately for dependent rows.
-VectorX solve_min_norm_change(const SparseMatrix& M, const SparseMatrix& J, const VectorX& b, const std::vector<int>& rows) {
+VectorX solve_min_norm_change(const SparseMatrix& M, const SparseMatrix& J, const VectorX& b,
+                              const std::vector<int>& rows) {
   const auto n = static_cast<int>(M.rows());
   const auto m = static_cast<int>(rows.size());
   std::vector<int> place(static_cast<std::size_t>(J.rows()), -1);
@@ -243,10 +244,9 @@ void remove_redundant(System& system, double t, const VectorX& q, const Assembly
   if (removed.empty()) return;
   const auto names = names_of_rows(system, removed);
   if (!implied_everywhere(system, t, q, kept, removed, stop)) {
-    log("info",
-        fmt::format("the start pose is singular: {} depend on the other constraints only there; all "
-                    "equations are kept and solved with damping",
-                    fmt::join(names, ", ")));
+    log("info", fmt::format("the start pose is singular: {} depend on the other constraints only there; all "
+                            "equations are kept and solved with damping",
+                            fmt::join(names, ", ")));
     return;
   }
   log("info", fmt::format("{} of {} constraint equations are redundant and not used: {}; their reactions are zero",
@@ -276,7 +276,7 @@ Start assemble(System& system, double t, const AssemblyLog& log, const std::stop
   require_gaps(system, t, start.q);
   report_moves(system, q0, start.q, log);
   start.qd = qd0 + solve_min_norm_change(system.mass_matrix(), system.jacobian(t, start.q),
-                                -system.velocity_residual(t, start.q, qd0), all_rows(system));
+                                         -system.velocity_residual(t, start.q, qd0), all_rows(system));
   const VectorX slip = system.velocity_residual(t, start.q, start.qd);
   // One linear step is exact except for damping of the multipliers and rounding; a larger residual is a contradiction
   // between drivers.

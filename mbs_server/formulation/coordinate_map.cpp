@@ -100,10 +100,11 @@ void CoordinateMap::choose_coordinate_axes() {
   }
   for (std::size_t i = 0; i < n(); ++i) {
     if (own_[i] == none) {
-      throw input_error("coordinates",
-                        fmt::format("expected coordinates that each rotate or translate the joint independently at their "
-                                    "initial values, found that '{}' does not; remove it",
-                                    transform_.names[i]));
+      throw input_error(
+          "coordinates",
+          fmt::format("expected coordinates that each rotate or translate the joint independently at their "
+                      "initial values, found that '{}' does not; remove it",
+                      transform_.names[i]));
     }
     if (own_[i] < 3) turning_.push_back(i);
   }
@@ -204,7 +205,7 @@ CoordinateMap::Turns CoordinateMap::rotations_at(const Values& u) const {
 
 /// d . axial vector of Q'R = 1/2 <Q skew(d), R>.
 CoordinateMap::Row CoordinateMap::rotation_row(const Turns& turns, const Direction& d, const Along<Matrix3>& R,
-                                           const Values& u) const {
+                                               const Values& u) const {
   const Jet half{.f = 0.5};
   Row row;
   row.G = half * (turns.Q * skew_along(d.v));

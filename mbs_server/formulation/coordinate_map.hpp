@@ -20,8 +20,8 @@
 
 #include "common/motion/scalar_function.hpp"
 #include "mbs_server/formulation/along.hpp"
-#include "mbs_server/formulation/motion_functions.hpp"
 #include "mbs_server/formulation/model.hpp"
+#include "mbs_server/formulation/motion_functions.hpp"
 
 namespace heelstrike::mbs {
 
@@ -81,9 +81,9 @@ class CoordinateMap {
     std::array<Along<Vector3>, 3> by_rotation;
   };
   struct Turns {
-    Along<Matrix3> Q;                       ///< R(u)
+    Along<Matrix3> Q;                           ///< R(u)
     std::array<Along<Matrix3>, 3> by_rotation;  ///< dQ/dy_k
-    std::array<Direction, 3> axes;          ///< the three axes, in b
+    std::array<Direction, 3> axes;              ///< the three axes, in b
   };
   /// <G, R> + h'p + constant.
   struct Row {
@@ -101,7 +101,8 @@ class CoordinateMap {
   [[nodiscard]] Jet axis_value(std::size_t axis, const Values& u) const;
   [[nodiscard]] Jet axis_slope(std::size_t axis, std::size_t coordinate, const Values& u) const;
   [[nodiscard]] Turns rotations_at(const Values& u) const;
-  [[nodiscard]] Row rotation_row(const Turns& turns, const Direction& d, const Along<Matrix3>& R, const Values& u) const;
+  [[nodiscard]] Row rotation_row(const Turns& turns, const Direction& d, const Along<Matrix3>& R,
+                                 const Values& u) const;
   [[nodiscard]] Row translation_row(std::size_t axis, const Frames& at, const Values& u) const;
   void add_rotation_rows(const Turns& turns, const Along<Matrix3>& R, const Values& u, Rows& rows) const;
   [[nodiscard]] Rows rows_at(const Frames& at, const Values& u) const;

@@ -167,7 +167,7 @@ std::unique_ptr<Constraint> drive_recorded_joint(const std::string& name, const 
 }
 
 std::unique_ptr<Constraint> drive_rotations(const std::string& name, const CoordinateMapPtr& map,
-                                        const std::vector<TimeFunctionPtr>& angles) {
+                                            const std::vector<TimeFunctionPtr>& angles) {
   const JointSide &a = map->side_a(), &b = map->side_b();
   const auto turned = [map, angles](double t) {
     std::vector<Jet> jets;

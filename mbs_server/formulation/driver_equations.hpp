@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "mbs_server/formulation/coordinate_map.hpp"
-#include "mbs_server/formulation/rheonomic_constraint.hpp"
 #include "mbs_server/formulation/model.hpp"
+#include "mbs_server/formulation/rheonomic_constraint.hpp"
 
 namespace heelstrike::mbs {
 
@@ -34,7 +34,7 @@ namespace heelstrike::mbs {
 /// All three rotations of a joint: the axial vector of R(u(t))' R_AB is zero, which is regular at every attitude.
 /// @pre map->is_pure_rotation(). @param angles  functions of the rotational coordinates, in their order
 [[nodiscard]] std::unique_ptr<Constraint> drive_rotations(const std::string& name, const CoordinateMapPtr& map,
-                                                      const std::vector<TimeFunctionPtr>& angles);
+                                                          const std::vector<TimeFunctionPtr>& angles);
 /// u - f(t) of coordinates of a joint, modulo whole turns for angles. @param places  indices of the coordinates
 [[nodiscard]] std::unique_ptr<Constraint> drive_coordinates(const std::string& name, const CoordinateMapPtr& map,
                                                             const std::vector<std::size_t>& places,

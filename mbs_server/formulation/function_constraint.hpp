@@ -21,7 +21,9 @@ class FunctionConstraint final : public Constraint {
   [[nodiscard]] bool depends_on_time() const override { return !targets_.empty(); }
   void keep_rows(const std::vector<int>& kept) override;
   void residual(double t, const ConstVector& q, Eigen::Ref<VectorX> phi) const override;
-  [[nodiscard]] bool on_intended_branch(double /*t*/, const ConstVector& q) const override { return functions_->on_intended_branch(q); }
+  [[nodiscard]] bool on_intended_branch(double /*t*/, const ConstVector& q) const override {
+    return functions_->on_intended_branch(q);
+  }
   void velocity_rhs(double t, const ConstVector& q, Eigen::Ref<VectorX> nu) const override;
   void acceleration_rhs(double t, const ConstVector& q, const ConstVector& qd,
                         Eigen::Ref<VectorX> gamma) const override;

@@ -51,7 +51,8 @@ void GglForm::residual(double t, const ConstVector& x, const ConstVector& xd, Ei
   system_.apply_forces(at, g_, unused);
   assemble_jacobian(t, q);
   system_.multiply_mass(xd.segment(n_, n_), inertia_);
-  // Signs as in docs/theory/integrators.md, "Stabilised index 2". The mass matrix remains on the left and is not inverted.
+  // Signs as in docs/theory/integrators.md, "Stabilised index 2". The mass matrix remains on the left and is not
+  // inverted.
   r.head(n_) = xd.head(n_) - v + Phi_q_.matrix().transpose() * x.tail(m_);
   // Constraint forces are -Phi_q' lambda.
   r.segment(n_, n_) = inertia_ - g_ + Phi_q_.matrix().transpose() * x.segment(n_y_, m_);

@@ -27,7 +27,7 @@ using JointEquations = std::function<Equations(const JointVectors&)>;
 [[nodiscard]] Equations parallel_axes(const JointVectors& v);  ///< z_B along z_A
 [[nodiscard]] Equations on_axis(const JointVectors& v);        ///< the point of b lies on the axis of a
 [[nodiscard]] Equations in_plane(const JointVectors& v);       ///< the point of b lies in the plane normal to z_A
-[[nodiscard]] Equations no_rotation(const JointVectors& v);        ///< with parallel axes: no angle about them
+[[nodiscard]] Equations no_rotation(const JointVectors& v);    ///< with parallel axes: no angle about them
 /// Concatenates equations in the given order.
 [[nodiscard]] Equations joined(std::initializer_list<Equations> parts);
 

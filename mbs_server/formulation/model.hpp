@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "scenario/scenario.hpp"
 #include "mbs_server/formulation/mass_properties.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {
 

@@ -22,8 +22,8 @@
 
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/constraint.hpp"
-#include "mbs_server/formulation/sparse_lu.hpp"
 #include "mbs_server/formulation/mass_properties.hpp"
+#include "mbs_server/formulation/sparse_lu.hpp"
 
 namespace heelstrike::mbs {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
-#include "mbs_server/formulation/sparse_assembler.hpp"
 #include "mbs_server/formulation/mass_properties.hpp"
+#include "mbs_server/formulation/sparse_assembler.hpp"
 
 namespace heelstrike::mbs {
 

@@ -183,8 +183,7 @@ void System::factor_saddle(double t, const ConstVector& q) {
     for (const auto& m : mass_) lightest = std::min(lightest, m(0, 0));
     if (!factor_damped_saddle(q, singular_damping / lightest)) {
       if (!Phi_q_.matrix().coeffs().allFinite()) {
-        throw RecoverableError(
-            fmt::format("the derivatives of joints or drivers are not finite at t = {} s", t));
+        throw RecoverableError(fmt::format("the derivatives of joints or drivers are not finite at t = {} s", t));
       }
       throw RecoverableError(
           "the constraints are dependent at this configuration: singular position or redundant joints");
@@ -260,7 +259,8 @@ Vector12 System::constraint_force(std::size_t constraint, BodyIndex body, const 
 
 std::vector<char> System::closed() const {
   std::vector<char> closed;
-  for (const UnilateralConstraint* unilateral_meaning : unilaterals_) closed.push_back(unilateral_meaning->closed() ? 1 : 0);
+  for (const UnilateralConstraint* unilateral_meaning : unilaterals_)
+    closed.push_back(unilateral_meaning->closed() ? 1 : 0);
   return closed;
 }
 
@@ -363,8 +363,7 @@ const Accelerations& System::accelerations(const MotionState& at, const Baumgart
   lambda = gamma_;
   saddle_.solve(qdd, lambda, true);
   if (const Eigen::Index i = first_not_finite(qdd); i >= 0) {
-    throw RecoverableError(
-        fmt::format("the acceleration of body '{}' is not finite at t = {} s", body_of(i), at.t));
+    throw RecoverableError(fmt::format("the acceleration of body '{}' is not finite at t = {} s", body_of(i), at.t));
   }
   if (driven_) add_driver_power(at.t, at.q);
   return result_;

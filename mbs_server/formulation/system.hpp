@@ -16,9 +16,9 @@
 #include "mbs_server/formulation/constraint.hpp"
 #include "mbs_server/formulation/element_states.hpp"
 #include "mbs_server/formulation/force_element.hpp"
+#include "mbs_server/formulation/model.hpp"
 #include "mbs_server/formulation/rigid_elimination.hpp"
 #include "mbs_server/formulation/unilateral_constraint.hpp"
-#include "mbs_server/formulation/model.hpp"
 
 namespace heelstrike::mbs {
 
@@ -149,7 +149,8 @@ class System {
   /// Phi_q M^-1/2 on the rigid motions [kg^-1/2], by inverse iteration; +inf without joints. In a singular pose, where
   /// the factorisation is damped, it is 1e-5 over the root of the lightest mass.
   /// @param weakest  receives the name of the joint that takes the largest part in the dependence; may be null
-  [[nodiscard]] double compute_min_singular_value(double t, const ConstVector& q, std::string* dependent_joint = nullptr);
+  [[nodiscard]] double compute_min_singular_value(double t, const ConstVector& q,
+                                                  std::string* dependent_joint = nullptr);
 
   /// Adds the tangents of all forces at a state.
   void add_force_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C);

@@ -13,7 +13,7 @@ namespace heelstrike::mbs {
 
 /// Impact law at closure of the gap.
 struct ImpactAtGap {
-  double restitution = 0.0;    ///< [-] in [0, 1], Newton's law
+  double restitution = 0.0;            ///< [-] in [0, 1], Newton's law
   double restitution_threshold = 0.0;  ///< [m/s] slower approaches end without rebound
 };
 

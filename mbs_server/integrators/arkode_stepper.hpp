@@ -60,8 +60,8 @@ class ArkodeStepper : public OneStepIntegrator {
   Context context_;
   OwnedVector state_, derivative_;
   void* arkode_ = nullptr;
-  double max_repeated_step_;         ///< [s] bound while a rejected step is repeated; otherwise infinite
-  double repeat_end_ = 0.0;  ///< [s] end of the rejected step
+  double max_repeated_step_;  ///< [s] bound while a rejected step is repeated; otherwise infinite
+  double repeat_end_ = 0.0;   ///< [s] end of the rejected step
   std::int64_t n_rejected_ = 0;
   IntegratorStatistics totals_;  ///< of all runs before the last restart
 };

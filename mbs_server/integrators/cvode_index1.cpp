@@ -70,8 +70,8 @@ int CvodeIndex1::newton_system(realtype t, N_Vector y, N_Vector /*fy*/, SUNMatri
   auto& me = self(user_data);
   return guarded(
       [&] {
-        // CVODE keeps J over many steps and updates it when Newton's method converges slowly; gamma changes more often and
-        // costs a factorisation, but no evaluation of the model.
+        // CVODE keeps J over many steps and updates it when Newton's method converges slowly; gamma changes more often
+        // and costs a factorisation, but no evaluation of the model.
         if (j_ok == SUNFALSE) me.problem().linearize(t, view(y));
         *j_current = j_ok == SUNFALSE ? SUNTRUE : SUNFALSE;
         me.problem().factor_newton(gamma);

@@ -132,9 +132,10 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
     reduced_ = true;
     change_size(0.5 * (t_next - from.t), from.t);
   }
-  throw_solver_failure(cause, totals_.name,
-                       fmt::format("{} consecutive steps rejected, the last of {:g} s", spec().max_rejections + 1, size_),
-                       attempted_time());
+  throw_solver_failure(
+      cause, totals_.name,
+      fmt::format("{} consecutive steps rejected, the last of {:g} s", spec().max_rejections + 1, size_),
+      attempted_time());
 }
 
 IntegratorStatistics FixedStepIntegrator::statistics() const {

@@ -50,8 +50,8 @@ class FixedStepIntegrator : public OneStepIntegrator {
   [[nodiscard]] double step_error() const final { return step_error_; }
 
   double alpha_, beta_;
-  double size_ = 0.0;           ///< [s] current step
-  double grid_start_ = 0.0;     ///< [s] start of the grid of this step size
+  double size_ = 0.0;        ///< [s] current step
+  double grid_start_ = 0.0;  ///< [s] start of the grid of this step size
   double repeat_end_ = 0.0;  ///< [s] end of the rejected step, while size_ is reduced
   bool reduced_ = false;
   std::int64_t count_ = 0;

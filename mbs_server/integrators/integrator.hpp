@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "scenario/catalog.hpp"
 #include "common/results/run_records.hpp"
 #include "mbs_server/integrators/problem.hpp"
+#include "scenario/catalog.hpp"
 
 namespace heelstrike::mbs {
 

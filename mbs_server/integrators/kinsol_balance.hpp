@@ -18,9 +18,9 @@ struct BalanceEquations {
 };
 
 struct BalanceSettings {
-  Eigen::VectorXd F_scale;    ///< weights of the entries of F; the norm is the largest weighted entry
-  Eigen::VectorXd x_scale;    ///< weights of the entries of x
-  double tolerance = 1e-10;   ///< [-] of the norm of F
+  Eigen::VectorXd F_scale;       ///< weights of the entries of F; the norm is the largest weighted entry
+  Eigen::VectorXd x_scale;       ///< weights of the entries of x
+  double tolerance = 1e-10;      ///< [-] of the norm of F
   double max_step_length = 1.0;  ///< [-] Euclidean norm of the weighted step
   int max_iterations = 100;
 };

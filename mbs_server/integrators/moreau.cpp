@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "scenario/schema/keys.hpp"
 #include "mbs_server/integrators/rigid_contacts.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -24,8 +24,8 @@ constexpr double default_step = 1e-3;
 /// rotating face comes to lie on another: the step is halved, up to this number of times.
 constexpr double max_relative_penetration = 1e6;
 constexpr int max_halvings = 6;
-/// [-] Cosine of the rotation of a normal over half a step, 2 degrees, up to which a path is smooth: the transition of a
-/// ball to the next face of a notch is an impact.
+/// [-] Cosine of the rotation of a normal over half a step, 2 degrees, up to which a path is smooth: the transition of
+/// a ball to the next face of a notch is an impact.
 constexpr double smooth_normal_cosine = 0.9994;
 
 /// Half a step with the initial velocity, the impulses of the whole step at the midpoint, half a step with the final
@@ -35,8 +35,8 @@ constexpr double smooth_normal_cosine = 0.9994;
 ///     q_m = q + h/2 v+;   M (v_e - v+) = h g(q_m, (v+ + v_e)/2) + J' P;   q_e = q_m + h/2 v_e
 ///
 /// Contact acts over the step at points that are closed at its start or would close slowly. A point that closes faster
-/// ends the step at its closure, and the next step begins with its impact. Bounces shorter than a step are not resolved,
-/// so that bodies come to rest.
+/// ends the step at its closure, and the next step begins with its impact. Bounces shorter than a step are not
+/// resolved, so that bodies come to rest.
 class Moreau final : public Integrator {
  public:
   Moreau(const IntegratorSpec& spec, Problem& problem)
@@ -101,12 +101,12 @@ class Moreau final : public Integrator {
   double nominal_ = 0.0, grid_start_ = 0.0, attempted_ = 0.0;
   std::int64_t count_ = 0;
   double t_ = 0.0, from_t_ = 0.0;
-  Vector y_, z_;                      ///< at t_
-  Vector from_y_, from_z_;            ///< start of the last step, after its impacts
-  Vector end_y_, end_z_;              ///< end of the trial step
-  std::vector<RigidPoint> candidate_points_;    ///< all points at the start of the step
-  std::vector<RigidPoint> closed_points_;  ///< closed points at the start of the step, with rates after its impacts
-  std::vector<RigidPoint> near_points_;      ///< open points that would close slowly
+  Vector y_, z_;                              ///< at t_
+  Vector from_y_, from_z_;                    ///< start of the last step, after its impacts
+  Vector end_y_, end_z_;                      ///< end of the trial step
+  std::vector<RigidPoint> candidate_points_;  ///< all points at the start of the step
+  std::vector<RigidPoint> closed_points_;     ///< closed points at the start of the step, with rates after its impacts
+  std::vector<RigidPoint> near_points_;       ///< open points that would close slowly
   std::int64_t n_restarts_ = 0;
   IntegratorStatistics totals_;
 };
@@ -123,7 +123,8 @@ bool Moreau::is_closed_point(const RigidPoint& point) const {
 }
 
 bool Moreau::acts(const RigidPoint& point) const {
-  return is_closed_point(point) || std::ranges::any_of(near_points_, [&](const RigidPoint& p) { return p.same_as(point); });
+  return is_closed_point(point) ||
+         std::ranges::any_of(near_points_, [&](const RigidPoint& p) { return p.same_as(point); });
 }
 
 /// Applies impulses at all closed points if one of them would penetrate over a step. Only points above the restitution
@@ -157,14 +158,15 @@ void Moreau::apply_impacts() {
   for (std::size_t k = 0; k < rates.size(); ++k) closed_points_[k].rate = rates[k];
 }
 
-/// True if a closed point would penetrate over a step. The nominal step is used even if an impact may shorten it: over a
-/// tiny step the slightest approach would cause a large force.
+/// True if a closed point would penetrate over a step. The nominal step is used even if an impact may shorten it: over
+/// a tiny step the slightest approach would cause a large force.
 bool Moreau::penetrates(double rate) const {
   return -rate * nominal_ > 0.1 * problem_.rigid_contacts()->rounding();
 }
 
 /// Impulses at closed points, given the rates of their gaps. @returns the rates after the impact
-std::vector<double> Moreau::apply_simultaneous_impact(std::span<const std::size_t> touching, std::span<const double> rates) {
+std::vector<double> Moreau::apply_simultaneous_impact(std::span<const std::size_t> touching,
+                                                      std::span<const double> rates) {
   RigidContacts& contacts = *problem_.rigid_contacts();
   friction::ImpactProblem problem = contacts.select_points(touching);
   bool at_rest = true;
@@ -332,7 +334,8 @@ StepResult Moreau::step(double t_end) {
   const double tolerance = contacts == nullptr ? 0.0 : contacts->rounding();
   Gaps gaps = gaps_at(from_t_ + h, end_y_);
   double penetrating = max_relative_penetration * tolerance;
-  for (const RigidPoint& point : closed_points_) penetrating = std::max(penetrating, max_relative_penetration * tolerance - point.gap);
+  for (const RigidPoint& point : closed_points_)
+    penetrating = std::max(penetrating, max_relative_penetration * tolerance - point.gap);
   for (int i = 0; i < max_halvings && gaps.of_acting < -penetrating; ++i) {
     h *= 0.5;
     try_step(h);
@@ -416,7 +419,7 @@ void separate(RigidContacts& contacts, Problem& problem, double t, Eigen::Vector
 }
 
 void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen::VectorXd& y,
-                       std::optional<double> step) {
+                         std::optional<double> step) {
   const int n = problem.n_positions();
   const double h = step.value_or(default_step);
   Vector rates(problem.size());
@@ -438,8 +441,7 @@ void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen:
 
 IntegratorEntry moreau() {
   IntegratorEntry entry = integrator_entry(
-      "moreau",
-      "Moreau's time stepping for rigid contact: order 2 with fixed step, located impacts with restitution",
+      "moreau", "Moreau's time stepping for rigid contact: order 2 with fixed step, located impacts with restitution",
       {config::number("step", "s", config::times, "step size; shorter bounces end at rest", "0.001")},
       [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<Moreau>(spec, problem); });
   entry.solves_impacts = true;

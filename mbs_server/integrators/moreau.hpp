@@ -22,6 +22,7 @@ void separate(RigidContacts& contacts, Problem& problem, double t, Eigen::Vector
 /// Reports to the contacts the initial forces at t = 0, before the first step: those that prevent closed points without
 /// impact from penetrating.
 /// @param step  [s] of the scenario; none = default
-void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen::VectorXd& y, std::optional<double> step);
+void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen::VectorXd& y,
+                         std::optional<double> step);
 
 }  // namespace heelstrike::mbs

@@ -100,8 +100,8 @@ void OneStepIntegrator::dense_state(double t, Eigen::VectorXd& y, Eigen::VectorX
 
 void OneStepIntegrator::dense_output(double t, const Node& from, const Node& to, Eigen::VectorXd& Y) {
   const double h = to.t - from.t;
-  // Quintic Hermite polynomial in s on [0, 1]: Taylor polynomial of second order at the left end, and three coefficients
-  // that match position, velocity and acceleration at the right end.
+  // Quintic Hermite polynomial in s on [0, 1]: Taylor polynomial of second order at the left end, and three
+  // coefficients that match position, velocity and acceleration at the right end.
   const double s = (t - from.t) / h;
   const double s2 = s * s;
   const double s3 = s2 * s;

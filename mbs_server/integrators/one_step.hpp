@@ -2,8 +2,8 @@
 /// on it.
 ///
 /// Dense output: with y = {q, qd} both ends give q, qd and qdd, hence q by the quintic Hermite polynomial (error O(h^6)
-/// beyond that of the method) and qd by its derivative (O(h^5)); quadratures by the cubic one. It needs no evaluation of
-/// the problem. Methods of higher order override it. States at roots are projected if the method projects its steps.
+/// beyond that of the method) and qd by its derivative (O(h^5)); quadratures by the cubic one. It needs no evaluation
+/// of the problem. Methods of higher order override it. States at roots are projected if the method projects its steps.
 ///
 /// Roots are located on it by StepRoots.
 #pragma once

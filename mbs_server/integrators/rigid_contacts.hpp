@@ -1,7 +1,7 @@
 /// Rigid contacts for the integrators: contact points with gaps at one state, and the effect of impulses at them.
 ///
-/// Components of a point are stored in sequence: along its normal, positive for opening, then two tangents. Impulses act
-/// on B, their opposites on A; joints and drivers remain satisfied.
+/// Components of a point are stored in sequence: along its normal, positive for opening, then two tangents. Impulses
+/// act on B, their opposites on A; joints and drivers remain satisfied.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ class RigidContacts {
   /// True for sequential impacts at the point (ImpactLaw::sequential).
   [[nodiscard]] virtual bool is_sequential(const RigidPoint& point) const = 0;
 
-  /// The impact problem of a subset of the points of evaluate_points(): Delassus matrix and coefficients; velocities are
-  /// zero.
+  /// The impact problem of a subset of the points of evaluate_points(): Delassus matrix and coefficients; velocities
+  /// are zero.
   virtual const friction::ImpactProblem& select_points(std::span<const std::size_t> points) = 0;
   /// Relative velocities of the selected points.
   [[nodiscard]] virtual Vector velocities(const ConstRef& qd) const = 0;
@@ -57,8 +57,8 @@ class RigidContacts {
   virtual void begin_step(double t, double nominal) = 0;
   /// @param at_rest  no point approaches faster than bodies rest: what the last step has left, part of its force
   virtual void note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) = 0;
-  /// Sequential impacts at the start of the step were terminated after `impacts` of them; `points` of the last evaluation
-  /// still approach, the fastest at `approach` [m/s] > 0, and are resolved by a simultaneous impact.
+  /// Sequential impacts at the start of the step were terminated after `impacts` of them; `points` of the last
+  /// evaluation still approach, the fastest at `approach` [m/s] > 0, and are resolved by a simultaneous impact.
   virtual void note_unfinished_impacts(std::span<const std::size_t> points, int impacts, double approach) = 0;
   virtual void reset_contact() = 0;
   virtual void note_contact(const friction::ImpactSolution& contact) = 0;

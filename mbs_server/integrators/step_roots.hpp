@@ -1,10 +1,11 @@
 /// Location of roots of the root functions within the finished steps of an integrator.
 ///
-/// A function has a root where it changes its sign in its direction. A function that starts at zero leaves its root, one
-/// that ends at zero has reached it: functions that are identically zero, as the rate of a gap between bodies at rest,
-/// have none. (The search of CVODE and IDA ends a run at such a function: CV_ILL_INPUT, "root found at and very near
-/// t".) A sign change between the ends of a step is bracketed by the Illinois variant of false position ([dowell1971])
-/// on the dense output, down to rounding; the result lies just after the root, where the function has its new sign.
+/// A function has a root where it changes its sign in its direction. A function that starts at zero leaves its root,
+/// one that ends at zero has reached it: functions that are identically zero, as the rate of a gap between bodies at
+/// rest, have none. (The search of CVODE and IDA ends a run at such a function: CV_ILL_INPUT, "root found at and very
+/// near t".) A sign change between the ends of a step is bracketed by the Illinois variant of false position
+/// ([dowell1971]) on the dense output, down to rounding; the result lies just after the root, where the function has
+/// its new sign.
 ///
 ///     begin(t, y)                         at a restart
 ///     repeat:  take(t_end, y_end)         once at_end(): the integrator has finished a step
@@ -49,8 +50,8 @@ class StepRoots {
   std::vector<int> directions_;
   double t_ = 0.0, t_end_ = 0.0;
   Problem::Vector y_end_;
-  Problem::Vector g_, g_end_;  ///< values at t_ and at the end of the step
-  bool placeholder_values_ = false;     ///< values are placeholders; their signs do not change in the step
+  Problem::Vector g_, g_end_;        ///< values at t_ and at the end of the step
+  bool placeholder_values_ = false;  ///< values are placeholders; their signs do not change in the step
 };
 
 }  // namespace heelstrike::mbs

@@ -33,7 +33,8 @@ void StallGuard::check(double h, double t, const std::exception_ptr& cause, cons
   n_tiny_ = tiny ? n_tiny_ + 1 : 0;
   if (!tiny) last_cause_ = nullptr;
   if (n_tiny_ < max_tiny) return;
-  throw_solver_failure(last_cause_, solver, fmt::format("{} consecutive steps that do not advance the time", n_tiny_), t);
+  throw_solver_failure(last_cause_, solver, fmt::format("{} consecutive steps that do not advance the time", n_tiny_),
+                       t);
 }
 
 std::string describe_code(int code, char* name) {

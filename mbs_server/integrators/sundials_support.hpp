@@ -12,9 +12,9 @@
 #include <memory>
 #include <string>
 
-#include "scenario/scenario.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/integrators/problem.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {
 
@@ -61,8 +61,8 @@ class StallGuard {
 inline void ignore_message(int /*code*/, const char* /*module*/, const char* /*function*/, char* /*message*/,
                            void* /*data*/) {}
 
-/// [J] absolute tolerance per step of work and dissipation: relative to 1 J, so that a zero initial value is admissible.
-/// Without error control the work of a motion with large steps would have errors of percents.
+/// [J] absolute tolerance per step of work and dissipation: relative to 1 J, so that a zero initial value is
+/// admissible. Without error control the work of a motion with large steps would have errors of percents.
 [[nodiscard]] inline double quadrature_atol(const IntegratorSpec& spec) {
   return spec.rtol;
 }

@@ -4,9 +4,9 @@
 
 #include <utility>
 
-#include "scenario/backend_label.hpp"
 #include "common/errors/plain_text.hpp"
 #include "rpc/wire/run_records_wire.hpp"
+#include "scenario/backend_label.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -10,19 +10,19 @@
 #include <optional>
 #include <string>
 
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "rpc/metrics_page.hpp"
-#include "rpc/backend_list.hpp"
-#include "rpc/poll_strategy.hpp"
-#include "rpc/remote_contact.hpp"
-#include "rpc/server/server_program.hpp"
 #include "common/process/end_program.hpp"
+#include "common/process/version.hpp"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/run_metrics.hpp"
 #include "mbs_server/service/run_store.hpp"
 #include "mbs_server/service/simulation_service.hpp"
+#include "rpc/backend_list.hpp"
+#include "rpc/metrics_page.hpp"
+#include "rpc/poll_strategy.hpp"
+#include "rpc/remote_contact.hpp"
+#include "rpc/server/server_program.hpp"
 
 namespace {
 
@@ -33,7 +33,7 @@ struct Settings {
   rpc::Endpoint fem;
   std::string spool = "heelstrike-spool";
   mbs::RunLimits limits;
-  std::optional<double> exchange_timeout;                                       // [s]
+  std::optional<double> exchange_timeout;                                                         // [s]
   double reconnect_timeout = 1e-3 * static_cast<double>(rpc::default_reconnect_timeout.count());  // [s]
   bool allow_fmus = false;
   std::string metrics_address;
@@ -120,7 +120,8 @@ void start_logging(const std::string& level) {
 // Only for tests of what happens when versions differ.
 std::uint32_t announced_contract() {
   const char* test_contract = std::getenv("HEELSTRIKE_TEST_CONTRACT");
-  return test_contract != nullptr ? static_cast<std::uint32_t>(std::strtoul(test_contract, nullptr, 10)) : contract_version;
+  return test_contract != nullptr ? static_cast<std::uint32_t>(std::strtoul(test_contract, nullptr, 10))
+                                  : contract_version;
 }
 
 int serve(const Settings& settings) {
@@ -133,13 +134,14 @@ int serve(const Settings& settings) {
         std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * *settings.exchange_timeout));
   }
   contact.reconnect_timeout = std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * settings.reconnect_timeout));
-  mbs::SimulationService service(
-      store,
-      {.schemas = [fem = settings.fem,
-                   reconnect_timeout = contact.reconnect_timeout] { return schemas_of(rpc::list_backends(fem, reconnect_timeout)); },
-       .open = rpc::open_remote_contact(contact),
-       .reconnect_timeout = contact.reconnect_timeout},
-      announced_contract(), settings.allow_fmus);
+  mbs::SimulationService service(store,
+                                 {.schemas =
+                                      [fem = settings.fem, reconnect_timeout = contact.reconnect_timeout] {
+                                        return schemas_of(rpc::list_backends(fem, reconnect_timeout));
+                                      },
+                                  .open = rpc::open_remote_contact(contact),
+                                  .reconnect_timeout = contact.reconnect_timeout},
+                                 announced_contract(), settings.allow_fmus);
   service.resume();
   const auto metrics = serve_metrics(settings.metrics_address, std::make_shared<mbs::RunMetrics>(store, service));
   grpc::Service* services[] = {&service};

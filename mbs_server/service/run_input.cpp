@@ -5,13 +5,13 @@
 #include <utility>
 #include <variant>
 
-#include "scenario/catalog.hpp"
-#include "common/files/digest.hpp"
 #include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
 #include "common/motion/motion_file.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
 #include "gait/motion_columns.hpp"
 #include "mbs_server/analysis/catalog.hpp"
+#include "scenario/catalog.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "scenario/scenario.hpp"
 #include "mbs_server/analysis/run.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {
 

@@ -110,7 +110,7 @@ void RunLog::wake() {
 }
 
 std::uint64_t RunLog::wait_for_events(std::uint64_t position, std::uint64_t batch, Clock::time_point not_before,
-                                  const std::function<bool()>& is_cancelled) const {
+                                      const std::function<bool()>& is_cancelled) const {
   std::unique_lock lock(mutex_);
   const auto reached = [&](std::uint64_t size) {
     if (size_ > size || closed_ || is_cancelled()) return true;

@@ -21,9 +21,9 @@ struct LogUsage {
   std::unique_ptr<v1::Checkpoint> checkpoint;  ///< the last one; null = there is none
   std::uint64_t row_bytes = 0;                 ///< [bytes] of all rows, those that came again counted again
   std::uint64_t field_bytes = 0;
-  int n_failed_restarts = 0;          ///< resumptions since the run got further than ever before
-  double last_time = -1.0;  ///< [s] of the rows; negative = there is none
-  v1::Progress progress;   ///< the last that was told
+  int n_failed_restarts = 0;  ///< resumptions since the run got further than ever before
+  double last_time = -1.0;    ///< [s] of the rows; negative = there is none
+  v1::Progress progress;      ///< the last that was told
 };
 
 class RunLog {
@@ -54,7 +54,7 @@ class RunLog {
   /// event.
   /// @returns the size up to which the file may be read
   std::uint64_t wait_for_events(std::uint64_t position, std::uint64_t batch, Clock::time_point not_before,
-                            const std::function<bool()>& is_cancelled) const;
+                                const std::function<bool()>& is_cancelled) const;
 
   [[nodiscard]] std::uint64_t last_sequence() const;
   [[nodiscard]] bool closed() const;
@@ -74,7 +74,7 @@ class RunLog {
   std::unique_ptr<wire::EventFileWriter> writer_;  ///< the run's thread's; null when no event will follow
   mutable std::mutex mutex_;                       ///< guards what follows
   mutable std::condition_variable changed_;
-  std::uint64_t size_ = 0;                         ///< [bytes] whole events in the file
+  std::uint64_t size_ = 0;                        ///< [bytes] whole events in the file
   mutable std::uint64_t wake_size_ = UINT64_MAX;  ///< [bytes] the smallest size that a waiter waits for
   std::uint64_t last_sequence_ = 0;
   bool closed_ = false;

@@ -16,8 +16,8 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/files/output_file.hpp"
-#include "rpc/wire/run_records_wire.hpp"
 #include "mbs_server/service/spooled_input.hpp"
+#include "rpc/wire/run_records_wire.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -174,9 +174,10 @@ void RunStore::check_can_start_locked(const std::string& run_id) const {
                                                  limits_.max_running));
   }
   if (runs_.size() >= limits_.max_stored_runs) {
-    throw limit_error("max_stored_runs", fmt::format("the multibody server keeps {} runs, which is its limit (--max-stored-runs); "
-                                              "forget finished ones",
-                                              limits_.max_stored_runs));
+    throw limit_error("max_stored_runs",
+                      fmt::format("the multibody server keeps {} runs, which is its limit (--max-stored-runs); "
+                                  "forget finished ones",
+                                  limits_.max_stored_runs));
   }
 }
 
@@ -307,7 +308,7 @@ void RunStore::resume(const ReadInput& read_input, const ContactFactory& open_co
 }
 
 void RunStore::resume_run(Run& run, const std::string& run_id, const ReadInput& read_input,
-                        const ContactFactory& open_contact) {
+                          const ContactFactory& open_contact) {
   const LogUsage& remains = run.log->remains();
   LogSink sink = make_sink(run);
   sink.count(remains);

@@ -16,18 +16,18 @@
 #include <thread>
 #include <vector>
 
-#include "rpc/server/client_identity.hpp"
 #include "heelstrike/v1/simulation.pb.h"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/log_sink.hpp"
 #include "mbs_server/service/run_log.hpp"
+#include "rpc/server/client_identity.hpp"
 
 namespace heelstrike::mbs {
 
 struct RunLimits {
   unsigned max_running = 32;                        ///< runs at the same time
-  unsigned max_stored_runs = 100000;                       ///< runs in the spool, finished ones included
-  std::chrono::seconds retention_time{7 * 86400};    ///< after its end a run is forgotten by itself
+  unsigned max_stored_runs = 100000;                ///< runs in the spool, finished ones included
+  std::chrono::seconds retention_time{7 * 86400};   ///< after its end a run is forgotten by itself
   unsigned max_watchers = 256;                      ///< WatchRun calls at the same time
   std::uint64_t max_scenario_bytes = 2ULL << 20U;   ///< [bytes] of the scenario text
   std::uint64_t max_files_bytes = 1024ULL << 20U;   ///< [bytes] of all files of one run together

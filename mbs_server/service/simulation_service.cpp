@@ -7,19 +7,19 @@
 #include <set>
 #include <utility>
 
-#include "common/files/digest.hpp"
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/files/digest.hpp"
+#include "common/process/version.hpp"
+#include "mbs_server/service/resume_from.hpp"
+#include "mbs_server/service/run_input.hpp"
+#include "mbs_server/service/spooled_input.hpp"
+#include "mbs_server/service/watch_reactor.hpp"
 #include "rpc/backoff.hpp"
 #include "rpc/transport_settings.hpp"
 #include "rpc/wire/checksum.hpp"
 #include "rpc/wire/error_wire.hpp"
 #include "rpc/wire/run_records_wire.hpp"
-#include "mbs_server/service/resume_from.hpp"
-#include "mbs_server/service/run_input.hpp"
-#include "mbs_server/service/spooled_input.hpp"
-#include "mbs_server/service/watch_reactor.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -7,13 +7,13 @@
 #include <functional>
 #include <memory>
 
-#include "scenario/scenario.hpp"
 #include "common/contact/contact.hpp"
+#include "heelstrike/v1/simulation.grpc.pb.h"
+#include "mbs_server/service/run_store.hpp"
 #include "rpc/server/call_watch.hpp"
 #include "rpc/server/stream_slots.hpp"
 #include "rpc/server/upload_call.hpp"
-#include "heelstrike/v1/simulation.grpc.pb.h"
-#include "mbs_server/service/run_store.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {
 

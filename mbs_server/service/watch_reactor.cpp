@@ -22,8 +22,9 @@ WatchRate pace_of(const v1::WatchRunRequest& request) {
   if (!(interval >= 0.0 && interval <= max_poll_interval) || thinning.max_rows() == 0) {
     throw input_error(
         "thinning",
-        fmt::format("expected thinning with update_interval from 0 to {} s and max_rows of at least 1, found {} s and {}",
-                    max_poll_interval, interval, thinning.max_rows()));
+        fmt::format(
+            "expected thinning with update_interval from 0 to {} s and max_rows of at least 1, found {} s and {}",
+            max_poll_interval, interval, thinning.max_rows()));
   }
   return {.distance = std::chrono::milliseconds(std::llround(1e3 * interval)), .max_rows = thinning.max_rows()};
 }

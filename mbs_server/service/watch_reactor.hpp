@@ -10,9 +10,9 @@
 #include <mutex>
 #include <thread>
 
-#include "rpc/server/stream_slots.hpp"
 #include "heelstrike/v1/simulation.pb.h"
 #include "mbs_server/service/run_log.hpp"
+#include "rpc/server/stream_slots.hpp"
 
 namespace heelstrike::mbs {
 
@@ -50,7 +50,7 @@ class WatchReactor : public grpc::ServerWriteReactor<v1::RunEvent> {
   RunLogReader reader_;
   v1::RunEvent event_;
   std::atomic<bool> cancelled_{false};  ///< the client left or the call was cancelled
-  std::mutex mutex_;               ///< guards writing_, hands the others over
+  std::mutex mutex_;                    ///< guards writing_, hands the others over
   std::condition_variable written_;
   bool writing_ = false;
   std::thread thread_;

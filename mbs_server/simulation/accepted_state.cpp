@@ -41,13 +41,13 @@ std::string check_accepted_state(System& system, double t, const VectorX& y, con
   // The name needs another evaluation, made only for the message.
   const MaxResidual worst = system.find_max_residual(t, q, qd);
   if (within(violation, max_violation, q, qd)) return worst.name;
-  throw Error(ErrorCode::solver_failed,
-              fmt::format("a step ended at t = {} s with '{}' violated by {:.2g} in position and {:.2g} in velocity, "
-                          "more than {:g} and {:g} of the magnitude of the motion: the step is too large for the method. "
-                          "Use a smaller analysis.integrator.step, or an integrator with projection (arkode_erk, "
-                          "cvode_index1).",
-                          t, worst.name, worst.position, worst.velocity, max_violation.position,
-                          max_violation.velocity));
+  throw Error(
+      ErrorCode::solver_failed,
+      fmt::format("a step ended at t = {} s with '{}' violated by {:.2g} in position and {:.2g} in velocity, "
+                  "more than {:g} and {:g} of the magnitude of the motion: the step is too large for the method. "
+                  "Use a smaller analysis.integrator.step, or an integrator with projection (arkode_erk, "
+                  "cvode_index1).",
+                  t, worst.name, worst.position, worst.velocity, max_violation.position, max_violation.velocity));
 }
 
 }  // namespace heelstrike::mbs

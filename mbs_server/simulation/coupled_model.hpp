@@ -7,7 +7,6 @@
 #include <stop_token>
 #include <vector>
 
-#include "scenario/scenario.hpp"
 #include "common/results/run_records.hpp"
 #include "mbs_server/coupling/contact_exchange.hpp"
 #include "mbs_server/coupling/contact_force.hpp"
@@ -19,6 +18,7 @@
 #include "mbs_server/simulation/episode_tracker.hpp"
 #include "mbs_server/simulation/run_problem.hpp"
 #include "mbs_server/simulation/run_state.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {
 

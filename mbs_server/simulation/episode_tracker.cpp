@@ -8,7 +8,8 @@
 namespace heelstrike::mbs {
 
 void EpisodeTracker::begin(double t, const Response& response) {
-  episode_ = ContactEpisode{.pair = pair_, .onset = t, .end = {}, .separation_velocity = {}, .effective_restitution = {}};
+  episode_ =
+      ContactEpisode{.pair = pair_, .onset = t, .end = {}, .separation_velocity = {}, .effective_restitution = {}};
   episode_->approach_velocity = std::max(0.0, -response.gap_rate);
   recent_.clear();
   n_reversals_ = 0;

@@ -17,7 +17,8 @@ class EpisodeTracker {
  public:
   explicit EpisodeTracker(std::string pair) : pair_(std::move(pair)) {}
 
-  /// Marks the pair as rigid: forces are means over steps and velocities jump, so that values between steps are unknown.
+  /// Marks the pair as rigid: forces are means over steps and velocities jump, so that values between steps are
+  /// unknown.
   void set_rigid() { smooth_ = false; }
   /// An impact of rigid bodies within the episode. @param impulse  [N s]
   void note_impact(double impulse) { episode_->max_impulse = std::max(impulse, episode_->max_impulse.value_or(0.0)); }

@@ -98,9 +98,9 @@ class FmuSet::Running {
 
   std::shared_ptr<SampledFmu> sampled_;
   std::unique_ptr<ImportedFmu> fmu_;
-  std::int64_t next_ = 0;                                 ///< index of the communication point
-  bool initialised_ = false;                              ///< its first inputs are those of the initial state
-  std::vector<std::size_t> columns_;                      ///< per input, in a row
+  std::int64_t next_ = 0;                             ///< index of the communication point
+  bool initialised_ = false;                          ///< its first inputs are those of the initial state
+  std::vector<std::size_t> columns_;                  ///< per input, in a row
   std::vector<const FmuVariable*> inputs_, outputs_;  ///< of the FMU's model description
 };
 
@@ -116,8 +116,8 @@ void FmuSet::Running::open(std::span<const AssetContent> assets, bool allowed, s
   find_columns(columns);
   const auto asset = std::ranges::find(assets, sampled_->file, &AssetContent::name);
   if (asset == assets.end()) {
-    throw input_error(sampled_->key,
-                      fmt::format("{}: the file '{}' was not submitted with the scenario", sampled_->key, sampled_->file));
+    throw input_error(sampled_->key, fmt::format("{}: the file '{}' was not submitted with the scenario", sampled_->key,
+                                                 sampled_->file));
   }
   fmu_ = load_fmu(asset->content, sampled_->name, sampled_->key);
   find_variables();

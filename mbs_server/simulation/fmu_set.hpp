@@ -38,8 +38,8 @@ class FmuSet {
   /// Names of FMUs that cannot serialise their state; save() requires that there are none.
   [[nodiscard]] std::vector<std::string> without_fmu_state() const;
 
-  /// @param macro_step  [s] > 0. @throws Error{invalid_input} for an FMU whose step is not a multiple of it: FMU outputs
-  /// are constant within trials of a macro step
+  /// @param macro_step  [s] > 0. @throws Error{invalid_input} for an FMU whose step is not a multiple of it: FMU
+  /// outputs are constant within trials of a macro step
   void check_communication_steps(double macro_step) const;
 
   /// [s] the next communication point above `t`, but not beyond `end`.

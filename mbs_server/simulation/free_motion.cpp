@@ -49,7 +49,8 @@ std::string refusal(const Scenario& scenario) {
   if (!scenario.coupling.scheme.empty() && scenario.coupling.scheme != monolithic().name) {
     return tied("the coupling scheme", scenario.coupling.scheme, "has macro steps");
   }
-  if (scenario.analysis.type != "forward") return tied("the analysis", scenario.analysis.type, "has no time integration");
+  if (scenario.analysis.type != "forward")
+    return tied("the analysis", scenario.analysis.type, "has no time integration");
   return {};
 }
 
@@ -114,7 +115,8 @@ void FreeMotion::collect_columns() {
     columns_.push_back({name, unit, meaning});
   };
   for (int i = 0; i < system.n_states(); ++i) {
-    add_state(fmt::format("state.{}.{}", i + 1, system.states().name_of(i)), "-", "internal state of the force element");
+    add_state(fmt::format("state.{}.{}", i + 1, system.states().name_of(i)), "-",
+              "internal state of the force element");
   }
   add_state("state.dissipated_J", "J", "energy dissipated by rate-dependent terms");
   add_state("state.external_work_J", "J", "work of external loads");

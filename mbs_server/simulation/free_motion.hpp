@@ -49,8 +49,8 @@ class FreeMotion {
 
   [[nodiscard]] std::size_t n_pairs() const { return model_.system().model().pairs.size(); }
   /// [m] Event indicator per pair: falls through zero at onset, rises through zero at separation. Integrators may step
-  /// far beyond an onset before locating it: for a state too deep for the contact, the indicators are those of the state
-  /// on the straight line from the last accepted one where the first pair touches.
+  /// far beyond an onset before locating it: for a state too deep for the contact, the indicators are those of the
+  /// state on the straight line from the last accepted one where the first pair touches.
   void indicators(std::span<double> values);
   /// Null without pairs.
   [[nodiscard]] Contact* contact() { return model_.contact(); }
@@ -76,9 +76,9 @@ class FreeMotion {
   [[nodiscard]] std::size_t first_rate_column() const { return first_rate_; }
   [[nodiscard]] std::size_t first_indicator_column() const { return columns_.size() - n_pairs(); }
 
-  /// d outputs()[columns] / d knowns at time() and state(), one row per column. Derivatives of x, of the rates of bodies
-  /// and force elements, and with respect to inputs are exact, from the tangents of the forces; the others (tables,
-  /// powers, indicators with respect to x) are central differences.
+  /// d outputs()[columns] / d knowns at time() and state(), one row per column. Derivatives of x, of the rates of
+  /// bodies and force elements, and with respect to inputs are exact, from the tangents of the forces; the others
+  /// (tables, powers, indicators with respect to x) are central differences.
   /// @param knowns  indices of inputs(), followed by the entries of x
   [[nodiscard]] Eigen::MatrixXd tangent(std::span<const std::size_t> columns, std::span<const std::size_t> knowns);
 

@@ -3,8 +3,8 @@
 
 #include <stop_token>
 
-#include "scenario/scenario.hpp"
 #include "common/results/model_description.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {
 

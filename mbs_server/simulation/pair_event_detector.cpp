@@ -31,7 +31,8 @@ void PairEventDetector::accept(double t, std::span<const Response> responses) {
   for (const Response& response : responses) last_.push_back(point_of(t, response));
 }
 
-bool PairEventDetector::switches(std::size_t pair, const GapPoint& reached, bool at_root, const Rounding& rounding) const {
+bool PairEventDetector::switches(std::size_t pair, const GapPoint& reached, bool at_root,
+                                 const Rounding& rounding) const {
   // An open pair closes at a root, or where a step ends in contact.
   if (!states_.closed(pair)) return at_root || touching(reached.gap, reached.gap_rate);
   // Right after an onset the gap is zero to rounding and may change its sign again: not a separation.
@@ -39,7 +40,7 @@ bool PairEventDetector::switches(std::size_t pair, const GapPoint& reached, bool
 }
 
 double PairEventDetector::missed_penetration(std::size_t pair, const GapPoint& reached, bool at_root, bool switching,
-                            Integrator& integrator) {
+                                             Integrator& integrator) {
   const bool closed = states_.closed(pair);
   if (!closed && at_root) return 0.0;
   if (!closed && switching) return -reached.gap;
@@ -59,8 +60,9 @@ double PairEventDetector::missed_penetration(std::size_t pair, const GapPoint& r
   return std::max(at_end, closed ? gap : -gap);
 }
 
-PairEventDetector::PairEvents PairEventDetector::detect_events(double t_start, const ConstVector& q_start, const ConstVector& qd_start,
-                                    const StepResult& step, Integrator& integrator, const CouplingScheme& scheme) {
+PairEventDetector::PairEvents PairEventDetector::detect_events(double t_start, const ConstVector& q_start,
+                                                               const ConstVector& qd_start, const StepResult& step,
+                                                               Integrator& integrator, const CouplingScheme& scheme) {
   PairEvents pair_events;
   if (states_.n_pairs() == 0) return pair_events;
   const Eigen::Index n = exchange_.n_q();

@@ -5,9 +5,9 @@
 /// direction, the slip of a step would be evaluated with the friction force of the initial direction, which would drive
 /// the bodies back to the start of the step.
 ///
-/// Integrators find sign changes of a gap. They cannot detect one that starts at zero, or dips that begin and end within
-/// a step. Therefore the pairs are checked before a step is accepted: an open pair in penetration, at the end or within
-/// the step, has a missed onset, and the step must be repeated with a smaller one.
+/// Integrators find sign changes of a gap. They cannot detect one that starts at zero, or dips that begin and end
+/// within a step. Therefore the pairs are checked before a step is accepted: an open pair in penetration, at the end or
+/// within the step, has a missed onset, and the step must be repeated with a smaller one.
 ///
 /// Zero is defined up to rounding. A closed pair with a small positive gap exerts no force, so it may remain closed
 /// without an event: a pair closes as soon as its gap is zero to rounding, and opens only when its gap exceeds rounding
@@ -46,17 +46,17 @@ class PairEventDetector {
   void accept(double t, std::span<const Response> responses);
 
   struct PairEvents {
-    std::optional<std::size_t> missed;   ///< a pair with a missed onset or separation inside the step
-    double missed_penetration_depth = 0.0;        ///< [m] its penetration while open, or gap while closed
-    std::vector<std::size_t> switching;  ///< pairs that close or open where the step ended
-    bool slip_ends = false;             ///< of a pair, where the step ended
+    std::optional<std::size_t> missed;      ///< a pair with a missed onset or separation inside the step
+    double missed_penetration_depth = 0.0;  ///< [m] its penetration while open, or gap while closed
+    std::vector<std::size_t> switching;     ///< pairs that close or open where the step ended
+    bool slip_ends = false;                 ///< of a pair, where the step ended
   };
   /// Does not evaluate what the bounds of `scheme` exclude.
   /// @param t, q, qd    the last accepted state
   /// @param integrator  after step() returned `step`, which is not accepted yet
   /// @throws RecoverableError when the contact fails there
   [[nodiscard]] PairEvents detect_events(double t, const ConstVector& q, const ConstVector& qd, const StepResult& step,
-                              Integrator& integrator, const CouplingScheme& scheme);
+                                         Integrator& integrator, const CouplingScheme& scheme);
 
  private:
   /// Rounding errors of a gap and its rate at a state.
@@ -68,7 +68,7 @@ class PairEventDetector {
   /// [m] Undetected distance beyond zero, at the end of the step or within it: penetration of an open pair, gap of a
   /// closed one.
   [[nodiscard]] double missed_penetration(std::size_t pair, const GapPoint& reached, bool at_root, bool switching,
-                                 Integrator& integrator);
+                                          Integrator& integrator);
 
   ContactExchange& exchange_;
   const ContactStates& states_;

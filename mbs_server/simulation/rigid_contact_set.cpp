@@ -134,7 +134,8 @@ std::vector<std::size_t> RigidContactSet::pairs_of(std::span<const std::size_t> 
 }
 
 void RigidContactSet::note_unfinished_impacts(std::span<const std::size_t> points, int impacts, double approach) {
-  unfinished_impacts_.emplace(UnfinishedImpacts{.t = step_from_, .impacts = impacts, .approach = approach, .pairs = pairs_of(points)});
+  unfinished_impacts_.emplace(
+      UnfinishedImpacts{.t = step_from_, .impacts = impacts, .approach = approach, .pairs = pairs_of(points)});
 }
 
 void RigidContactSet::reset_contact() {
@@ -215,13 +216,14 @@ std::span<const Response> RigidContactSet::mean_responses(std::span<const Respon
     const Vector3 force = -(from_left * a.impulse + from_smooth * b.impulse);
     const Vector3 moment = -(from_left * a.moment + from_smooth * b.moment);
     mean_responses_[pair].F_A = {.torque = X_WA.R.transpose() * (moment - X_WA.p.cross(force)),
-                       .force = X_WA.R.transpose() * force};
+                                 .force = X_WA.R.transpose() * force};
     mean_responses_[pair].p_ACop = X_WA.inverse() * Vector3((from_left * a.place + from_smooth * b.place) / normal);
   }
   return mean_responses_;
 }
 
-std::span<const Response> RigidContactSet::episode_responses(std::span<const Response> responses, const ConstVector& q) {
+std::span<const Response> RigidContactSet::episode_responses(std::span<const Response> responses,
+                                                             const ConstVector& q) {
   const auto answers = mean_responses(responses, q);
   for (std::size_t pair = 0; any_ && pair < mean_responses_.size(); ++pair) {
     if (impact_[pair].departure > 0.0) mean_responses_[pair].gap_rate = impact_[pair].departure;

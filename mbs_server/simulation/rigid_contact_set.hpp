@@ -65,11 +65,12 @@ class RigidContactSet final : public RigidContacts {
   /// [m] Gap tolerance of rigid bodies in contact: far above rounding, far below measurable lengths.
   [[nodiscard]] static double contact_tolerance(const ConstVector& q);
 
-  /// True if a rigid pair with this gap [m] is in contact at the end of the last step: the gap of a rolling body is zero
-  /// only to the error of a step, which may exceed the rounding of gaps.
+  /// True if a rigid pair with this gap [m] is in contact at the end of the last step: the gap of a rolling body is
+  /// zero only to the error of a step, which may exceed the rounding of gaps.
   [[nodiscard]] bool touches(std::size_t pair, double gap, const ConstVector& q) const;
 
-  /// Mean generalised forces over the last step, without the impact at its start, at the contact points of its midpoint.
+  /// Mean generalised forces over the last step, without the impact at its start, at the contact points of its
+  /// midpoint.
   [[nodiscard]] VectorX mean_force() const;
 
   /// The responses with the mean force of rigid pairs over the last step, without the impact at its start.

@@ -58,7 +58,8 @@ class RunProblem final : public Problem {
   [[nodiscard]] RigidContacts* rigid_contacts() override { return rigid_.any() ? &rigid_ : nullptr; }
   void roots(double t, const ConstRef& y, MutableRef values) override;
   [[nodiscard]] bool no_roots(double t, const ConstRef& y, double t_end, const ConstRef& y_end) const override;
-  /// Directions of the roots: falling gap and rising rate for open pairs, rising gap and end of sliding for closed ones.
+  /// Directions of the roots: falling gap and rising rate for open pairs, rising gap and end of sliding for closed
+  /// ones.
   [[nodiscard]] std::vector<int> root_directions() const;
 
   [[nodiscard]] UnilateralJoints& unilateral_joints() { return unilateral_; }

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "common/errors/error.hpp"
 #include "common/files/digest.hpp"
 #include "common/process/version.hpp"
-#include "common/errors/error.hpp"
 #include "common/text/base64.hpp"
 
 namespace heelstrike::mbs {
@@ -267,7 +267,8 @@ void check(const RunState& state, double t, const CheckpointFrame& frame) {
   expect(state.joints_closed.size() == frame.n_unilateral, fmt::format("{} unilateral joints", frame.n_unilateral),
          fmt::to_string(state.joints_closed.size()));
   const std::size_t n_field_pairs = state.fields.excluded.size();
-  expect((n_field_pairs == 0 || n_field_pairs == frame.pairs.size()) && state.fields.partner_written.size() == n_field_pairs,
+  expect((n_field_pairs == 0 || n_field_pairs == frame.pairs.size()) &&
+             state.fields.partner_written.size() == n_field_pairs,
          "the fields of all pairs", fmt::format("those of {}", n_field_pairs));
   for (const auto& e : state.finished) {
     const auto pair = std::ranges::find(frame.pairs, e.pair);
@@ -298,10 +299,10 @@ void set_message_checksum(Checkpoint& checkpoint, const RunState& state) {
 RunState verify_checksum(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
   const std::string_view engine = checkpoint.engine;
   if (!engine.starts_with(format_version)) {
-    refuse(
-        fmt::format("expected one of format '{}', found '{}'; it was written by another version of the program, which can "
-                    "resume it",
-                    format_version, escaped_excerpt(engine)));
+    refuse(fmt::format(
+        "expected one of format '{}', found '{}'; it was written by another version of the program, which can "
+        "resume it",
+        format_version, escaped_excerpt(engine)));
   }
   constexpr std::size_t n_digits = 64;
   const std::size_t begin = format_version.size() + 1;

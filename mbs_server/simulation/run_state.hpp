@@ -33,8 +33,8 @@ struct FmuState {
 
 /// Position in the series of fields of all pairs.
 struct FieldPosition {
-  std::int64_t next = 0;            ///< index on the grid of fields
-  std::vector<char> excluded;            ///< per pair: without fields
+  std::int64_t next = 0;              ///< index on the grid of fields
+  std::vector<char> excluded;         ///< per pair: without fields
   std::vector<char> partner_written;  ///< per pair: the shape of its partner has been written
 };
 
@@ -57,7 +57,7 @@ struct RunState {
   std::vector<EpisodeTracker::State> episodes;  ///< per pair
   std::vector<ContactEpisode> finished;
   std::map<std::string, InputValue> inputs = {};  ///< that replace values of the scenario
-  std::map<std::string, FmuState> units = {};    ///< by name
+  std::map<std::string, FmuState> units = {};     ///< by name
   std::string coupling = {};                      ///< bytes of the coupling scheme; empty = none
   double macro_end = 0.0;                         ///< [s] end of the current macro step
   RunCounts counts = {};

@@ -17,8 +17,8 @@
 
 namespace heelstrike::mbs {
 
-/// Criterion for crossing a singular pose by extrapolation: distance in steps, and required agreement on the far side in
-/// units of the tolerance per step. Normally before the integrator's next step could reach the pose; from a larger
+/// Criterion for crossing a singular pose by extrapolation: distance in steps, and required agreement on the far side
+/// in units of the tolerance per step. Normally before the integrator's next step could reach the pose; from a larger
 /// distance and with a larger tolerance after a failure of the integrator.
 struct Simulation::CrossingRule {
   double steps;
@@ -229,11 +229,10 @@ void Simulation::initialise(const ContactFactory& open_contact) {
 
 void Simulation::check_fmu_start_time() const {
   if (fmus_.empty() || input_.start_time == 0.0) return;
-  throw Error(
-      ErrorCode::unimplemented,
-      fmt::format("start time: expected 0 s for a scenario with FMUs, whose communication points are "
-                  "counted from there, found {} s; start at 0 s",
-                  input_.start_time));
+  throw Error(ErrorCode::unimplemented,
+              fmt::format("start time: expected 0 s for a scenario with FMUs, whose communication points are "
+                          "counted from there, found {} s; start at 0 s",
+                          input_.start_time));
 }
 
 void Simulation::check_fmus() {
@@ -410,11 +409,10 @@ void Simulation::project_moved_constraints() {
   problem_->project(committed_.t, committed_.y);
   if (const std::string driver = model_.system().find_reversed_driver(committed_.t, model_.q(committed_.y));
       !driver.empty()) {
-    throw Error(
-        ErrorCode::solver_failed,
-        fmt::format("'{}' was rotated by more than a quarter turn at t = {} s, so that the pose half a turn "
-                    "away was found; use smaller steps",
-                    driver, committed_.t));
+    throw Error(ErrorCode::solver_failed,
+                fmt::format("'{}' was rotated by more than a quarter turn at t = {} s, so that the pose half a turn "
+                            "away was found; use smaller steps",
+                            driver, committed_.t));
   }
 }
 
@@ -499,8 +497,8 @@ std::vector<double> Simulation::driver_derivative(std::size_t input) {
     inputs_.shift(input, 0.0);
     return VectorX((ahead - behind) / (2.0 * h_residual));
   };
-  const VectorX dq =
-      system.solve_min_norm_change(now_, q, -change(none, [&](const VectorX& at) { return system.residual(now_, at); }));
+  const VectorX dq = system.solve_min_norm_change(
+      now_, q, -change(none, [&](const VectorX& at) { return system.residual(now_, at); }));
   const VectorX dqd = system.solve_min_norm_change(
       now_, q, -change(dq, [&](const VectorX& at) { return system.velocity_residual(now_, at, qd); }));
   VectorX dy = VectorX::Zero(y_.size());
@@ -614,10 +612,10 @@ void Simulation::find_step() {
                                     "{:.3g} m deep",
                                     committed_.t, step.t, missed_depth));
   } else if (pair_events.missed) {
-    repeat_step(step.t,
-                fmt::format("'{}' had an undetected onset or separation between t = {} s and {} s, by "
-                            "{:.3g} m",
-                            model_.trackers()[*pair_events.missed].pair(), committed_.t, step.t, pair_events.missed_penetration_depth));
+    repeat_step(step.t, fmt::format("'{}' had an undetected onset or separation between t = {} s and {} s, by "
+                                    "{:.3g} m",
+                                    model_.trackers()[*pair_events.missed].pair(), committed_.t, step.t,
+                                    pair_events.missed_penetration_depth));
   } else if (!step.inside || !pair_events.switching.empty() || pair_events.slip_ends || !joints.empty()) {
     step_size_ = step.step_size;
     pending_ = std::make_unique<PendingStep>(*this, step, std::move(pair_events), std::move(joints));
@@ -720,8 +718,8 @@ bool Simulation::commit_step() {
   return true;
 }
 
-/// Without events the integrator is restarted after a number of steps, which is reproducible (not by wall time), so that
-/// a run can be resumed with little repeated work.
+/// Without events the integrator is restarted after a number of steps, which is reproducible (not by wall time), so
+/// that a run can be resumed with little repeated work.
 bool Simulation::needs_restart() {
   if (scheme_.has_macro_steps() && committed_.t >= macro_end_) return true;
   return ++steps_since_restart_ >= max_steps_between_restarts && !max_step_size_;
@@ -950,8 +948,8 @@ bool Simulation::touches(double t, const VectorX& y) {
   return std::ranges::any_of(responses, [](const Response& r) { return r.gap <= 0.0; });
 }
 
-/// Contact is too stiff for extrapolation: with a pair in contact, or with unilateral joints, the integrator has to pass
-/// the pose.
+/// Contact is too stiff for extrapolation: with a pair in contact, or with unilateral joints, the integrator has to
+/// pass the pose.
 void Simulation::extrapolate_across_singularity(const CrossingRule& rule) {
   if (states_.any_closed() || problem_->unilateral_joints().any()) return;
   // Forces beyond a macro step are unknown.
@@ -977,8 +975,8 @@ void Simulation::extrapolate_across_singularity(const CrossingRule& rule) {
   pending_ = std::make_unique<PendingStep>(*this, std::move(*crossing), std::move(z));
 }
 
-/// Diagnostics for a failure of the integration after the last committed step: pairs in contact, and the constraint with
-/// the largest residual.
+/// Diagnostics for a failure of the integration after the last committed step: pairs in contact, and the constraint
+/// with the largest residual.
 std::string Simulation::situation() {
   const auto& [t, y, z] = committed_;
   std::string text = fmt::format(" The last accepted step ended at t = {} s", t);

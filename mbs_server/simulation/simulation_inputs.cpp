@@ -14,7 +14,7 @@ namespace heelstrike::mbs {
 Jet InputFunction::at(double t) const {
   Jet now = scenario_ && !value_ ? scenario_->at(t) : Jet{};
   if (value_) {
-    // A parabola from the time at which the input was set, with its two derivatives, as constraints ask for them.
+    // A parabola from the time at which the input was set, with the two derivatives that constraints need.
     const double tau = t - value_->since;
     const Jet& jet = value_->jet;
     now = {.f = jet.f + tau * (jet.d + 0.5 * tau * jet.dd), .d = jet.d + tau * jet.dd, .dd = jet.dd};
@@ -40,12 +40,13 @@ class SimulationInputs::Forces final : public ForceElement {
   void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override {
     for (auto& [body, force] : forces_) force.add_tangents(at, K, C);
   }
-  /// @returns false when the body has one already
+  /// @returns false if the body already has one
   bool add(const Load& load) { return forces_.try_emplace(load.body, load).second; }
   void clear() { forces_.clear(); }
 
  private:
-  std::map<BodyIndex, LoadForce> forces_;  ///< in the order of the bodies, so that sums do not depend on who came first
+  std::map<BodyIndex, LoadForce>
+      forces_;  ///< in the order of the bodies, so that sums do not depend on the order of insertion
 };
 
 SimulationInputs::SimulationInputs(Model model)
@@ -95,7 +96,7 @@ void SimulationInputs::add_driver(Driver& driver) {
     auto function = std::make_shared<InputFunction>(coordinate.function);
     coordinate.function = function;
     add({fmt::format("{}.{}_{}", driver.name, coordinate.name, coordinate.unit), coordinate.unit,
-         "what the driver prescribes; replaces the scenario's function"},
+         "prescribed value of the driver; replaces the function of the scenario"},
         {.function = std::move(function)});
   }
 }

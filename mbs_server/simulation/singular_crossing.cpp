@@ -30,14 +30,14 @@ QuinticMotion::Node SingularCrossing::node_at(const MotionState& at) {
 }
 
 void SingularCrossing::record(double t, const VectorX& y) {
-  // Without joints there is nothing to become singular.
+  // Without joints there are no singular poses.
   if (system_.n_constraints() == rigid_constraints_per_body * static_cast<int>(system_.mass().size())) return;
   const MotionState at = system_.state(t, y);
   try {
     const double size = system_.compute_min_singular_value(t, at.q);
     history_.push_back({.node = node_at(at), .s = at.s, .size = size});
   } catch (const RecoverableError&) {
-    history_.clear();  // the integrator will say what is wrong
+    history_.clear();  // the integrator will report the error
   }
   if (history_.size() > history_length) history_.pop_front();
 }
@@ -45,17 +45,17 @@ void SingularCrossing::record(double t, const VectorX& y) {
 std::optional<SingularCrossing::Crossing> SingularCrossing::crossing(double steps, double tolerance, double t_end) {
   if (history_.size() < 2) return {};
   const StateSample& last = history_.back();
-  // Singular values are linear in the distance from the pose; a tenth of change is enough to see the slope.
+  // Singular values are linear in the distance from the pose; a change of a tenth suffices for the slope.
   const auto farther = std::find_if(history_.rbegin() + 1, history_.rend(),
                                     [&](const StateSample& visit) { return visit.size >= 1.1 * last.size; });
   if (farther == history_.rend()) return {};
-  // Where the straight line through both reaches zero.
+  // Zero of the straight line through both.
   const double ahead = (last.node.t - farther->node.t) * last.size / (farther->size - last.size);
-  double longest = 0.0;  // steps shrink in front of the pose
+  double longest = 0.0;  // steps become smaller before the pose
   for (std::size_t i = 1; i < history_.size(); ++i) {
     longest = std::max(longest, history_[i].node.t - history_[i - 1].node.t);
   }
-  // The far side must still belong to the run; else the integrator ends it in front of the pose.
+  // The far side must lie within the run; otherwise the integrator ends the run before the pose.
   if (!(ahead < steps * longest) || last.node.t + 2.0 * ahead >= t_end) return {};
   try {
     return cross(ahead, tolerance);
@@ -64,7 +64,7 @@ std::optional<SingularCrossing::Crossing> SingularCrossing::crossing(double step
   }
 }
 
-/// The latest state that is at least `distance` [s] old, or the oldest there is.
+/// The latest state that is at least `distance` [s] old, or else the oldest state.
 const QuinticMotion::Node& SingularCrossing::base(double distance) const {
   const double t = history_.back().node.t;
   for (auto visit = history_.rbegin() + 1; visit != history_.rend(); ++visit) {
@@ -76,17 +76,17 @@ const QuinticMotion::Node& SingularCrossing::base(double distance) const {
 std::optional<SingularCrossing::Crossing> SingularCrossing::cross(double ahead, double tolerance) {
   const Node& to = history_.back().node;
   const double t = to.t + 2.0 * ahead;
-  // Errors e of the states cost 60 e / distance^2 in the extrapolated accelerations.
+  // Errors e of the states cause 60 e / distance^2 in the extrapolated accelerations.
   const Node& from = base(2.0 * ahead);
   VectorX q, qd, qdd;
   QuinticMotion(from, to).at(t, q, qd, qdd);
-  // At the same distance behind the pose the constraints determine the state as well as before it.
+  // At the same distance beyond the pose the constraints determine the state as accurately as before it.
   system_.project(t, q, qd);
   const MotionState last{to.t, to.q, to.qd, history_.back().s};
-  // One trapezoidal step over the whole way, stable however stiff the element is.
+  // One trapezoidal step over the whole interval, A-stable.
   const VectorX s = system_.states().advance(last, {t, q, qd});
   const Node behind = node_at({t, q, qd, s});
-  // Position that the difference of accelerations would make on the way, against the tolerance of the steps left out.
+  // Position error due to the difference of accelerations, compared with the tolerance of the skipped steps.
   constexpr double rounding = 1e-9;  // of accelerations near the pose, times the time squared
   const auto allowed = tolerance * (spec_.rtol * q.array().abs().max(1e-3) + spec_.atol) + rounding;
   const auto defect = (behind.qdd - qdd).array().abs() * ahead * ahead;

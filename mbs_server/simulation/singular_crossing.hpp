@@ -1,20 +1,19 @@
-/// Takes a motion across singular poses, where the equations of the joints depend on each other.
+/// Continues a motion across singular poses, where the equations of the joints are linearly dependent.
 ///
-/// The motion itself is smooth there, but everything that is computed from the constraints is not: with the smallest
-/// singular value s of Phi_q a rounding error e of Phi moves positions by e / s, velocities by e / s^2, accelerations
-/// by e / s^3. Methods that shorten their steps when errors grow get stuck before the pose or leave the branch. So the
-/// neighbourhood is not computed at all: when s heads for zero within two steps, the state at the same distance behind
-/// the pose is extrapolated from the last accepted state and one as far before it, with their accelerations (quintic
-/// Hermite polynomial), projected onto the constraints, and accepted if its accelerations agree with the extrapolated
-/// ones.
+/// The motion is smooth there, but quantities computed from the constraints are not: with the smallest singular value s
+/// of Phi_q a rounding error e of Phi changes positions by e / s, velocities by e / s^2, accelerations by e / s^3.
+/// Methods with error control stall before the pose or leave the branch. The neighbourhood is therefore skipped: when s
+/// approaches zero within two steps, the state at the same distance beyond the pose is extrapolated from the last
+/// accepted state and one at equal distance before it, with their accelerations (quintic Hermite polynomial), projected
+/// onto the constraints, and accepted if its accelerations agree with the extrapolated ones.
 #pragma once
 
 #include <deque>
 #include <optional>
 #include <vector>
 
-#include "scenario/scenario.hpp"
 #include "mbs_server/formulation/system.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {
 
@@ -26,7 +25,7 @@ class QuinticMotion {
     VectorX q, qd, qdd;
   };
   QuinticMotion(const Node& from, const Node& to);
-  /// Also beyond the ends.
+  /// Evaluates the polynomial, also beyond the ends.
   void at(double t, VectorX& q, VectorX& qd, VectorX& qdd) const;
 
  private:
@@ -37,19 +36,19 @@ class SingularCrossing {
  public:
   SingularCrossing(System& system, const IntegratorSpec& spec) : system_(system), spec_(spec) {}
 
-  /// Forgets the last states; at restarts of the integration.
+  /// Discards the last states; called at restarts of the integration.
   void forget() { history_.clear(); }
 
   struct Crossing {
     double t_singular = 0.0;  ///< [s] estimate
-    double t = 0.0;           ///< [s] behind the pose
+    double t = 0.0;           ///< [s] beyond the pose
     VectorX y;                ///< {q, qd, s} there, on the constraints
-    QuinticMotion motion;     ///< from the state given to look() to this one
+    QuinticMotion motion;     ///< from the last recorded state to this one
   };
-  /// Looks at an accepted state {q, qd, s}.
+  /// Records an accepted state {q, qd, s}.
   void record(double t, const VectorX& y);
-  /// Where to go on when a singular pose lies less than `steps` of the last step ahead, with everything before `t_end`.
-  /// @param tolerance  of the positions behind it, in units of the integrator's tolerance per step
+  /// The crossing if a singular pose is closer than `steps` times the last step, and it ends before `t_end`.
+  /// @param tolerance  of the positions beyond it, in units of the integrator's tolerance per step
   [[nodiscard]] std::optional<Crossing> crossing(double steps, double tolerance, double t_end);
 
  private:
@@ -62,7 +61,7 @@ class SingularCrossing {
   IntegratorSpec spec_;
   struct StateSample {
     Node node;
-    VectorX s;          ///< own states of force elements
+    VectorX s;          ///< internal states of force elements
     double size = 0.0;  ///< smallest singular value
   };
   static constexpr std::size_t history_length = 40;

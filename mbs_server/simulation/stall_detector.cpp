@@ -19,13 +19,13 @@ StallDetector::StallDetector(const AnalysisSpec& analysis, std::vector<std::stri
       short_window_start_(t) {}
 
 void StallDetector::count_step(double t, const IntegratorStatistics& statistics) {
-  // Before a state that the model always refuses, an integrator can go on with steps of the size of a rounding error
-  // for ever.
+  // Before a state that the model always rejects, an integrator may continue indefinitely with steps of the size of a
+  // rounding error.
   constexpr int few = 200;
   constexpr double min_step = 16.0 * std::numeric_limits<double>::epsilon();  // relative to t
   if (++n_steps_ % few == 0) {
     if (t - short_window_start_ < few * min_step * t) {
-      throw Error(ErrorCode::solver_failed, fmt::format("{} gave up at t = {} s: {} steps advanced the time by only "
+      throw Error(ErrorCode::solver_failed, fmt::format("{} failed at t = {} s: {} steps advanced the time by only "
                                                         "{:.2g} s.",
                                                         integrator_, t, few, t - short_window_start_));
     }
@@ -33,7 +33,7 @@ void StallDetector::count_step(double t, const IntegratorStatistics& statistics)
   }
   if (n_steps_ < budget_.stalled_steps) return;
   constexpr double min_progress = 1e-9;
-  // A billionth of the run in so many steps: at that pace it would never end.
+  // Less than a billionth of the run in this number of steps: the run would not end.
   if (t - start_ < min_progress * end_time_ && t < end_time_) {
     throw Error(ErrorCode::solver_failed,
                 fmt::format("{} makes no progress at t = {} s: {} steps (analysis.budget.stalled_steps) advanced the "
@@ -56,12 +56,12 @@ std::string StallDetector::describe_step_limit(const IntegratorStatistics& now) 
   if (rejected > n_steps_ / 10) {
     return fmt::format(
         "{} steps were rejected because their error was too large, the iteration did not converge, or the "
-        "model refused the state",
+        "model rejected the state",
         rejected);
   }
-  return "no event or rejection ended them: the motion itself is that fast, or the tolerances ask for more than "
+  return "no event or rejection ended them: the motion is that fast, or the tolerances require more than "
          "numbers "
-         "of 16 digits hold";
+         "of 16 digits provide";
 }
 
 }  // namespace heelstrike::mbs

@@ -98,10 +98,11 @@ Eigen::MatrixXd UnilateralJoints::gradients(std::span<const std::size_t> joints,
   return J.matrix();
 }
 
-/// Newton's law at all joints that touch, frictionless; velocities of approach below restitution_threshold have no rebound.
+/// Newton's law at all joints that touch, frictionless; velocities of approach below restitution_threshold have no
+/// rebound.
 UnilateralJoints::Event UnilateralJoints::apply_impact(std::span<const std::size_t> touching, const Eigen::MatrixXd& X,
-                                                 const Eigen::MatrixXd& W, const ConstVector& q,
-                                                 Eigen::Ref<VectorX> qd) {
+                                                       const Eigen::MatrixXd& W, const ConstVector& q,
+                                                       Eigen::Ref<VectorX> qd) {
   const auto m = static_cast<Eigen::Index>(touching.size());
   // Three components to a point; tangents know of no impulses.
   friction::ImpactProblem problem{.W = Eigen::MatrixXd::Zero(3 * m, 3 * m),
@@ -166,7 +167,7 @@ std::vector<std::size_t> UnilateralJoints::pushing(double t, const VectorX& y,
 }
 
 UnilateralJoints::Event UnilateralJoints::resolve_event(double t, VectorX& y, std::span<const std::size_t> at_root,
-                                                 double touch) {
+                                                        double touch) {
   const Eigen::Index n = system_.n_q();
   const std::vector<char> closed = system_.closed();
   const std::vector<char> rooted = flags(at_root);

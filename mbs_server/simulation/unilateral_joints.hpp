@@ -64,8 +64,8 @@ class UnilateralJoints {
   [[nodiscard]] std::vector<char> flags(std::span<const std::size_t> joints) const;
   /// Rows of the gradients of the gaps.
   [[nodiscard]] Eigen::MatrixXd gradients(std::span<const std::size_t> joints, const ConstVector& q) const;
-  [[nodiscard]] Event apply_impact(std::span<const std::size_t> touching, const Eigen::MatrixXd& X, const Eigen::MatrixXd& W,
-                             const ConstVector& q, Eigen::Ref<VectorX> qd);
+  [[nodiscard]] Event apply_impact(std::span<const std::size_t> touching, const Eigen::MatrixXd& X,
+                                   const Eigen::MatrixXd& W, const ConstVector& q, Eigen::Ref<VectorX> qd);
   [[nodiscard]] std::vector<std::size_t> pushing(double t, const VectorX& y, std::span<const std::size_t> candidates);
 
   System& system_;

@@ -4,8 +4,8 @@
 
 #include <span>
 
-#include "scenario/scenario.hpp"
 #include "common/contact/contact.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {
 

@@ -31,7 +31,8 @@ void VibrationDetector::accept(std::size_t pair, double step_size, const Respons
 
 std::optional<std::string> VibrationDetector::describe(const std::vector<std::string>& names) const {
   const auto worst = std::ranges::max_element(pairs_, {}, &Pair::turns);
-  if (worst == pairs_.end() || worst->steps < min_vibration_steps || worst->turns < 2 * min_vibration_periods) return {};
+  if (worst == pairs_.end() || worst->steps < min_vibration_steps || worst->turns < 2 * min_vibration_periods)
+    return {};
   const double periods = 0.5 * static_cast<double>(worst->turns);
   const double each = static_cast<double>(worst->steps) / periods;
   if (each > max_steps) return {};

@@ -194,7 +194,7 @@ py::tuple pickled_responses(const PyResponses& self) {
   py::list responses;
   for (const hs::BatchResponse& answer : self.responses) {
     responses.append(py::make_tuple(answer.ok, answer.message, static_cast<int>(answer.code),
-                                  answer.response.regions.size(), numbers_of(answer.response)));
+                                    answer.response.regions.size(), numbers_of(answer.response)));
   }
   return py::make_tuple(self.tangents, self.regions, responses);
 }
@@ -204,9 +204,9 @@ PyResponses unpickled_responses(const py::tuple& parts) {
   for (const auto& part : parts[2]) {
     const auto answer = part.cast<py::tuple>();
     made.responses.push_back({.ok = answer[0].cast<bool>(),
-                            .response = response_of(answer[4], answer[3].cast<std::size_t>()),
-                            .message = answer[1].cast<std::string>(),
-                            .code = static_cast<hs::ErrorCode>(answer[2].cast<int>())});
+                              .response = response_of(answer[4], answer[3].cast<std::size_t>()),
+                              .message = answer[1].cast<std::string>(),
+                              .code = static_cast<hs::ErrorCode>(answer[2].cast<int>())});
   }
   return made;
 }
@@ -251,8 +251,8 @@ py::str shown(const PyResponses& self) {
     gap = std::min(gap, answer.response.gap);
   }
   return py::str("Responses({} states{}, largest force {:.6g} N, smallest gap {:.6g} m)")
-      .format(self.responses.size(), refused == 0 ? std::string() : ", " + std::to_string(refused) + " refused", largest,
-              gap);
+      .format(self.responses.size(), refused == 0 ? std::string() : ", " + std::to_string(refused) + " refused",
+              largest, gap);
 }
 
 py::dict regions_of(const PyResponse& self) {
@@ -525,7 +525,7 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
 struct PyContact {
   hs::Contact contact;
   py::object open_arguments;  ///< (pair, server, tls, reconnect_timeout)
-  int history = 0;         ///< counts changes of the history, so that stored responses can be invalidated
+  int history = 0;            ///< counts changes of the history, so that stored responses can be invalidated
 };
 
 hs::OpenOptions open_options(const py::object& server, const py::object& tls, const py::object& reconnect_timeout) {
@@ -750,7 +750,7 @@ std::unique_ptr<PySimulation> open_simulation(const py::object& scenario, const 
   if (!display.is_none()) display.attr("close")();
   const bool is_file = !py::hasattr(scenario, "keys");  // a mapping may change
   opened->open_arguments = py::make_tuple(is_file ? scenario : py::module_::import("copy").attr("deepcopy")(scenario),
-                                       backend, py::cast(changes.set), server, tls, reconnect_timeout);
+                                          backend, py::cast(changes.set), server, tls, reconnect_timeout);
   return opened;
 }
 
@@ -827,7 +827,8 @@ A scenario that can be stepped by any master.
 The integrator chooses its steps freely; values between steps are interpolated, so that a run in many pieces has the
 bits of a run in one piece. Only set(), save() and restore() end a step at the current time. One thread at a time.)")
       .def(py::init(&open_simulation), "scenario"_a, py::kw_only(), "backend"_a = py::none(), "set"_a = py::none(),
-           "server"_a = py::none(), "progress"_a = py::none(), "tls"_a = py::none(), "reconnect_timeout"_a = py::float_(300.0),
+           "server"_a = py::none(), "progress"_a = py::none(), "tls"_a = py::none(),
+           "reconnect_timeout"_a = py::float_(300.0),
            R"(Builds the model, prepares its contact, and starts at t = 0.
 
 scenario  file (YAML), or a mapping of the same content;  backend, set  changes as in run()
@@ -836,7 +837,8 @@ progress, tls, reconnect_timeout  as Contact.open())")
       .def_property_readonly(
           "time", [](const PySimulation& self) { return self.simulation.time(); }, "current time [s]")
       .def_property_readonly(
-          "end_time", [](const PySimulation& self) { return self.simulation.end_time(); }, "end time of the scenario [s]")
+          "end_time", [](const PySimulation& self) { return self.simulation.end_time(); },
+          "end time of the scenario [s]")
       .def(
           "advance_to",
           [](PySimulation& self, const py::object& t) {
@@ -939,7 +941,8 @@ Another simulation of the same scenario in the same state, which continues with 
             const py::gil_scoped_release released;
             self.simulation.restore(bytes);
           },
-          "state"_a, "restore(self, state)\n--\n\nRestores a state that this scenario has saved, earlier or later than `time`.")
+          "state"_a,
+          "restore(self, state)\n--\n\nRestores a state that this scenario has saved, earlier or later than `time`.")
       .def(
           "close", [](PySimulation& self) { self.simulation.close(); },
           "close(self)\n--\n\nFrees everything. Later calls raise OutOfOrder.",

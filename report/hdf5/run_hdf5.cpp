@@ -13,11 +13,11 @@
 #include <system_error>
 #include <vector>
 
-#include "report/fields_data.hpp"
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
+#include "common/process/version.hpp"
 #include "common/results/run_folder.hpp"
+#include "report/fields_data.hpp"
 
 namespace heelstrike {
 namespace {

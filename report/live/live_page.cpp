@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <random>
 
+#include "common/errors/error.hpp"
+#include "common/http/http_server.hpp"
 #include "report/columns.hpp"
 #include "report/packing.hpp"
 #include "report/resources.hpp"
-#include "common/errors/error.hpp"
-#include "common/http/http_server.hpp"
 
 namespace heelstrike {
 namespace {
@@ -200,9 +200,11 @@ class LivePage::Server {
 
   void cancel(const httplib::Request& request, httplib::Response& response) {
     if (token_.empty()) {
-      send_response(response, 403, {{"error", "this page only looks; start it with --allow-stop to stop runs from it"}});
+      send_response(response, 403,
+                    {{"error", "this page only looks; start it with --allow-stop to stop runs from it"}});
     } else if (!same_token(token_, request.get_header_value(token_header))) {
-      send_response(response, 403, {{"error", "the address of the page lacks the token; open the one that was printed"}});
+      send_response(response, 403,
+                    {{"error", "the address of the page lacks the token; open the one that was printed"}});
     } else {
       runs_.cancel(request.matches[1]);
       send_response(response, 200, Json::object());

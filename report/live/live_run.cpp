@@ -6,8 +6,8 @@
 #include <array>
 #include <cmath>
 
-#include "report/columns.hpp"
 #include "common/errors/error.hpp"
+#include "report/columns.hpp"
 
 namespace heelstrike {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "common/results/run_records.hpp"
 #include "report/live/sample_history.hpp"
 #include "report/pressure_map.hpp"
-#include "common/results/run_records.hpp"
 
 namespace heelstrike {
 
@@ -23,8 +23,8 @@ struct LiveCurve {
 };
 
 struct LiveMap {
-  std::string name;      ///< "PAIR BODY"
-  double time = 0.0;     ///< [s] of the latest frame
+  std::string name;            ///< "PAIR BODY"
+  double time = 0.0;           ///< [s] of the latest frame
   double peak_pressure = 0.0;  ///< [Pa] so far
   report::PlanView latest;
   report::PlanView peak;

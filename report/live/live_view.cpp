@@ -8,10 +8,10 @@
 #include <fstream>
 #include <limits>
 
-#include "report/columns.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
 #include "common/results/run_folder.hpp"
+#include "report/columns.hpp"
 
 namespace heelstrike {
 namespace {

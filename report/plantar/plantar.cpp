@@ -10,13 +10,13 @@
 #include <set>
 #include <variant>
 
-#include "report/feet.hpp"
-#include "report/fields_data.hpp"
-#include "report/pressure_regions.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
 #include "common/results/run_folder.hpp"
 #include "gait/force_plate.hpp"
+#include "report/feet.hpp"
+#include "report/fields_data.hpp"
+#include "report/pressure_regions.hpp"
 
 namespace heelstrike {
 namespace {
@@ -351,8 +351,7 @@ std::string table(const std::vector<PlantarFoot>& feet, const std::string& separ
 }
 
 std::string summary_table(const std::vector<PlantarFoot>& feet) {
-  std::string text =
-      "foot,region,max_force_N,peak_pressure_Pa,max_area_m2,impulse_Ns,pressure_time_integral_Pas\n";
+  std::string text = "foot,region,max_force_N,peak_pressure_Pa,max_area_m2,impulse_Ns,pressure_time_integral_Pas\n";
   for (const PlantarFoot& foot : feet) {
     for (std::size_t r = 0; r < plantar_regions.size(); ++r) {
       const RegionSummary& s = foot.summary[r];

@@ -34,9 +34,9 @@ struct PlantarFrame {
 
 /// Of each region over the run.
 struct RegionSummary {
-  double max_force = 0.0;           ///< [N]
+  double max_force = 0.0;               ///< [N]
   double peak_pressure = 0.0;           ///< [Pa]
-  double max_area = 0.0;            ///< [m^2]
+  double max_area = 0.0;                ///< [m^2]
   double impulse = 0.0;                 ///< [N s]
   double pressure_time_integral = 0.0;  ///< [Pa s] of the peak pressure
 };

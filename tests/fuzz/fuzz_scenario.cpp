@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <string>
 
+#include "common/errors/error.hpp"
 #include "scenario/catalog.hpp"
 #include "scenario/schema/keys.hpp"
 #include "scenario/sections.hpp"
-#include "common/errors/error.hpp"
 
 namespace {
 

@@ -22,12 +22,12 @@
 #include <thread>
 #include <vector>
 
-#include "scenario/scenario.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/analysis/catalog.hpp"
 #include "mbs_server/analysis/run.hpp"
+#include "scenario/scenario.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {

@@ -16,15 +16,15 @@
 
 #include <fmt/format.h>
 
-#include "scenario/surfaces/plane.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
-#include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/backends/fem_condensed/condensed_contact.hpp"
+#include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 #include "fem_server/geometry/mesher.hpp"
 #include "fem_server/geometry/numbering.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem::test {
 

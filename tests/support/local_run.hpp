@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "scenario/scenario.hpp"
 #include "common/results/run_records.hpp"
 #include "mbs_server/analysis/run.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::test {
 

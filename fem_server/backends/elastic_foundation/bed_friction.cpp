@@ -13,13 +13,14 @@ Vector3 across(const Vector3& n, const Vector3& v) {
 }  // namespace
 
 SpringStickPoint transform_stick_point(const StickSpring& held, const Pose& X_CT_committed, const Pose& X_CT) {
-  SpringStickPoint point{.p_C = X_CT * held.p_TStick, .transported = X_CT_committed * held.p_TStick, .limit_before = held.limit};
+  SpringStickPoint point{
+      .p_C = X_CT * held.p_TStick, .transported = X_CT_committed * held.p_TStick, .limit_before = held.limit};
   point.dX << -skew(point.p_C - X_CT.p), Matrix3::Identity();
   return point;
 }
 
-SpringStickPoint onset_point(const Spring& spring, double gap_before, double d, const Vector6& dd, const Pose& X_CT_committed,
-                    const Pose& X_CT) {
+SpringStickPoint onset_point(const Spring& spring, double gap_before, double d, const Vector6& dd,
+                             const Pose& X_CT_committed, const Pose& X_CT) {
   const Vector3 before = X_CT * (X_CT_committed.inverse() * spring.point);
   SpringStickPoint point{.transported = spring.point};
   // 1 - fraction of the step before onset; a spring without initial gap has only just come into contact with T.

@@ -20,7 +20,7 @@ using RowVector6 = Eigen::Matrix<double, 1, 6>;
 struct StickSpring {
   std::uint32_t spring = 0;
   Vector3 p_TStick = Vector3::Zero();  ///< [m] point of T
-  double limit = 0.0;                 ///< [N] mu N there
+  double limit = 0.0;                  ///< [N] mu N there
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
@@ -41,7 +41,7 @@ struct SpringStickPoint {
   Vector3 p_C = Vector3::Zero();  ///< [m]
   Matrix36 dX = Matrix36::Zero();
   Vector3 transported = Vector3::Zero();  ///< [m] its committed position, in C
-  double limit_before = 0.0;          ///< [N] mu N at the commit
+  double limit_before = 0.0;              ///< [N] mu N at the commit
 };
 
 /// Force on C at `point`.
@@ -59,13 +59,14 @@ struct BedTraction {
 };
 
 /// Stick point of a spring that was loaded at the commit.
-[[nodiscard]] SpringStickPoint transform_stick_point(const StickSpring& held, const Pose& X_CT_committed, const Pose& X_CT);
+[[nodiscard]] SpringStickPoint transform_stick_point(const StickSpring& held, const Pose& X_CT_committed,
+                                                     const Pose& X_CT);
 
 /// Stick point of a spring loaded since the commit: its contact point on T at the time at which its gap vanished, with
 /// gap and motion linear over the step.
 /// @param gap_before  [m] at the commit @param d [m] compression now, with derivative dd
 [[nodiscard]] SpringStickPoint onset_point(const Spring& spring, double gap_before, double d, const Vector6& dd,
-                                  const Pose& X_CT_committed, const Pose& X_CT);
+                                           const Pose& X_CT_committed, const Pose& X_CT);
 
 /// @param stiffness  [N/m] of the spring in shear @param friction [-] mu > 0
 [[nodiscard]] BedTraction bed_traction(const Spring& spring, double stiffness, double friction,

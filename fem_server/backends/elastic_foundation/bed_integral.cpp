@@ -116,8 +116,8 @@ TriangleLoad corner(const BedLaw& law, double area, const std::array<double, 2>&
 
 /// Only corner k is unloaded. The line from corner i to the zero of the compression on edge j-k divides the loaded part
 /// into two triangles: fraction a of the area with compressions (d_i, d_j, 0), and b (1 - a) with (d_i, 0, 0).
-TriangleLoad integrate_remainder(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d, Eigen::Index k,
-                     bool slopes) {
+TriangleLoad integrate_remainder(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
+                                 Eigen::Index k, bool slopes) {
   const Eigen::Index i = (k + 1) % 3;
   const Eigen::Index j = (k + 2) % 3;
   const Cut a(d[j], d[k]);
@@ -144,8 +144,8 @@ TriangleLoad integrate_remainder(const BedLaw& law, double area, const std::arra
 }
 
 /// As `whole`: derivatives by the thickness of a layer.
-TriangleThickness differentiate_whole_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
-                                     std::size_t layer) {
+TriangleThickness differentiate_whole_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h,
+                                                   const Vector3& d, std::size_t layer) {
   if (law.proportional()) {
     const double compliance_factor = law.compliance_factor(h, layer);
     const TriangleLoad load = whole(law, area, h, d, false);
@@ -179,8 +179,8 @@ TriangleThickness corner_by_thickness(const BedLaw& law, double area, const std:
   return by;
 }
 
-TriangleThickness differentiate_remainder_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h, const Vector3& d,
-                                       Eigen::Index k, std::size_t layer) {
+TriangleThickness differentiate_remainder_by_thickness(const BedLaw& law, double area, const std::array<double, 2>& h,
+                                                       const Vector3& d, Eigen::Index k, std::size_t layer) {
   const Eigen::Index i = (k + 1) % 3;
   const Eigen::Index j = (k + 2) % 3;
   const Cut a(d[j], d[k]);

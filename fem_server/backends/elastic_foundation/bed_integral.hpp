@@ -52,8 +52,8 @@ template <class Value>
 
 /// Derivatives by the four values from those by the corner values of the plane.
 template <class Value>
-[[nodiscard, gnu::always_inline]] inline std::array<Value, 4> by_four_points(const std::array<Value, 3>& by_plane,
-                                                                      double centre_weight = cubature_weights[3]) {
+[[nodiscard, gnu::always_inline]] inline std::array<Value, 4> by_four_points(
+    const std::array<Value, 3>& by_plane, double centre_weight = cubature_weights[3]) {
   const Value sum = centre_weight * (by_plane[0] + by_plane[1] + by_plane[2]);
   const Value third = (1.0 / 3.0) * sum;
   return {by_plane[0] - third, by_plane[1] - third, by_plane[2] - third, sum};

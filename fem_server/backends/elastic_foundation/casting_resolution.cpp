@@ -42,7 +42,7 @@ double min_edge_length_of_mesh(const SurfaceMesh& mesh) {
 }
 
 int refine_to_curvature(const ResolvedContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
-               const SignedDistance& shape) {
+                        const SignedDistance& shape) {
   const auto too_coarse = [&] {
     return linear_fraction(mean_edge(mesh), seen.min_curvature, min_depth * seen.layers) > max_linear_error;
   };

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 
@@ -18,7 +18,7 @@ struct ResolvedContact {
   std::string key;         ///< the parameter that makes triangles finer, for messages
   double curvature = 0.0;  ///< [1/m] of the gap between the surfaces, if known from their kinds; 0 = flat or unknown
   double min_curvature = 0.0;  ///< [1/m] lower bound of the maximum: of the balls around meshes and shapes with ends
-  double layers = 0.0;           ///< [m] thickness of all layers
+  double layers = 0.0;         ///< [m] thickness of all layers
 };
 
 /// [m] Edge of an equilateral triangle of the mean area; for shapes, whose triangles are similar.
@@ -29,7 +29,7 @@ struct ResolvedContact {
 /// Divides each triangle of a shape into four until contact is resolved or the limit is reached. @returns the number of
 /// divisions
 int refine_to_curvature(const ResolvedContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
-               const SignedDistance& shape);
+                        const SignedDistance& shape);
 
 /// A sentence about the force that triangles with edges of that length [m] miss; none if the error is small.
 /// @throws Error{invalid_input} if they detect no force before the layers are fully compressed

@@ -30,7 +30,8 @@ std::vector<Vector3> vertex_normals(const SurfaceMesh& mesh) {
 
 CastingSurface::CastingSurface(SurfaceMesh mesh, const CastingOptions& options)
     : mesh_(std::move(mesh)), places_(options.places), pieces_(connected_components(mesh_).of_triangle) {
-  const SmoothParts smooth = split_at_creases(mesh_, options.interpolate_normals ? min_smooth_cosine() : coplanar_cosine);
+  const SmoothParts smooth =
+      split_at_creases(mesh_, options.interpolate_normals ? min_smooth_cosine() : coplanar_cosine);
   std::vector<double> thickness = options.thickness;
   if (thickness.size() == 1) thickness.resize(mesh_.vertices.size() - smooth.origin.size(), thickness.front());
   for (const std::uint32_t v : smooth.origin) thickness.push_back(thickness[v]);
@@ -189,10 +190,9 @@ std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh
     const auto below = bone.crossing(p, -normals[v], search.reach, false, near);
     const double h = below ? below->way : nearest.surface.gap < 0.0 ? -nearest.surface.gap : nearest.surface.gap;
     if (!(h > 0.0 && h <= search.reach)) {
-      throw input_error(key,
-                        fmt::format("{}: expected the back surface within {:g} m below vertex {} at ({:g}, {:g}, "
-                                    "{:g}) m, found it {:g} m away; use the back surface of this layer, in metres",
-                                    key, search.reach, v, p.x(), p.y(), p.z(), h));
+      throw input_error(key, fmt::format("{}: expected the back surface within {:g} m below vertex {} at ({:g}, {:g}, "
+                                         "{:g}) m, found it {:g} m away; use the back surface of this layer, in metres",
+                                         key, search.reach, v, p.x(), p.y(), p.z(), h));
     }
     thickness.push_back(std::max(h, search.least));
   }

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 

@@ -11,21 +11,21 @@
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
+#include "common/parameters/parameter_kinds.hpp"
 #include "common/spatial/extents.hpp"
+#include "fem_server/backend_interface/body_sets.hpp"
+#include "fem_server/backend_interface/foundation_surfaces.hpp"
+#include "fem_server/backend_interface/surface_file.hpp"
+#include "fem_server/backend_interface/surface_regions.hpp"
+#include "fem_server/backends/elastic_foundation/casting_resolution.hpp"
+#include "fem_server/backends/elastic_foundation/foundation_contact.hpp"
+#include "fem_server/backends/elastic_foundation/surface_grid.hpp"
+#include "fem_server/geometry/plausibility.hpp"
+#include "fem_server/geometry/surface_topology.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
 #include "scenario/surfaces/values.hpp"
-#include "fem_server/backends/elastic_foundation/casting_resolution.hpp"
-#include "fem_server/backends/elastic_foundation/foundation_contact.hpp"
-#include "fem_server/backend_interface/foundation_surfaces.hpp"
-#include "fem_server/backends/elastic_foundation/surface_grid.hpp"
-#include "fem_server/backend_interface/body_sets.hpp"
-#include "common/parameters/parameter_kinds.hpp"
-#include "fem_server/backend_interface/surface_file.hpp"
-#include "fem_server/backend_interface/surface_regions.hpp"
-#include "fem_server/geometry/plausibility.hpp"
-#include "fem_server/geometry/surface_topology.hpp"
 
 namespace heelstrike::fem {
 
@@ -93,10 +93,9 @@ std::vector<ParameterSchema> layer_parameters() {
                      "mesh below the casting body's layer, e.g. of the bone, relative to the scenario file: the layer "
                      "extends to it along the normals, instead of a constant thickness"),
       text_parameter("back_asset", "as back_file, by its name in the contact server's asset folder", ""),
-      list_parameter(
-          "partner_vertex_thickness", "m",
-          "as vertex_thickness, for the layer of the target body; a mesh, or a "
-          "shape defined by triangles"),
+      list_parameter("partner_vertex_thickness", "m",
+                     "as vertex_thickness, for the layer of the target body; a mesh, or a "
+                     "shape defined by triangles"),
       file_parameter("partner_vertex_thickness_file", "as vertex_thickness_file, for the layer of the target body"),
       file_parameter("partner_back_file", "as back_file, below the layer of the target body"),
       text_parameter("partner_back_asset", "as partner_back_file, by its name in the contact server's asset folder",
@@ -112,8 +111,7 @@ std::vector<ParameterSchema> layer_parameters() {
                      "two layers in series with equal pressure, each with its own material; or lumped, thickness added "
                      "and elastic constants averaged",
                      "series", {"series", "lumped"}),
-      text_parameter("strain",
-                     "small = strain d / h; large = strain -ln(1 - d / h), which stiffens as the layer thins",
+      text_parameter("strain", "small = strain d / h; large = strain -ln(1 - d / h), which stiffens as the layer thins",
                      "small", {"small", "large"}),
       text_parameter(
           "material_law",
@@ -169,8 +167,12 @@ struct Roles {
   [[nodiscard]] static std::string by_vertex(bool is_casting) {
     return is_casting ? "vertex_thickness" : "partner_vertex_thickness";
   }
-  [[nodiscard]] static std::string vertex_thickness_file_parameter(bool is_casting) { return by_vertex(is_casting) + "_file"; }
-  [[nodiscard]] static std::string back_file_parameter(bool is_casting) { return is_casting ? "back_file" : "partner_back_file"; }
+  [[nodiscard]] static std::string vertex_thickness_file_parameter(bool is_casting) {
+    return by_vertex(is_casting) + "_file";
+  }
+  [[nodiscard]] static std::string back_file_parameter(bool is_casting) {
+    return is_casting ? "back_file" : "partner_back_file";
+  }
   [[nodiscard]] static std::string back_asset_parameter(bool is_casting) {
     return is_casting ? "back_asset" : "partner_back_asset";
   }
@@ -233,7 +235,8 @@ void check_layer(const Roles& roles, bool is_casting) {
   const auto& parameters = roles.pair.parameters;
   const bool given = optional_number(parameters, name).has_value();
   const bool by_vertex = !numbers(parameters, Roles::by_vertex(is_casting)).empty();
-  const bool vertex_thickness_file_parameter = !text(parameters, Roles::vertex_thickness_file_parameter(is_casting)).empty();
+  const bool vertex_thickness_file_parameter =
+      !text(parameters, Roles::vertex_thickness_file_parameter(is_casting)).empty();
   const bool by_asset = !text(parameters, Roles::back_asset_parameter(is_casting)).empty();
   const std::string side = is_casting == roles.casting_is_main ? "main body" : "partner";
   const int n_thicknesses = roles.n_thicknesses(is_casting);
@@ -258,10 +261,11 @@ void check_layer(const Roles& roles, bool is_casting) {
   }
   const bool by_formula = PlaneSurface::of(roles.target.surface) || kind_of(roles.target.surface).distance != nullptr;
   if (is_casting || given || !by_formula) return;
-  const std::string varying = roles.parameter_key(by_vertex        ? Roles::by_vertex(false)
-                                                  : vertex_thickness_file_parameter ? Roles::vertex_thickness_file_parameter(false)
-                                                  : by_asset       ? Roles::back_asset_parameter(false)
-                                                                   : Roles::back_file_parameter(false));
+  const std::string varying =
+      roles.parameter_key(by_vertex                         ? Roles::by_vertex(false)
+                          : vertex_thickness_file_parameter ? Roles::vertex_thickness_file_parameter(false)
+                          : by_asset                        ? Roles::back_asset_parameter(false)
+                                                            : Roles::back_file_parameter(false));
   throw input_error(varying, fmt::format("{}: expected a target surface of triangles, found "
                                          "a {}, whose layer has a uniform thickness; give {} [m], or a mesh",
                                          varying, kind_of(roles.target.surface).name(), name));
@@ -356,10 +360,9 @@ const SurfaceMesh& clamped_back_surface(const Roles& roles, bool is_casting, con
   const std::string prefix = roles.set_prefix(is_casting);
   const std::string key = roles.parameter_key(prefix + "clamped_set");
   if (!cast.back) {
-    throw input_error(key,
-                      fmt::format("{}: expected a volume mesh, whose layer extends to its clamp, found one "
-                                  "of triangles; give {}, or {}",
-                                  key, roles.thickness_name(is_casting), Roles::back_file_parameter(is_casting)));
+    throw input_error(key, fmt::format("{}: expected a volume mesh, whose layer extends to its clamp, found one "
+                                       "of triangles; give {}, or {}",
+                                       key, roles.thickness_name(is_casting), Roles::back_file_parameter(is_casting)));
   }
   if (cast.back->triangles.empty()) {
     throw input_error(key, fmt::format("{}: expected clamped faces of the mesh, to which its layer extends, "
@@ -400,7 +403,8 @@ PrepareContext prefix_error_key(const PrepareContext& context, const std::string
 std::vector<double> vertex_thickness(const Roles& roles, bool is_casting, const PrepareContext& context,
                                      std::string& key) {
   const std::string& file = text(roles.pair.parameters, Roles::vertex_thickness_file_parameter(is_casting));
-  key = roles.parameter_key(file.empty() ? Roles::by_vertex(is_casting) : Roles::vertex_thickness_file_parameter(is_casting));
+  key = roles.parameter_key(file.empty() ? Roles::by_vertex(is_casting)
+                                         : Roles::vertex_thickness_file_parameter(is_casting));
   if (file.empty()) return numbers(roles.pair.parameters, Roles::by_vertex(is_casting));
   return with_error_key(key, [&] {
     const AssetContent& table = context.asset({.sha256 = file, .name = {}});
@@ -430,14 +434,14 @@ std::vector<double> layer_thickness(const Roles& roles, bool is_casting, const C
     return by_vertex;
   }
   const BackSurfaceSearch search{.reach = number(parameters, "back_search_distance"),
-                          .least = optional_number(parameters, "back_min_thickness").value_or(0.0)};
+                                 .least = optional_number(parameters, "back_min_thickness").value_or(0.0)};
   if (roles.has_clamp_thickness(is_casting))
     return thickness_over(mesh, clamped_back_surface(roles, is_casting, cast), search,
                           roles.parameter_key(roles.set_prefix(is_casting) + "clamped_set"));
   if (!roles.has_back(is_casting)) return {number(parameters, roles.thickness_name(is_casting))};
   const AssetKey back = roles.back(is_casting);
-  const std::string key =
-      roles.parameter_key(back.sha256.empty() ? Roles::back_asset_parameter(is_casting) : Roles::back_file_parameter(is_casting));
+  const std::string key = roles.parameter_key(back.sha256.empty() ? Roles::back_asset_parameter(is_casting)
+                                                                  : Roles::back_file_parameter(is_casting));
   const SurfaceMesh bone = asset_triangles(back, roles.body(is_casting).surface, prefix_error_key(context, key), key);
   return thickness_over(mesh, bone, search, key);
 }
@@ -524,10 +528,9 @@ void warn_about_unused_sets(const Roles& roles, bool is_casting, const PrepareCo
   for (const ParameterSchema& set : body_set_parameters()) {
     const std::string name = roles.set_prefix(is_casting) + set.name;
     if (set.fallback && roles.pair.parameters.at(name) == *set.fallback) continue;
-    context.on_progress(
-        fmt::format("{}: ignored; only volume meshes have face sets, and springs cover all of this {}",
-                    roles.parameter_key(name), roles.body(is_casting).surface.kind),
-        0.0);
+    context.on_progress(fmt::format("{}: ignored; only volume meshes have face sets, and springs cover all of this {}",
+                                    roles.parameter_key(name), roles.body(is_casting).surface.kind),
+                        0.0);
   }
 }
 
@@ -547,14 +550,15 @@ ResolvedContact find_resolved_contact(const Roles& roles, const SurfaceMesh* tar
   const double of_other = target_mesh != nullptr ? 2.0 / extents_of(target_mesh->vertices).norm() : least(other);
   return {.key = roles.parameter_key("refine"),
           .curvature = std::max(0.0, has_known_curvature(own).value_or(0.0) + has_known_curvature(other).value_or(0.0)),
-          .min_curvature = std::max(0.0, has_known_curvature(own).value_or(least(own)) + has_known_curvature(other).value_or(of_other)),
+          .min_curvature = std::max(
+              0.0, has_known_curvature(own).value_or(least(own)) + has_known_curvature(other).value_or(of_other)),
           .layers = deepest};
 }
 
 /// Divides the triangles as given; shapes without a user-defined size as the contact requires. @returns the number of
 /// divisions
 int refine_to_resolution(const Roles& roles, const ResolvedContact& seen, CastingTriangles& cast,
-                     std::vector<double>& of_vertices) {
+                         std::vector<double>& of_vertices) {
   const ParameterMap& given = roles.pair.parameters;
   const auto levels = optional_number(given, "refine");
   const bool chosen = levels || optional_number(given, "element_size") || !numbers(given, "grid").empty();
@@ -584,22 +588,25 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
   if (!PlaneSurface::of(roles.casting.surface)) casting.shape = cast.shape;
   const ParameterMap target_sets = roles.sets(false);
   const auto partner_triangles_of = find_target_triangles(roles.target.surface, context, roles.surface_key(false),
-                                      {roles.parameter_key(roles.set_prefix(false)), target_sets});
+                                                          {roles.parameter_key(roles.set_prefix(false)), target_sets});
   const SurfaceMesh* partner_mesh = partner_triangles_of ? &partner_triangles_of->mesh : nullptr;
   std::optional<TargetLayer> layer;
-  if (partner_triangles_of && roles.varies(false)) layer.emplace(*partner_mesh, layer_thickness(roles, false, *partner_triangles_of, context));
-  const double deepest =
-      *std::ranges::max_element(casting.thickness) + (layer ? layer->max_thickness() : constant_target_thickness(roles));
+  if (partner_triangles_of && roles.varies(false))
+    layer.emplace(*partner_mesh, layer_thickness(roles, false, *partner_triangles_of, context));
+  const double deepest = *std::ranges::max_element(casting.thickness) +
+                         (layer ? layer->max_thickness() : constant_target_thickness(roles));
   const ResolvedContact seen = find_resolved_contact(roles, partner_mesh, deepest);
   const int cuts = refine_to_resolution(roles, seen, cast, casting.thickness);
-  if (const auto lost = describe_resolution_error(seen, cast.shape ? mean_edge(cast.mesh) : min_edge_length_of_mesh(cast.mesh))) {
+  if (const auto lost =
+          describe_resolution_error(seen, cast.shape ? mean_edge(cast.mesh) : min_edge_length_of_mesh(cast.mesh))) {
     context.on_progress(fmt::format("{}{}", warning_mark, *lost), 0.0);
   }
   BedOptions options = bed_options(roles, deepest);
   if (partner_mesh) options.target_pieces = connected_components(*partner_mesh).of_triangle;
   // Only the midsurface direction needs smooth normals of T.
-  TargetGeometry target_mesh = make_target_surface(roles.target.surface, partner_mesh, interpolate && roles.is("direction", "midsurface"),
-                               options.by_ray ? deepest : 0.0);
+  TargetGeometry target_mesh =
+      make_target_surface(roles.target.surface, partner_mesh, interpolate && roles.is("direction", "midsurface"),
+                          options.by_ray ? deepest : 0.0);
   CastingSurface surface(std::move(cast.mesh), casting);
   FoundationOptions foundation{.casting_is_main = roles.casting_is_main,
                                .dissipation = number(given, "dissipation"),
@@ -613,14 +620,14 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
   parameters["search_distance"] = options.search_distance;
   parameters["refine"] = static_cast<double>(cuts);
   SpringBed bed(std::move(surface), std::move(target_mesh.target), bed_law(roles), options, std::move(layer));
-  return std::make_unique<FoundationContact>(pair.backend, std::move(bed), std::move(target_mesh.shape), std::move(foundation),
-                                             std::move(parameters));
+  return std::make_unique<FoundationContact>(pair.backend, std::move(bed), std::move(target_mesh.shape),
+                                             std::move(foundation), std::move(parameters));
 }
 
 /// [m] Maximum of layers in number form, with its key; none without a layer, and for back surfaces, which have the
 /// length unit of the body.
 std::optional<std::pair<double, std::string>> max_given_thickness(const Roles& roles, bool is_casting,
-                                                             const PrepareContext& context) {
+                                                                  const PrepareContext& context) {
   const std::string& name = roles.thickness_name(is_casting);
   if (const auto one = optional_number(roles.pair.parameters, name)) return std::pair(*one, roles.parameter_key(name));
   std::string key;

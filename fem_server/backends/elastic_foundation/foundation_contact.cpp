@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backends/elastic_foundation/foundation_fields.hpp"
 #include "fem_server/backend_interface/slip_speed.hpp"
+#include "fem_server/backends/elastic_foundation/foundation_fields.hpp"
 
 namespace heelstrike::fem {
 
@@ -221,8 +221,8 @@ double FoundationContact::add_changes(const BedState& bed, std::size_t i, const 
   return normal.value;
 }
 
-SpringStickPoint FoundationContact::find_stick_point(const BedState& bed, std::size_t i, const FoundationHistory& history,
-                                     const Pose& X_CT) const {
+SpringStickPoint FoundationContact::find_stick_point(const BedState& bed, std::size_t i,
+                                                     const FoundationHistory& history, const Pose& X_CT) const {
   const ActiveSpring& loaded = bed.springs[i];
   const Spring& spring = bed_.casting().springs()[loaded.spring];
   if (const StickSpring* held = find(history, loaded.spring)) return transform_stick_point(*held, *history.X_CT, X_CT);
@@ -282,14 +282,15 @@ void FoundationContact::add_friction(const BedState& bed, std::size_t i, const N
 }
 
 /// Springs that were loaded and no longer are. @pre sum.held ascending
-double FoundationContact::compute_released_slip_work(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const {
+double FoundationContact::compute_released_slip_work(const Sum& sum, const FoundationHistory& history,
+                                                     const Pose& X_CT) const {
   double work = 0.0;
   for (const StickSpring& before : history.springs) {
     const auto found = std::ranges::lower_bound(sum.held, before.spring, {}, &StickSpring::spring);
     if (found != sum.held.end() && found->spring == before.spring) continue;
     const double thickness = bed_.target_thickness(before.spring, *history.X_CT);
     work += released_slip_work(bed_.casting().springs()[before.spring], shear_stiffness(before.spring, thickness),
-                       transform_stick_point(before, *history.X_CT, X_CT));
+                               transform_stick_point(before, *history.X_CT, X_CT));
   }
   return work;
 }
@@ -305,7 +306,8 @@ void FoundationContact::check_undetected_penetration(const Pose& X_CT) const {
           "are {:g} m away, and none of them detects it: the force would be 0 N; divide the triangles of the "
           "casting surface with {}.parameters.refine, use a finer mesh, or let the other body carry the springs "
           "with casting",
-          where, undetected->depth, undetected->point.x(), undetected->point.y(), undetected->point.z(), undetected->spacing, where),
+          where, undetected->depth, undetected->point.x(), undetected->point.y(), undetected->point.z(),
+          undetected->spacing, where),
       where);
 }
 
@@ -349,7 +351,7 @@ std::vector<RegionLoad> FoundationContact::region_loads(const BedState& bed, con
 }
 
 Response FoundationContact::make_response(const BedState& bed, const FoundationHistory& history, const PairState& state,
-                                    std::vector<StickSpring>* held) const {
+                                          std::vector<StickSpring>* held) const {
   Sum sum;
   const Vector6 V = state.V_AB.vector();
   if (!options_.regions.empty()) sum.pressures.assign(bed.springs.size(), 0.0);
@@ -438,7 +440,7 @@ std::string FoundationContact::fields(const History& /*history*/, const PairStat
   const Pose X_WC = options_.casting_is_main ? request.X_WA : request.X_WA * state.X_AB;
   if (is_casting)
     return write_casting_fields(bed_, bed_.at(casting.X_AB, false), casting, X_WC,
-                        {.dissipation = options_.dissipation, .regions = options_.regions}, request);
+                                {.dissipation = options_.dissipation, .regions = options_.regions}, request);
   return write_target(bed_, target_, casting.X_AB, X_WC, request);
 }
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/backends/elastic_foundation/bed_friction.hpp"
-#include "fem_server/backends/elastic_foundation/spring_bed.hpp"
 #include "fem_server/backend_interface/saved_history.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
+#include "fem_server/backends/elastic_foundation/bed_friction.hpp"
+#include "fem_server/backends/elastic_foundation/spring_bed.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
 
 namespace heelstrike::fem {
@@ -24,16 +24,16 @@ struct FoundationOptions {
   /// [1/N] per spring: derivative of 1 / shear_stiffness by the thickness of T's layer, where shear_stiffness is that
   /// of the casting body's layer alone (no such layer: infinite). Empty = T's layer has a uniform thickness
   std::vector<double> shear_compliance_slope{};
-  double max_undetected_penetration = 0.0;          ///< [m] overlap of the bodies allowed between springs that do not
-                                                    ///< detect it
-  std::vector<SurfaceRegion> regions{};  ///< reported separately in responses and fields
+  double max_undetected_penetration = 0.0;  ///< [m] overlap of the bodies allowed between springs that do not
+                                            ///< detect it
+  std::vector<SurfaceRegion> regions{};     ///< reported separately in responses and fields
 };
 
 /// Without friction, responses do not depend on the history.
 struct FoundationHistory final : SavedHistory<FoundationHistory> {
   static constexpr std::string_view format = "heelstrike elastic foundation history 2";
 
-  std::optional<Pose> X_CT;         ///< committed; none = no commit yet, or no friction
+  std::optional<Pose> X_CT;          ///< committed; none = no commit yet, or no friction
   std::vector<StickSpring> springs;  ///< loaded, ascending
 
   template <class Archive, class Self>
@@ -71,11 +71,11 @@ class FoundationContact final : public ContactBackend {
   [[nodiscard]] PairState to_casting_frame(const PairState& state) const;
   [[nodiscard]] Response to_main_frame(const Response& is_casting, const PairState& state) const;
   [[nodiscard]] Response make_response(const BedState& bed, const FoundationHistory& history, const PairState& state,
-                                 std::vector<StickSpring>* held) const;
+                                       std::vector<StickSpring>* held) const;
   [[nodiscard]] double add_changes(const BedState& bed, std::size_t i, const Damping& damping,
                                    const FoundationHistory& history, const PairState& state, Sum& sum) const;
   [[nodiscard]] SpringStickPoint find_stick_point(const BedState& bed, std::size_t i, const FoundationHistory& history,
-                                  const Pose& X_CT) const;
+                                                  const Pose& X_CT) const;
   /// [N/m] of a spring for this thickness of T's layer.
   [[nodiscard]] double shear_stiffness(std::uint32_t spring, double target_thickness) const;
   /// Adds the contribution of an energy with derivative `slope` [N] by the thickness of T's layer under a spring, and
@@ -84,7 +84,8 @@ class FoundationContact final : public ContactBackend {
                  const RowVector6& by_twist, Sum& sum) const;
   void add_friction(const BedState& bed, std::size_t i, const NormalForce& normal, const FoundationHistory& history,
                     const PairState& state, Sum& sum) const;
-  [[nodiscard]] double compute_released_slip_work(const Sum& sum, const FoundationHistory& history, const Pose& X_CT) const;
+  [[nodiscard]] double compute_released_slip_work(const Sum& sum, const FoundationHistory& history,
+                                                  const Pose& X_CT) const;
   void check_undetected_penetration(const Pose& X_CT) const;
   [[nodiscard]] Response separated_response(const PairState& state) const;
   /// Loads of the regions, centres of pressure in C. @param pressures  [Pa] of each spring of the bed

@@ -81,7 +81,7 @@ struct FaceValues {
 }  // namespace
 
 std::string write_casting_fields(const SpringBed& bed, const BedState& loads, const PairState& state, const Pose& X_WC,
-                         const CastingFields& casting_fields, const FieldRequest& request) {
+                                 const CastingFields& casting_fields, const FieldRequest& request) {
   check_quantities(request);
   const CastingSurface& casting = bed.casting();
   const SurfaceMesh& mesh = casting.mesh();
@@ -109,7 +109,7 @@ std::string write_casting_fields(const SpringBed& bed, const BedState& loads, co
 }
 
 std::string write_target(const SpringBed& bed, const PartnerShape& target, const Pose& X_CT, const Pose& X_WC,
-                        const FieldRequest& request) {
+                         const FieldRequest& request) {
   check_quantities(request);
   const SurfaceMesh& mesh = bed.casting().mesh();
   Vector3 low = mesh.vertices.front();

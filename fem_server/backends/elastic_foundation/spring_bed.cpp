@@ -97,9 +97,9 @@ struct SpringBed::CommittedState {
   std::vector<SpringSearchState> springs;
   struct Place {
     std::uint32_t query_number = 0;  ///< query of the entry
-    std::uint32_t place = 0;     ///< in BedState::springs
+    std::uint32_t place = 0;         ///< in BedState::springs
   };
-  std::vector<Place> places;   ///< of each spring
+  std::vector<Place> places;       ///< of each spring
   std::uint32_t query_number = 0;  ///< number of the current query
 
   void ask() {
@@ -157,8 +157,8 @@ class SpringBed::SearchStateCache {
 /// Springs of one connected piece of C's surface behind one of T's.
 struct SpringBed::PieceOrientation {
   std::size_t behind = 0;
-  std::size_t same_side_normals = 0;   ///< of these, with both normals to the same side
-  std::uint32_t spring = 0;  ///< the last of them
+  std::size_t same_side_normals = 0;  ///< of these, with both normals to the same side
+  std::uint32_t spring = 0;           ///< the last of them
 };
 
 /// Working data of one search.
@@ -169,7 +169,7 @@ struct SpringBed::Search {
   bool tangents = true;
   BedState state{};
   SpringContact along{};                ///< contact of a spring's normal; only the members of flat contact are written
-  SpringContact shortened_ray{};             ///< likewise, for a shortened ray
+  SpringContact shortened_ray{};        ///< likewise, for a shortened ray
   std::optional<PlaneSurface> plane{};  ///< T in C if T is a plane; none = another surface
   std::uint32_t near = 0;               ///< triangle of the last result: neighbours are queried in succession
   Vector3 p_TNear = Vector3::Zero();    ///< [m] query point of this result
@@ -246,7 +246,8 @@ void SpringBed::check_reach(std::uint32_t spring, double d) const {
 }
 
 // Functions called for every spring or triangle are inline: a call would take about as long as the work.
-inline SpringBed::PieceOrientation& SpringBed::facing(Search& search, std::uint32_t spring, std::uint32_t triangle) const {
+inline SpringBed::PieceOrientation& SpringBed::facing(Search& search, std::uint32_t spring,
+                                                      std::uint32_t triangle) const {
   if (search.last_orientation != nullptr && n_pieces_ * n_target_pieces_ == 1) return search.last_orientation->second;
   const Search::Pieces pieces{pieces_[spring], options_.target_pieces.empty() ? 0 : options_.target_pieces[triangle]};
   if (search.last_orientation == nullptr || search.last_orientation->first != pieces) {
@@ -300,7 +301,8 @@ inline const SpringContact& SpringBed::along_normal(Search& search, std::uint32_
 /// Contact of a ray, shortened where the ray runs along T, or where T near the spring does not face it.
 SpringContact SpringBed::along_ray(const Search& search, const Spring& s, const TargetPoint& target_point,
                                    const TargetPoint& nearest) const {
-  SpringContact spring_contact{.target_point = turned(target_point, search.X_CT.R), .by_ray = true, .direction = options_.direction};
+  SpringContact spring_contact{
+      .target_point = turned(target_point, search.X_CT.R), .by_ray = true, .direction = options_.direction};
   TargetPoint shortest = turned(nearest, search.X_CT.R);
   if ((target_point.gap > 0.0) != (nearest.gap > 0.0)) reverse_side(shortest);
   const double way = max_ray_ratio * std::abs(nearest.gap);
@@ -317,14 +319,15 @@ SpringContact SpringBed::along_ray(const Search& search, const Spring& s, const 
 }
 
 std::optional<SpringContact> SpringBed::find_spring_contact(const Search& search, const Spring& s,
-                                                   const TargetPoint& nearest) const {
+                                                            const TargetPoint& nearest) const {
   const bool behind = nearest.gap <= 0.0 && !nearest.beside;
   if (options_.by_ray) {
     const double reach = target_->closed() ? std::numeric_limits<double>::max() : options_.search_distance;
     const Vector3 q = search.X_TC * s.point;
     const Vector3 away = search.X_TC.R * s.normal;
     const auto target_point = target_->crossing(q, behind ? Vector3(-away) : away, reach, behind, nearest.triangle);
-    if (target_point && std::abs(target_point->gap) <= max_ray_length * std::abs(nearest.gap)) return along_ray(search, s, *target_point, nearest);
+    if (target_point && std::abs(target_point->gap) <= max_ray_length * std::abs(nearest.gap))
+      return along_ray(search, s, *target_point, nearest);
     if (behind) return std::nullopt;
   }
   TargetPoint point = turned(nearest, search.X_CT.R);
@@ -393,7 +396,8 @@ void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringCo
   const TargetPoint& target_point = spring_contact.target_point;
   const Vector3 p_C = spring_contact.by_ray ? Vector3(s.point + target_point.gap * s.normal) : s.point;
   const Vector3 p_T = search.X_TC * p_C;
-  LayerPoint place = spring_contact.by_ray ? layer_->at(target_point.triangle, p_T) : layer_->nearest(target_point.triangle, p_T);
+  LayerPoint place =
+      spring_contact.by_ray ? layer_->at(target_point.triangle, p_T) : layer_->nearest(target_point.triangle, p_T);
   place.gradient = search.X_CT.R * place.gradient;
   // The thickness contributes a force only where the force is the derivative of the energy.
   const bool second = search.tangents && options_.direction == ForceDirection::energy;
@@ -423,7 +427,8 @@ inline void SpringBed::add(Search& search, std::uint32_t spring, const SpringCon
 
 /// Walks over T from the last triangle of the spring or from that of its neighbour, whichever is nearer, then from the
 /// other.
-inline bool SpringBed::find_local_crossing(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& target_point) const {
+inline bool SpringBed::find_local_crossing(Search& search, std::uint32_t spring, const Vector3& q,
+                                           LocalCrossing& target_point) const {
   if (!options_.by_ray) return false;
   const CommittedState::SpringSearchState& last = search.memory.springs[spring];
   std::array<std::uint32_t, 2> near{last.triangle, search.near};
@@ -466,7 +471,8 @@ void SpringBed::project_springs(Search& search, const SpringGroup& group) const 
     if (search.memory.springs[spring].is_still_clear(q)) continue;
     if (is_within(q, search.p_TFree, search.free)) continue;
     // The grid is hardly useful for a spring that was behind T.
-    if (!search.memory.springs[spring].was_penetrating() && clearance_.about(q, search.near).value_or(0.0) > 0.0) continue;
+    if (!search.memory.springs[spring].was_penetrating() && clearance_.about(q, search.near).value_or(0.0) > 0.0)
+      continue;
     project_spring(search, spring, q);
   }
 }
@@ -586,7 +592,8 @@ void SpringBed::load_centres(BedState& state) const {
 
 /// Contact of the normal of a spring in front of T with the extension of the flat face of T below another spring: the
 /// extent of a load that begins on this face depends on the position of the face, not on its rim.
-std::optional<SpringContact> SpringBed::project_beyond_rim(const Search& search, const Spring& s, const Spring& behind) const {
+std::optional<SpringContact> SpringBed::project_beyond_rim(const Search& search, const Spring& s,
+                                                           const Spring& behind) const {
   const Vector3 q = search.X_TC * behind.point;
   const double reach = target_->closed() ? std::numeric_limits<double>::max() : options_.search_distance;
   const auto face =
@@ -634,7 +641,8 @@ bool SpringBed::project_at_rim(Search& search, std::uint32_t spring, std::uint32
 
 /// Positions in the state of the springs at a triangle's corners and centre; adds those without load. false = one of
 /// them has no contact.
-inline bool SpringBed::find_spring_positions(Search& search, std::uint32_t triangle, std::array<std::uint32_t, 4>& places) const {
+inline bool SpringBed::find_spring_positions(Search& search, std::uint32_t triangle,
+                                             std::array<std::uint32_t, 4>& places) const {
   const auto& [a, b, c] = casting_.mesh().triangles[triangle];
   const std::array<std::uint32_t, 4> springs{a, b, c, casting_.centre_spring(triangle)};
   const auto depth = [&](std::uint32_t spring) {
@@ -742,7 +750,8 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   const auto forces = by_four_points<double>({load.forces[0], load.forces[1], load.forces[2]}, four.centre_weight);
   for (std::size_t k = 0; k < 4; ++k) state.springs[four.springs[k]].force += four.shares[k] * forces[k];
   if (options_.rates) {
-    state.planes.push_back({.springs = four.springs, .shares = four.shares, .centre_weight = four.centre_weight, .forces = load.forces});
+    state.planes.push_back(
+        {.springs = four.springs, .shares = four.shares, .centre_weight = four.centre_weight, .forces = load.forces});
     state.planes.back().dforces.fill(Vector6::Zero());
   }
   if (layer_) load_layers(search, state.faces.back(), four, triangle_thickness(law_, area, h, d, target_layer()));
@@ -809,7 +818,8 @@ BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
 }
 
 /// Recursively divides the triangle into four where it may be deepest; parts that cannot be this deep are discarded.
-std::optional<UndetectedPenetration> SpringBed::find_penetration_between(Search& search, std::uint32_t triangle, double min_penetration) const {
+std::optional<UndetectedPenetration> SpringBed::find_penetration_between(Search& search, std::uint32_t triangle,
+                                                                         double min_penetration) const {
   struct Part {
     std::array<Vector3, 3> corners;
     double highest;  ///< [m] lower bound of the gap of all its points
@@ -838,7 +848,8 @@ std::optional<UndetectedPenetration> SpringBed::find_penetration_between(Search&
     const bool in_reach = target_->closed() || -nearest.gap <= options_.search_distance;
     if (-nearest.gap > min_penetration && !nearest.beside && in_reach && find_spring_contact(search, spring, nearest)) {
       const Vector3 centre = (mesh.vertices[a] + mesh.vertices[b] + mesh.vertices[c]) / 3.0;
-      return UndetectedPenetration{.depth = -nearest.gap, .point = spring.point, .spacing = (mesh.vertices[a] - centre).norm()};
+      return UndetectedPenetration{
+          .depth = -nearest.gap, .point = spring.point, .spacing = (mesh.vertices[a] - centre).norm()};
     }
     const std::array<Vector3, 3> middles{0.5 * (p[0] + p[1]), 0.5 * (p[1] + p[2]), 0.5 * (p[2] + p[0])};
     for (std::size_t k = 0; k < 3; ++k) parts.push({{p[k], middles[k], middles[(k + 2) % 3]}, clear - reach});
@@ -847,7 +858,8 @@ std::optional<UndetectedPenetration> SpringBed::find_penetration_between(Search&
   return std::nullopt;
 }
 
-std::optional<UndetectedPenetration> SpringBed::find_undetected_penetration(const Pose& X_CT, double min_penetration) const {
+std::optional<UndetectedPenetration> SpringBed::find_undetected_penetration(const Pose& X_CT,
+                                                                            double min_penetration) const {
   // Over a plane, the deepest points of a triangle are its corners.
   const bool at_vertices = casting_.places() == SpringPlaces::vertices;
   if (!target_->is_distance() || (at_vertices && target_->plane())) return std::nullopt;
@@ -862,7 +874,8 @@ std::optional<UndetectedPenetration> SpringBed::find_undetected_penetration(cons
       },
       [&](const SpringGroup& group) {
         for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
-          if (!found && spring >= first_centre) found = find_penetration_between(search, spring - first_centre, min_penetration);
+          if (!found && spring >= first_centre)
+            found = find_penetration_between(search, spring - first_centre, min_penetration);
         }
       });
   return found;
@@ -900,9 +913,10 @@ NearestSpring SpringBed::nearest(const Pose& X_CT) const {
     }
   }
   best_point.gap = best;
-  evaluate_spring_kinematics(casting_.springs()[result.spring],
-                {.target_point = turned(best_point, X_CT.R), .by_ray = false, .direction = ForceDirection::energy}, X_CT.p,
-                result.motion);
+  evaluate_spring_kinematics(
+      casting_.springs()[result.spring],
+      {.target_point = turned(best_point, X_CT.R), .by_ray = false, .direction = ForceDirection::energy}, X_CT.p,
+      result.motion);
   return result;
 }
 

@@ -32,9 +32,9 @@ struct ActiveSpring {
   SpringKinematics motion;
   double force = 0.0;  ///< [N] elastic: dE / dd, which may be < 0 at vertices of a rim
   std::uint32_t spring;
-  bool flat = false;    ///< SpringContact::flat, if slopes are requested
+  bool flat = false;            ///< SpringContact::flat, if slopes are requested
   bool is_outside_rim = false;  ///< its ray misses T, and motion.d is minus the distance to T
-  bool is_shortened = false;  ///< its ray is shortened
+  bool is_shortened = false;    ///< its ray is shortened
 };
 
 /// Derivatives of an active spring by the pose.
@@ -65,7 +65,7 @@ struct ActivePlane {
   std::array<std::uint32_t, 4> springs{};  ///< in BedState::springs
   std::array<double, 4> shares{};          ///< [-] fractions of their compressions that give those of corners and
                                            ///< centre
-  double centre_weight = 0.0;                       ///< [-] of plane_of
+  double centre_weight = 0.0;              ///< [-] of plane_of
   Vector3 forces = Vector3::Zero();        ///< [N] >= 0
   std::array<Vector6, 3> dforces{};        ///< d forces / d X, if slopes are requested
 };
@@ -74,10 +74,10 @@ struct ActivePlane {
 struct BedState {
   std::vector<ActiveSpring> springs{};
   std::vector<SpringDerivatives> slopes{};  ///< of each; empty = not requested
-  std::vector<Matrix6> dwrench{};      ///< d wrench / d X of those that are not flat, in order
-  std::vector<Matrix6> drate{};        ///< of each: d rate / d X; empty = not requested
-  std::vector<ActiveLayer> layers{};   ///< of each; empty = T's layer has a uniform thickness
-  std::vector<Matrix6> ddh{};          ///< of each: d (d h / d X) / d X; empty = not requested
+  std::vector<Matrix6> dwrench{};           ///< d wrench / d X of those that are not flat, in order
+  std::vector<Matrix6> drate{};             ///< of each: d rate / d X; empty = not requested
+  std::vector<ActiveLayer> layers{};        ///< of each; empty = T's layer has a uniform thickness
+  std::vector<Matrix6> ddh{};               ///< of each: d (d h / d X) / d X; empty = not requested
   std::vector<ActiveFace> faces{};
   std::vector<ActivePlane> planes{};  ///< of each face; empty = springs in the centres, or no rates requested
   double energy = 0.0;                ///< [J]
@@ -125,7 +125,8 @@ class SpringBed {
   /// A point at which T is deeper than `min_penetration` [m] between springs, if one is found: this detects parts of T
   /// that are smaller than the spacing of the springs.
   /// @pre no spring is compressed
-  [[nodiscard]] std::optional<UndetectedPenetration> find_undetected_penetration(const Pose& X_CT, double min_penetration) const;
+  [[nodiscard]] std::optional<UndetectedPenetration> find_undetected_penetration(const Pose& X_CT,
+                                                                                 double min_penetration) const;
   /// Pressure [Pa] of the elastic bed at one active spring of a state, with d > 0.
   [[nodiscard]] double pressure(const BedState& state, std::size_t i) const {
     const ActiveSpring& loaded = state.springs[i];
@@ -167,8 +168,9 @@ class SpringBed {
   [[nodiscard]] double clearance_around(Search& search, const Vector3& p_T) const;
   void evaluate_contact(Search& search, std::uint32_t spring, const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<UndetectedPenetration> find_penetration_between(Search& search, std::uint32_t triangle,
-                                                       double min_penetration) const;
-  [[nodiscard]] bool find_local_crossing(Search& search, std::uint32_t spring, const Vector3& q, LocalCrossing& target_point) const;
+                                                                              double min_penetration) const;
+  [[nodiscard]] bool find_local_crossing(Search& search, std::uint32_t spring, const Vector3& q,
+                                         LocalCrossing& target_point) const;
   [[nodiscard]] const SpringContact* over_plane(Search& search, std::uint32_t spring) const;
   [[nodiscard]] double clearance_of(const TargetPoint& around) const;
   void place(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const;
@@ -180,17 +182,19 @@ class SpringBed {
   [[nodiscard]] SpringContact along_ray(const Search& search, const Spring& s, const TargetPoint& target_point,
                                         const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<SpringContact> find_spring_contact(const Search& search, const Spring& spring,
-                                                        const TargetPoint& nearest) const;
+                                                                 const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<SpringContact> project_beyond_rim(const Search& search, const Spring& s,
-                                                        const Spring& behind) const;
+                                                                const Spring& behind) const;
   [[nodiscard]] bool project_at_rim(Search& search, std::uint32_t spring, std::uint32_t behind) const;
   void load_centres(BedState& state) const;
   struct TriangleDepths;
   [[nodiscard]] bool ends_before_neighbour(const ActiveSpring& deepest, const ActiveSpring& beside) const;
-  [[nodiscard]] bool find_spring_positions(Search& search, std::uint32_t triangle, std::array<std::uint32_t, 4>& places) const;
+  [[nodiscard]] bool find_spring_positions(Search& search, std::uint32_t triangle,
+                                           std::array<std::uint32_t, 4>& places) const;
   void load_triangles(Search& search) const;
   void load_triangle(Search& search, std::uint32_t triangle) const;
-  void load_layers(Search& search, const ActiveFace& face, const TriangleDepths& four, const TriangleThickness& by) const;
+  void load_layers(Search& search, const ActiveFace& face, const TriangleDepths& four,
+                   const TriangleThickness& by) const;
   void check_depth(std::uint32_t spring, double d, double target_thickness) const {
     if (d >= law_.thickness(layers(casting_.springs()[spring].thickness, target_thickness)))
       too_deep(spring, d, target_thickness);

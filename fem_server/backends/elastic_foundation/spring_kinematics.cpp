@@ -121,7 +121,8 @@ Vector6 shortening_rate(const Spring& spring, const SpringContact& spring_contac
   if (!spring_contact.facing) return line(arm, spring_contact.shortest->normal);
   const PieceOrientation facing(spring, spring_contact.target_point.normal);
   Vector6 rate = Vector6::Zero();
-  rate.head<3>() = spring.normal.cross(spring_contact.shortest->normal + facing.by_cosine * spring_contact.target_point.normal);
+  rate.head<3>() =
+      spring.normal.cross(spring_contact.shortest->normal + facing.by_cosine * spring_contact.target_point.normal);
   return rate;
 }
 
@@ -141,7 +142,7 @@ Compression compression(const Spring& spring, const SpringContact& spring_contac
 
 /// d rate / d X of a shortened ray. @param change  the same for the full ray
 Matrix6 differentiate_shortened_ray(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT,
-                         const Matrix6& change) {
+                                    const Matrix6& change) {
   const Compressed at(spring, spring_contact, p_CT);
   const Vector3& normal = spring_contact.shortest->normal;
   const Shortened f(spring_contact);
@@ -156,7 +157,8 @@ Matrix6 differentiate_shortened_ray(const Spring& spring, const SpringContact& s
     const PieceOrientation facing(spring, spring_contact.target_point.normal);
     const Vector3 turned = spring.normal.cross(spring_contact.target_point.normal);
     dx.topLeftCorner<3, 3>() =
-        -skew(spring.normal) * skew(Vector3(spring_contact.shortest->normal + facing.by_cosine * spring_contact.target_point.normal)) +
+        -skew(spring.normal) *
+            skew(Vector3(spring_contact.shortest->normal + facing.by_cosine * spring_contact.target_point.normal)) +
         facing.by_cosine_twice * turned * turned.transpose();
   } else {
     dx = line_change(arm, normal, Matrix36::Zero(), turn);
@@ -179,8 +181,9 @@ struct Midsurface {
   }
 };
 
-SpringKinematicsDerivatives midsurface_slopes(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT,
-                               const Compression& compressed, const Matrix36& dsmooth) {
+SpringKinematicsDerivatives midsurface_slopes(const Spring& spring, const SpringContact& spring_contact,
+                                              const Vector3& p_CT, const Compression& compressed,
+                                              const Matrix36& dsmooth) {
   const Midsurface mid(spring, spring_contact);
   const Vector6 dcosine = -(spring.normal.transpose() * dsmooth).transpose();
   Vector6 dfactor = -mid.factor / mid.half * dcosine / (4.0 * mid.half);
@@ -196,7 +199,8 @@ double spring_facing_factor(const Spring& spring, const TargetPoint& target_poin
   return -spring.normal.dot(nearest.normal) + PieceOrientation(spring, target_point.normal).value;
 }
 
-void evaluate_spring_kinematics(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT, SpringKinematics& motion) {
+void evaluate_spring_kinematics(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT,
+                                SpringKinematics& motion) {
   const Compression compressed = compression(spring, spring_contact, p_CT);
   motion.d = compressed.d;
   motion.rate = compressed.rate;
@@ -211,8 +215,8 @@ void evaluate_spring_kinematics(const Spring& spring, const SpringContact& sprin
   }
 }
 
-void differentiate_spring_kinematics(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT, SpringKinematicsDerivatives& slopes,
-                   Matrix6* drate) {
+void differentiate_spring_kinematics(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT,
+                                     SpringKinematicsDerivatives& slopes, Matrix6* drate) {
   const auto& [target_point, by_ray, direction, flat, shortest, facing_cosine] = spring_contact;
   const Vector3& n = spring.normal;
   const auto [arm, w] = Compressed(spring, spring_contact, p_CT);

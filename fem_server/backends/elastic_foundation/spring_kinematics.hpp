@@ -40,8 +40,8 @@ inline constexpr double max_ray_ratio = 10.0;
 
 /// Contact of a spring with T.
 struct SpringContact {
-  TargetPoint target_point;      ///< in C
-  bool by_ray = false;  ///< `target_point` is a crossing of the spring's normal, otherwise the nearest point
+  TargetPoint target_point;  ///< in C
+  bool by_ray = false;       ///< `target_point` is a crossing of the spring's normal, otherwise the nearest point
   ForceDirection direction = ForceDirection::energy;
   bool flat = false;  ///< by a ray, along `energy`, without curvature: WrenchRotationSum contains the rotation of the
                       ///< wrench
@@ -59,17 +59,19 @@ struct SpringContact {
 /// [-] Degree to which T faces a spring: the cosine c between the spring and T at its nearest point, plus 0.4 c_ray^4
 /// at the crossing of the ray. A face crossed at an angle of less than 45 degrees faces the spring, whatever lies
 /// beside it (0.4 / 4 = 1 / max_ray_ratio); a face crossed at a grazing angle does not.
-[[nodiscard]] double spring_facing_factor(const Spring& spring, const TargetPoint& target_point, const TargetPoint& nearest);
+[[nodiscard]] double spring_facing_factor(const Spring& spring, const TargetPoint& target_point,
+                                          const TargetPoint& nearest);
 
 /// @param motion  output, completely overwritten
 /// @pre spring_contact.target_point.normal . spring.normal < 0 when by_ray
-void evaluate_spring_kinematics(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT, SpringKinematics& motion);
+void evaluate_spring_kinematics(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT,
+                                SpringKinematics& motion);
 
 /// @param slopes  output, completely overwritten
 /// @param drate   gets d rate / d X; null = not requested
 /// @pre as above
-void differentiate_spring_kinematics(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT, SpringKinematicsDerivatives& slopes,
-                   Matrix6* drate);
+void differentiate_spring_kinematics(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT,
+                                     SpringKinematicsDerivatives& slopes, Matrix6* drate);
 
 /// Sum of force times d wrench / d X over springs with flat contact: 30 numbers instead of 36 for each spring.
 class WrenchRotationSum {
@@ -98,8 +100,8 @@ struct LayerMotion {
 
 /// @param place  of T's layer at the contact of the spring; its gradient in C
 /// @param ddh    gets d dh / d X; null = not requested
-[[nodiscard]] LayerMotion layer_motion(const Spring& spring, const SpringContact& spring_contact, const LayerPoint& place,
-                                       const Vector3& p_CT, Matrix6* ddh);
+[[nodiscard]] LayerMotion layer_motion(const Spring& spring, const SpringContact& spring_contact,
+                                       const LayerPoint& place, const Vector3& p_CT, Matrix6* ddh);
 
 /// Result of a query in T, rotated to C.
 [[nodiscard]] TargetPoint turned(TargetPoint point, const Matrix3& R_CT);

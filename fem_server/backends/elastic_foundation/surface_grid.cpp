@@ -100,11 +100,10 @@ SurfaceMesh over_grid(const SurfaceMesh& surface, const SurfaceGrid& grid, const
     }
   }
   if (!result.triangles.empty()) return result;
-  throw input_error(where,
-                    fmt::format("{}: expected a grid over the casting surface, found none of {} x {} cells "
-                                "with all corners on it; use more cells, or project from another side with "
-                                "grid_side",
-                                where, n, m));
+  throw input_error(where, fmt::format("{}: expected a grid over the casting surface, found none of {} x {} cells "
+                                       "with all corners on it; use more cells, or project from another side with "
+                                       "grid_side",
+                                       where, n, m));
 }
 
 }  // namespace heelstrike::fem

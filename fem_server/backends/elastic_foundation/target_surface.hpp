@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
+#include "fem_server/surfaces/triangle_surface.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
-#include "fem_server/surfaces/triangle_surface.hpp"
 
 namespace heelstrike::fem {
 

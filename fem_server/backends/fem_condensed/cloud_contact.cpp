@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/backend_interface/field_request.hpp"
+#include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/geometry/write_fields.hpp"
 
 namespace heelstrike::fem {
@@ -29,10 +29,9 @@ auto translate_swapped_errors(const Work& work) {
     return work();
   } catch (const Error& error) {
     if (error.field() != "partner_contact_direction") throw;
-    throw input_error(
-        "contact_direction",
-        "points of the cloud touch the body outside its contact nodes; extend contact_set, contact_box "
-        "or contact_direction");
+    throw input_error("contact_direction",
+                      "points of the cloud touch the body outside its contact nodes; extend contact_set, contact_box "
+                      "or contact_direction");
   }
 }
 
@@ -63,14 +62,12 @@ Response restore_roles(const Response& on_B, const PairState& state) {
 }
 
 Response CloudContact::evaluate(const History& history, const PairState& state, const EvaluateOptions& options) const {
-  return restore_roles(
-      translate_swapped_errors([&] { return inner_->evaluate(history, swap_roles(state), options); }),
-      state);
+  return restore_roles(translate_swapped_errors([&] { return inner_->evaluate(history, swap_roles(state), options); }),
+                       state);
 }
 
 Committed CloudContact::commit(const History& history, const PairState& state, const EvaluateOptions& options) const {
-  Committed committed =
-      translate_swapped_errors([&] { return inner_->commit(history, swap_roles(state), options); });
+  Committed committed = translate_swapped_errors([&] { return inner_->commit(history, swap_roles(state), options); });
   committed.response = restore_roles(committed.response, state);
   return committed;
 }
@@ -78,8 +75,7 @@ Committed CloudContact::commit(const History& history, const PairState& state, c
 std::string CloudContact::fields(const History& history, const PairState& state, const FieldRequest& request) const {
   FieldRequest on_cloud = request;
   on_cloud.X_WA = request.X_WA * state.X_AB;
-  if (request.part == FieldPart::main)
-    return inner_->write_deformed_partner(history, swap_roles(state), on_cloud);
+  if (request.part == FieldPart::main) return inner_->write_deformed_partner(history, swap_roles(state), on_cloud);
   FieldGrid grid{.points = {}, .nodes_per_cell = 1, .connectivity = {}};
   for (const Vector3& p : inner_->model().points) {
     grid.connectivity.push_back(static_cast<std::uint32_t>(grid.points.size()));

@@ -25,7 +25,8 @@ class CloudContact final : public ContactBackend {
  public:
   /// @param cloud_on_body  main: the cloud; partner: the body
   explicit CloudContact(std::unique_ptr<CondensedContact> cloud_on_body)
-      : ContactBackend({.parameters = cloud_on_body->traits().parameters, .expensive = cloud_on_body->traits().expensive}),
+      : ContactBackend(
+            {.parameters = cloud_on_body->traits().parameters, .expensive = cloud_on_body->traits().expensive}),
         inner_(std::move(cloud_on_body)) {}
 
   [[nodiscard]] std::shared_ptr<const History> initial_history() const override { return inner_->initial_history(); }

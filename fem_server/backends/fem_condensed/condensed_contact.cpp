@@ -9,6 +9,8 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
+#include "fem_server/backend_interface/slip_speed.hpp"
+#include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/contact_solver/detection/body_interface.hpp"
@@ -16,8 +18,6 @@
 #include "fem_server/contact_solver/kernels/compliance_product.hpp"
 #include "fem_server/contact_solver/solver/friction_contact.hpp"
 #include "fem_server/contact_solver/solver/normal_derivatives.hpp"
-#include "fem_server/backend_interface/slip_speed.hpp"
-#include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
@@ -33,15 +33,15 @@ struct CondensedContact::Solution : ContactSolution {
   /// of the partner.
   SurfaceCompliance both;
   SurfaceCompliance share;
-  std::vector<double> node_gaps;             ///< [m] of all candidates
-  Vector3 shift = Vector3::Zero();           ///< [m] at which the surfaces were matched, see BodyInterface
-  WeightedNodes on_main;                     ///< motion of the near nodes as weights; unused where they are single
-                                             ///< points
-  PartnerPoints on_partner;                  ///< the same on a deformable partner
+  std::vector<double> node_gaps;                 ///< [m] of all candidates
+  Vector3 shift = Vector3::Zero();               ///< [m] at which the surfaces were matched, see BodyInterface
+  WeightedNodes on_main;                         ///< motion of the near nodes as weights; unused where they are single
+                                                 ///< points
+  PartnerPoints on_partner;                      ///< the same on a deformable partner
   std::vector<std::uint32_t> contact_positions;  ///< positions of the active nodes among the near ones
   std::vector<std::optional<Vector3>> stick_point_in_A;  ///< [m] stick point in A of an active node; none = it slides
-  std::vector<NodeMotion> found;                 ///< of near nodes, as far as the solver has computed them
-  double penalty_energy = 0.0;                   ///< [J]
+  std::vector<NodeMotion> found;                         ///< of near nodes, as far as the solver has computed them
+  double penalty_energy = 0.0;                           ///< [J]
   [[nodiscard]] bool touches() const { return gap <= 0.0; }
 };
 
@@ -79,7 +79,7 @@ Eigen::Index row_of(std::size_t node) {
 /// Displacements of the active nodes due to the rotation of their forces with the pose: d u / d X at fixed force
 /// components, three rows per node.
 Eigen::MatrixXd rotated_displacements(const NodeBlocks& blocks, const FrictionContact& contact,
-                                     const std::vector<ContactNodeState>& nodes, const Vector3& p_AB) {
+                                      const std::vector<ContactNodeState>& nodes, const Vector3& p_AB) {
   NodeFields<8> forces = NodeFields<8>::Zero(row_of(nodes.size()), 8);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     forces.block<3, 6>(row_of(i), 0) = force_rotation(nodes[i], p_AB);
@@ -127,7 +127,7 @@ PartnerDisplacements partner_displacements(const Eigen::MatrixXd& C_B, const std
 
 /// Adds the rotation of a deformable partner's compliance to the derivatives at fixed force components.
 void rotate_partner(const SurfaceCompliance& share, std::span<const std::uint32_t> touching,
-                  const std::vector<ContactNodeState>& nodes, Eigen::MatrixXd& turned) {
+                    const std::vector<ContactNodeState>& nodes, Eigen::MatrixXd& turned) {
   const PartnerDisplacements moved = partner_displacements(gathered(share, touching), nodes);
   for (std::size_t i = 0; i < nodes.size(); ++i) turned.middleRows<3>(row_of(i)) += moved.by_turning(i);
 }
@@ -290,7 +290,7 @@ void CondensedContact::begin_between_bodies(const CondensedHistory& history, con
 }
 
 void CondensedContact::set_contact_points(const CondensedHistory& history, const Interface& interface,
-                                   Solution& solution) const {
+                                          Solution& solution) const {
   for (const InterfacePoint& place : interface.places) {
     const CommittedNode* committed = find_node(history, place.node);
     const bool loaded = committed != nullptr && !committed->force.isZero(0.0);
@@ -303,7 +303,7 @@ void CondensedContact::set_contact_points(const CondensedHistory& history, const
 }
 
 void CondensedContact::set_interface(const CondensedHistory& history, const PairState& state, const Vector3& shift,
-                                      Solution& solution) const {
+                                     Solution& solution) const {
   Solution anew;
   anew.gap = solution.gap;
   anew.closest = solution.closest;
@@ -347,7 +347,7 @@ void CondensedContact::add_partner(const PairState& state, Solution& solution) c
 
 SurfaceCompliance CondensedContact::own_blocks(std::span<const std::uint32_t> candidates) const {
   return model_.point_compliance > 0.0 ? diagonal_compliance(candidates.size(), model_.point_compliance)
-                                  : copied_blocks(model_.compliance, candidates);
+                                       : copied_blocks(model_.compliance, candidates);
 }
 
 void CondensedContact::find_cached_blocks(const CondensedHistory& history, Solution& solution) const {
@@ -408,7 +408,8 @@ double CondensedContact::compute_deformed_gaps(const PairState& state, bool keep
   double find_undetected_penetration = 0.0;
   for (std::size_t i = 0; i < u.size(); ++i) {
     SurfacePoint surface = surface_in_A(*model_.partner, state.X_AB, solution.points[i] + u[i]);
-    find_undetected_penetration = std::max(find_undetected_penetration, touching[i] != nullptr ? std::abs(surface.gap) : -surface.gap);
+    find_undetected_penetration =
+        std::max(find_undetected_penetration, touching[i] != nullptr ? std::abs(surface.gap) : -surface.gap);
     if (keep_normals) surface.normal = solution.near.normals[i];
     surface.gap -= surface.normal.dot(u[i]);
     solution.surface[i] = surface;
@@ -423,7 +424,7 @@ double CondensedContact::compute_deformed_gaps(const PairState& state, bool keep
 }
 
 void CondensedContact::repeat_projection(const CondensedHistory& history, const PairState& state,
-                                     const EvaluateOptions& options, Solution& solution) const {
+                                         const EvaluateOptions& options, Solution& solution) const {
   const double allowed = gap_tolerance_after_matching * -solution.gap;
   for (int pass = 0; !solution.nodes.empty(); ++pass) {
     Solution next = solution;
@@ -456,7 +457,7 @@ void CondensedContact::repeat_projection(const CondensedHistory& history, const 
 }
 
 void CondensedContact::repeat_matching(const CondensedHistory& history, const PairState& state,
-                                   const EvaluateOptions& options, Solution& solution) const {
+                                       const EvaluateOptions& options, Solution& solution) const {
   Vector3 shift = mean_shift(solution);
   for (int pass = 0; (shift - solution.shift).norm() > shift_tolerance * ball_.radius; ++pass) {
     if (pass == max_matching_passes) {
@@ -675,7 +676,8 @@ std::vector<Vector3> CondensedContact::near_displacements(const Solution& soluti
   return result;
 }
 
-std::vector<CommittedNode> CondensedContact::make_committed_nodes(const Solution& solution, const PairState& state) const {
+std::vector<CommittedNode> CondensedContact::make_committed_nodes(const Solution& solution,
+                                                                  const PairState& state) const {
   NodeFields<1> forces(static_cast<Eigen::Index>(3 * solution.nodes.size()));
   for (std::size_t a = 0; a < solution.nodes.size(); ++a) {
     forces.segment<3>(static_cast<Eigen::Index>(3 * a)) = solution.nodes[a].force();
@@ -711,7 +713,7 @@ InterfaceContact CondensedContact::interface_contact(const Solution& solution) c
 }
 
 Response CondensedContact::make_response(const Solution& solution, const CondensedHistory& history,
-                                   const PairState& state) const {
+                                         const PairState& state) const {
   // The functions of an interface are no nodes of the surface.
   static const PressureRecovery empty_recovery;
   const PressureRecovery& recovery = model_.interface ? empty_recovery : model_.pressure;
@@ -867,7 +869,7 @@ CondensedContact::NodeForces CondensedContact::node_forces(const History& histor
 }
 
 std::string CondensedContact::write_deformed_partner(const History& history, const PairState& state,
-                                                    const FieldRequest& request) const {
+                                                     const FieldRequest& request) const {
   NodeForces forces = node_forces(history, state, Side::partner);
   FieldRequest on_B = request;
   on_B.X_WA = request.X_WA * state.X_AB;

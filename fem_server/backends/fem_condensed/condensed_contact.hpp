@@ -10,19 +10,19 @@
 #include <string>
 #include <vector>
 
-#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/backend_interface/contact_options.hpp"
+#include "fem_server/backend_interface/slip_work.hpp"
 #include "fem_server/backends/fem_condensed/condensed_history.hpp"
+#include "fem_server/contact_solver/contact_response.hpp"
+#include "fem_server/contact_solver/contact_wrench.hpp"
 #include "fem_server/contact_solver/detection/candidate_cache.hpp"
 #include "fem_server/contact_solver/solver/normal_contact.hpp"
-#include "fem_server/contact_solver/contact_response.hpp"
-#include "fem_server/backend_interface/contact_options.hpp"
-#include "fem_server/contact_solver/contact_wrench.hpp"
-#include "fem_server/backend_interface/slip_work.hpp"
 #include "fem_server/contact_solver/stick_point.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 
@@ -41,11 +41,11 @@ struct CondensedModel {
   PressureRecovery pressure{};  ///< for these candidates; empty = forces by areas
   std::vector<ContactRegion> regions{};
   SurfaceCompliance compliance{};  ///< of the body of the candidates; empty for compliant points
-  double point_compliance = 0.0;        ///< [m/N] compliance of each of these points, equal in all directions
+  double point_compliance = 0.0;   ///< [m/N] compliance of each of these points, equal in all directions
   std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
-  bool deformed_gap = false;  ///< the gap to a rigid triangle mesh is evaluated at the deformed nodes
-  std::shared_ptr<const BodyFields> fields{};             ///< for field output; null = none
+  bool deformed_gap = false;                   ///< the gap to a rigid triangle mesh is evaluated at the deformed nodes
+  std::shared_ptr<const BodyFields> fields{};  ///< for field output; null = none
   std::shared_ptr<const DeformablePartner> deformable{};  ///< null = the partner is rigid
   /// Between the surfaces of this body and of a deformable partner; null = node-to-surface contact.
   std::shared_ptr<const BodyInterface> interface {};
@@ -85,7 +85,7 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
   /// The deformable partner with its quantities. @param request  its part only defines the labels of cells
   /// @pre model().partner_fields is set
   [[nodiscard]] std::string write_deformed_partner(const History& history, const PairState& state,
-                                                  const FieldRequest& request) const;
+                                                   const FieldRequest& request) const;
 
   /// Pressure [Pa] and displacement [m] of all candidates, for fields and tests.
   struct SurfaceState {
@@ -131,15 +131,15 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
                                     const Solution& solution) const;
   /// Sets the near nodes from the interface at a shift; discards the solution.
   void set_interface(const CondensedHistory& history, const PairState& state, const Vector3& shift,
-                      Solution& solution) const;
+                     Solution& solution) const;
   /// Repeats the matching with the surfaces shifted by the slip of the solution, until the shift converges.
   /// @throws RecoverableError  no convergence
   void repeat_matching(const CondensedHistory& history, const PairState& state, const EvaluateOptions& options,
-                   Solution& solution) const;
+                       Solution& solution) const;
   /// Repeats the solution with the gaps of the deformed nodes to a curved partner, until they converge.
   /// @throws RecoverableError  no convergence
   void repeat_projection(const CondensedHistory& history, const PairState& state, const EvaluateOptions& options,
-                     Solution& solution) const;
+                         Solution& solution) const;
   /// Gap and normal of the near nodes at their deformed positions.
   /// @param keep_normals  only the gaps
   /// @return maximum gap [m] of active nodes, and penetration of others, neglected by the solution
@@ -181,7 +181,7 @@ class CondensedContact final : public ContactBackend, public BatchEvaluation {
   /// Refers to the solution.
   [[nodiscard]] InterfaceContact interface_contact(const Solution& solution) const;
   [[nodiscard]] Response make_response(const Solution& solution, const CondensedHistory& history,
-                                 const PairState& state) const;
+                                       const PairState& state) const;
 
   std::string name_;
   CondensedModel model_;

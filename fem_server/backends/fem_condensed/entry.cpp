@@ -6,22 +6,22 @@
 #include <iterator>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/mesh.hpp"
-#include "scenario/surfaces/points.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
+#include "common/parameters/parameter_kinds.hpp"
+#include "fem_server/backends/fem_condensed/cloud_contact.hpp"
 #include "fem_server/bodies/body_fields.hpp"
+#include "fem_server/bodies/body_laws.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
-#include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/bodies/pair_check.hpp"
 #include "fem_server/bodies/prepared_compliance.hpp"
-#include "fem_server/backends/fem_condensed/cloud_contact.hpp"
+#include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/contact_solver/detection/body_interface.hpp"
-#include "fem_server/bodies/body_laws.hpp"
-#include "common/parameters/parameter_kinds.hpp"
 #include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/points.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -37,11 +37,11 @@ std::vector<ParameterSchema> schema() {
   penalty.fallback = 0.0;
   penalty.range = {.min = 0.0};
   parameters.push_back(penalty);
-  parameters.push_back(text_parameter(
-      "curved_gap",
-      "gap to a rigid triangle mesh: iterated = at the deformed nodes, projected until convergence; "
-      "linearised = at the undeformed nodes, as for all other partners",
-      "iterated", {"iterated", "linearised"}));
+  parameters.push_back(
+      text_parameter("curved_gap",
+                     "gap to a rigid triangle mesh: iterated = at the deformed nodes, projected until convergence; "
+                     "linearised = at the undeformed nodes, as for all other partners",
+                     "iterated", {"iterated", "linearised"}));
   ParameterSchema distance;
   distance.name = "cloud_distance";
   distance.kind = ParameterKind::text;

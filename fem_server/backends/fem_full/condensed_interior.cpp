@@ -49,8 +49,8 @@ void check_stop(const std::stop_token& stop) {
 
 }  // namespace
 
-CondensedInterior::CondensedInterior(PreparedBody whole, std::span<const std::uint32_t> layer, double max_interface_nodes,
-                                     const PrepareContext& context)
+CondensedInterior::CondensedInterior(PreparedBody whole, std::span<const std::uint32_t> layer,
+                                     double max_interface_nodes, const PrepareContext& context)
     : whole_(std::move(whole)),
       layer_elements_(layer.begin(), layer.end()),
       interior_elements_(others(layer, whole_.body.mesh().n_elements())),
@@ -90,8 +90,8 @@ InteriorProduct CondensedInterior::condense(const PrepareContext& context) const
     context.on_progress("condense the interior", 0.3 + 0.3 * fraction);
   };
   if (!interface_.empty()) {
-    product.stiffness = condensed_stiffness(interior_, interior_clamp_, interior_interface_, progress, context.stop,
-                                            whole_.max_memory);
+    product.stiffness =
+        condensed_stiffness(interior_, interior_clamp_, interior_interface_, progress, context.stop, whole_.max_memory);
   }
   check_stop(context.stop);
   if (whole_.support.inertia_relief) condense_inertia(product, context);

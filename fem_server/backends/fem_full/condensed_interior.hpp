@@ -14,8 +14,8 @@
 #include <stop_token>
 #include <vector>
 
-#include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/backends/fem_full/interior_product.hpp"
+#include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 #include "fem_server/fem/rigid_motion.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"

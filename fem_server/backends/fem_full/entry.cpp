@@ -1,11 +1,11 @@
 #include "fem_server/backends/fem_full/entry.hpp"
 
-#include "fem_server/bodies/pair_check.hpp"
-#include "fem_server/bodies/prepared_compliance.hpp"
 #include "fem_server/backends/fem_full/full_bodies.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 #include "fem_server/backends/fem_full/full_preparation.hpp"
 #include "fem_server/bodies/body_laws.hpp"
+#include "fem_server/bodies/pair_check.hpp"
+#include "fem_server/bodies/prepared_compliance.hpp"
 #include "fem_server/fem/materials/material_kind.hpp"
 
 namespace heelstrike::fem {

@@ -9,15 +9,15 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backend_interface/slip_speed.hpp"
+#include "fem_server/backend_interface/slip_work.hpp"
+#include "fem_server/backend_interface/surface_regions.hpp"
+#include "fem_server/backends/fem_full/load_steps.hpp"
+#include "fem_server/contact_solver/contact_response.hpp"
 #include "fem_server/contact_solver/detection/candidate_cache.hpp"
 #include "fem_server/contact_solver/detection/interface_pressure.hpp"
 #include "fem_server/contact_solver/solver/friction_contact.hpp"
 #include "fem_server/contact_solver/solver/normal_contact.hpp"
-#include "fem_server/backends/fem_full/load_steps.hpp"
-#include "fem_server/contact_solver/contact_response.hpp"
-#include "fem_server/backend_interface/slip_speed.hpp"
-#include "fem_server/backend_interface/slip_work.hpp"
-#include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
 
@@ -90,23 +90,25 @@ struct LinearContact {
 }  // namespace
 
 struct FullBodies::Solution : ContactSolution {
-  PerBody<Eigen::VectorXd> u;                   // [m]
-  Eigen::VectorXd lambda;                    // [N] of all contact nodes of A
-  Eigen::VectorXd tau;                       // [N] 3 of each; empty without friction
-  double energy = 0.0;                       // [J]
-  std::vector<InterfacePoint> places;        // of the displaced surfaces
-  PerBody<Eigen::VectorXd> matched;             // [m] at which these were found
-  std::vector<std::uint32_t> near;           // places that may be in contact
-  std::vector<std::uint32_t> contact_positions;  // positions in `near`
-  std::vector<NodeLinearisation> linear;     // of these, in the axes of each
-  FrictionContact friction;                  // the same ones; empty without friction
-  double length = 0.0;                       // [m] reference of errors: the depth, or a residual deformation
-  PerBody<BodyHistoryVariables> memory;                   // of the initial history, which outlives the solution
-  PerBody<Eigen::VectorXd> update_history_variables;          // history variables after a commit
-  WeightedNodes on_A;                        // of `near`
-  std::vector<double> areas;                 // [m^2] of `near`
+  PerBody<Eigen::VectorXd> u;                         // [m]
+  Eigen::VectorXd lambda;                             // [N] of all contact nodes of A
+  Eigen::VectorXd tau;                                // [N] 3 of each; empty without friction
+  double energy = 0.0;                                // [J]
+  std::vector<InterfacePoint> places;                 // of the displaced surfaces
+  PerBody<Eigen::VectorXd> matched;                   // [m] at which these were found
+  std::vector<std::uint32_t> near;                    // places that may be in contact
+  std::vector<std::uint32_t> contact_positions;       // positions in `near`
+  std::vector<NodeLinearisation> linear;              // of these, in the axes of each
+  FrictionContact friction;                           // the same ones; empty without friction
+  double length = 0.0;                                // [m] reference of errors: the depth, or a residual deformation
+  PerBody<BodyHistoryVariables> memory;               // of the initial history, which outlives the solution
+  PerBody<Eigen::VectorXd> update_history_variables;  // history variables after a commit
+  WeightedNodes on_A;                                 // of `near`
+  std::vector<double> areas;                          // [m^2] of `near`
   std::vector<std::uint32_t> active_candidates;
-  [[nodiscard]] const InterfacePoint& contact_point_at(std::size_t i) const { return places[near[contact_positions[i]]]; }
+  [[nodiscard]] const InterfacePoint& contact_point_at(std::size_t i) const {
+    return places[near[contact_positions[i]]];
+  }
   [[nodiscard]] InterfaceContact contact(const PressureRecovery& recovery) const {
     return {.on_A = &on_A,
             .areas = areas,
@@ -211,7 +213,8 @@ std::vector<InterfacePoint> FullBodies::places_at(const Pose& X_AB, const Interf
   return interface.displace_points(X_AB, undeformed);
 }
 
-Vector3 FullBodies::relative(const InterfacePoint& place, const Matrix3& R_AB, const PerBody<Eigen::VectorXd>& u) const {
+Vector3 FullBodies::relative(const InterfacePoint& place, const Matrix3& R_AB,
+                             const PerBody<Eigen::VectorXd>& u) const {
   return bodies_[0].mean(place.on_A, u[0]) - R_AB * bodies_[1].mean(place.on_B, u[1]);
 }
 
@@ -226,8 +229,9 @@ void FullBodies::add_loads(const InterfacePoint& place, const Matrix3& R_AB, con
   add(1, place.on_B, -(R_AB.transpose() * force));
 }
 
-Vector3 FullBodies::compute_slip_increment(const FullBodiesHistory& history, const Pose& X_AB, const InterfacePoint& place,
-                         const PerBody<Eigen::VectorXd>& matched, const PerBody<Eigen::VectorXd>& u) const {
+Vector3 FullBodies::compute_slip_increment(const FullBodiesHistory& history, const Pose& X_AB,
+                                           const InterfacePoint& place, const PerBody<Eigen::VectorXd>& matched,
+                                           const PerBody<Eigen::VectorXd>& u) const {
   const auto since = [&](const PerBody<Eigen::VectorXd>& now) {
     return history.u_A.size() == 0 ? now : PerBody<Eigen::VectorXd>{now[0] - history.u_A, now[1] - history.u_B};
   };
@@ -245,9 +249,10 @@ Vector3 FullBodies::compute_slip_increment(const FullBodiesHistory& history, con
   return gap < 0.0 ? Vector3(by_elasticity - gap / (gap_before - gap) * ahead) : by_elasticity;
 }
 
-FullBodies::PerBody<Eigen::VectorXd> FullBodies::solve_linearised_contact(const FullBodiesHistory& history, const PairState& state,
-                                                    double offset, const PerBody<Eigen::VectorXd>& free,
-                                                    Solution& solution) const {
+FullBodies::PerBody<Eigen::VectorXd> FullBodies::solve_linearised_contact(const FullBodiesHistory& history,
+                                                                          const PairState& state, double offset,
+                                                                          const PerBody<Eigen::VectorXd>& free,
+                                                                          Solution& solution) const {
   const Matrix3& R_AB = state.X_AB.R;
   const bool has_friction = model_.options.friction > 0.0;
   std::vector<double> gaps;  // [m] of the places, without contact forces
@@ -295,8 +300,8 @@ FullBodies::PerBody<Eigen::VectorXd> FullBodies::solve_linearised_contact(const 
   solution.lambda.setZero();
   solution.tau.setZero();
   if (near.deepest() == 0.0) return free;  // no penetration
-  const SurfaceCompliance both =
-      sum(bodies_[0].compliance_in_frame(solution.on_A, Matrix3::Identity()), bodies_[1].compliance_in_frame(on_B, R_AB));
+  const SurfaceCompliance both = sum(bodies_[0].compliance_in_frame(solution.on_A, Matrix3::Identity()),
+                                     bodies_[1].compliance_in_frame(on_B, R_AB));
   Eigen::VectorXd lambda;
   if (has_friction) {
     solution.friction = solve_friction_contact(both, problem);
@@ -453,7 +458,8 @@ void FullBodies::compute_slip(const FullBodiesHistory& history, const PairState&
 
 void FullBodies::update_history(const FullBodiesHistory& history, const PairState& state, Solution& solution) const {
   for (std::size_t body = 0; body < bodies_.size(); ++body) {
-    HistoryUpdate after = update_history_variables(bodies_[body].body(), bodies_[body].laws(), solution.u[body], solution.memory[body]);
+    HistoryUpdate after =
+        update_history_variables(bodies_[body].body(), bodies_[body].laws(), solution.u[body], solution.memory[body]);
     solution.dissipated += after.dissipated;
     solution.update_history_variables[body] = std::move(after.values);
   }
@@ -478,7 +484,7 @@ void FullBodies::update_history(const FullBodiesHistory& history, const PairStat
 /// Derivatives along one component of the pose. Components refer to axes that rotate with the normals.
 struct FullBodies::Derivative {
   PerBody<Eigen::VectorXd> u;  ///< [m] of the displacements
-  Eigen::VectorXd force;    ///< [N] components of the forces of the active functions
+  Eigen::VectorXd force;       ///< [N] components of the forces of the active functions
   Eigen::VectorXd motion;  ///< [m] of their gaps and slips, by the motion of the surfaces; and, at constant components,
   PerBody<Eigen::VectorXd> load;  ///< [N] of their loads
   std::vector<Vector3> normal;
@@ -512,7 +518,8 @@ void FullBodies::differentiate_geometry(const FullBodiesHistory& history, const 
     const InterfacePoint& place = solution.contact_point_at(i);
     const Matrix3& axes = solution.linear[i].axes;
     const Vector3 force = axes.transpose() * solution.nodes[i].force();
-    const PerBody<const InterfacePoint*> found{find_interface_point(places[0], place.node), find_interface_point(places[1], place.node)};
+    const PerBody<const InterfacePoint*> found{find_interface_point(places[0], place.node),
+                                               find_interface_point(places[1], place.node)};
     for (std::size_t end = 0; end < 2; ++end) {
       const double step = end == 0 ? -h : h;
       InterfacePoint there = place;
@@ -530,8 +537,8 @@ void FullBodies::differentiate_geometry(const FullBodiesHistory& history, const 
       const auto row = 3 * static_cast<Eigen::Index>(i);
       now.motion[row] += weight * there.gap;
       if (model_.options.friction > 0.0) {
-        now.motion.segment<2>(row + 1) +=
-            weight * (turned.rightCols<2>().transpose() * compute_slip_increment(history, poses[end], there, u[end], u[end]));
+        now.motion.segment<2>(row + 1) += weight * (turned.rightCols<2>().transpose() *
+                                                    compute_slip_increment(history, poses[end], there, u[end], u[end]));
       }
       now.normal[i] += weight * there.normal;
       now.point[i] += weight * there.point;
@@ -554,7 +561,9 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
   }
   std::optional<LinearContact> contact;
   const auto set_current_state = [&] {
-    contact.emplace(sum(bodies_[0].compliance_in_frame(on_A, Matrix3::Identity()), bodies_[1].compliance_in_frame(on_B, R_AB)), linear);
+    contact.emplace(
+        sum(bodies_[0].compliance_in_frame(on_A, Matrix3::Identity()), bodies_[1].compliance_in_frame(on_B, R_AB)),
+        linear);
   };
   // The matrices of the solution cost nothing and are mostly accurate enough for the corrections.
   set_current_state();
@@ -586,15 +595,16 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
       Eigen::VectorXd left(rows);
       for (std::size_t i = 0; i < m; ++i) {
         const auto row = 3 * static_cast<Eigen::Index>(i);
-        const Vector3 motion =
-            now.motion.segment<3>(row) + linear[i].axes.transpose() * relative(solution.contact_point_at(i), R_AB, step);
+        const Vector3 motion = now.motion.segment<3>(row) +
+                               linear[i].axes.transpose() * relative(solution.contact_point_at(i), R_AB, step);
         left.segment<3>(row) = -(linear[i].S * motion + linear[i].E * now.force.segment<3>(row));
       }
       const Eigen::VectorXd correction = contact->system.solve(left, correction_accuracy).x;
       now.force += correction;
       loads = {bodies_[0].initial_displacements(), bodies_[1].initial_displacements()};
       add_all(correction, loads);
-      for (std::size_t body = 0; body < 2; ++body) now.u[body] = u[body] + bodies_[body].solve_displacements(loads[body]);
+      for (std::size_t body = 0; body < 2; ++body)
+        now.u[body] = u[body] + bodies_[body].solve_displacements(loads[body]);
       const double change = correction.norm();
       if (change <= derivative_accuracy * now.force.norm()) break;
       if (may_refactor && change > slow_convergence_ratio * before) {
@@ -623,7 +633,7 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
 }
 
 Response FullBodies::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
-                             const PairState& state) const {
+                                   const PairState& state) const {
   Response response = answer(solution, model_.options, {}, model_.regions, approach_velocity, state);
   response.dissipated_increment = solution.dissipated;
   if (solution.nodes.empty()) return response;

@@ -22,14 +22,14 @@
 #include <string>
 #include <vector>
 
-#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/contact_solver/contact_surface.hpp"
-#include "fem_server/contact_solver/detection/body_interface.hpp"
+#include "fem_server/backend_interface/contact_options.hpp"
 #include "fem_server/backends/fem_full/full_body.hpp"
 #include "fem_server/backends/fem_full/full_history.hpp"
-#include "fem_server/backend_interface/contact_options.hpp"
 #include "fem_server/contact_solver/contact_regions.hpp"
+#include "fem_server/contact_solver/contact_surface.hpp"
+#include "fem_server/contact_solver/detection/body_interface.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 
@@ -84,13 +84,16 @@ class FullBodies final : public ContactBackend {
   /// Contact of the linear bodies with displacements `free` without contact forces: sets lambda, tau and the active
   /// set.
   /// @return displacements under these forces
-  [[nodiscard]] PerBody<Eigen::VectorXd> solve_linearised_contact(const FullBodiesHistory& history, const PairState& state, double offset,
-                                            const PerBody<Eigen::VectorXd>& free, Solution& solution) const;
+  [[nodiscard]] PerBody<Eigen::VectorXd> solve_linearised_contact(const FullBodiesHistory& history,
+                                                                  const PairState& state, double offset,
+                                                                  const PerBody<Eigen::VectorXd>& free,
+                                                                  Solution& solution) const;
   /// [m] in A: motion of A relative to B at `place` since the commit, or since the onset of contact. Its normal
   /// component has no meaning.
   /// @param place  of the surfaces displaced by `matched`
-  [[nodiscard]] Vector3 compute_slip_increment(const FullBodiesHistory& history, const Pose& X_AB, const InterfacePoint& place,
-                             const PerBody<Eigen::VectorXd>& matched, const PerBody<Eigen::VectorXd>& u) const;
+  [[nodiscard]] Vector3 compute_slip_increment(const FullBodiesHistory& history, const Pose& X_AB,
+                                               const InterfacePoint& place, const PerBody<Eigen::VectorXd>& matched,
+                                               const PerBody<Eigen::VectorXd>& u) const;
   /// Work and speed of sliding functions.
   void compute_slip(const FullBodiesHistory& history, const PairState& state, Solution& solution) const;
   /// History variables of materials after a commit, and the energy dissipated in them since the last one; without
@@ -112,7 +115,7 @@ class FullBodies final : public ContactBackend {
   void differentiate_geometry(const FullBodiesHistory& history, const PairState& state, const Interface& undeformed,
                               const Solution& solution, Eigen::Index direction, Derivative& now) const;
   [[nodiscard]] Response make_response(const Solution& solution, const std::optional<double>& approach_velocity,
-                                 const PairState& state) const;
+                                       const PairState& state) const;
 
   std::string name_;
   FullBodiesModel model_;

@@ -61,7 +61,7 @@ bool FullBody::assemble_matrix_at(const Eigen::VectorXd& u, const BodyHistoryVar
   bool good = assemble_equations(body(), parts_.laws, u, tangent_, 0, memory).valid;
   // The first factorisation allocates the memory of the factor.
   with_memory_report(parts_.max_memory, memory_need(), full_order_task,
-                 [&] { good = good && current_system_->factorize(tangent_); });
+                     [&] { good = good && current_system_->factorize(tangent_); });
   compliance_nodes_.clear();
   const bool changed = good || is_current_;
   is_current_ = good;

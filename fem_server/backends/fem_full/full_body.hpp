@@ -17,9 +17,9 @@
 #include <stop_token>
 #include <vector>
 
+#include "fem_server/backends/fem_full/body_system.hpp"
 #include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/contact_solver/weighted_nodes.hpp"
-#include "fem_server/backends/fem_full/body_system.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 
 namespace heelstrike::fem {
@@ -56,7 +56,9 @@ class FullBody {
   /// @return none when an element is inside out
   [[nodiscard]] std::optional<Step> solve_unloaded(const Eigen::VectorXd& u, const BodyHistoryVariables& memory);
   /// K^-1 r [m]. @param loads  [N] r, n_dofs x n
-  [[nodiscard]] Eigen::MatrixXd solve_displacements(const Eigen::MatrixXd& loads) const { return system().solve(loads); }
+  [[nodiscard]] Eigen::MatrixXd solve_displacements(const Eigen::MatrixXd& loads) const {
+    return system().solve(loads);
+  }
   /// One step from du towards f'(u) du = r, with u of the last call with a displacement: exact when K is f'(u).
   [[nodiscard]] Eigen::VectorXd towards(const Eigen::VectorXd& load, const Eigen::VectorXd& du) const {
     return du + system().solve(load - tangent_ * du);
@@ -82,7 +84,7 @@ class FullBody {
   std::unique_ptr<BodySystem> initial_system_;
   std::unique_ptr<BodySystem> current_system_;  ///< null for a linear body
   SparseMatrix tangent_;                        ///< last assembled matrix
-  bool is_current_ = false;                        ///< K is the current one
+  bool is_current_ = false;                     ///< K is the current one
   /// Contact nodes whose compliance by the current K has been requested; ascending.
   std::vector<std::uint32_t> compliance_nodes_;
   SurfaceCompliance contact_compliance_;

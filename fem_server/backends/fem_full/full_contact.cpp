@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "fem_server/contact_solver/solver/friction_contact.hpp"
-#include "fem_server/backends/fem_full/load_steps.hpp"
-#include "fem_server/contact_solver/contact_response.hpp"
 #include "fem_server/backend_interface/slip_speed.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
+#include "fem_server/backends/fem_full/load_steps.hpp"
+#include "fem_server/contact_solver/contact_response.hpp"
+#include "fem_server/contact_solver/solver/friction_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/gmres.hpp"
 
@@ -46,19 +46,20 @@ struct FullContact::Solution : ContactSolution {
   Eigen::VectorXd tau;                   ///< [N] 3 per contact node; empty without friction
   Eigen::VectorXd rho;                   ///< [N/m] tangential stiffness of the active contact nodes, with friction
   std::vector<StickPoint> stick_points;  ///< per contact node; empty without friction
-  std::vector<Vector3> fixed_normals;     ///< of a faceted partner, per contact node; empty = those of the current
-                                          ///< facet
+  std::vector<Vector3> fixed_normals;    ///< of a faceted partner, per contact node; empty = those of the current
+                                         ///< facet
   double energy = 0.0;
-  std::vector<bool> sliding;   ///< per active node
-  BodyHistoryVariables memory;           ///< of the initial history; it outlives the solution
+  std::vector<bool> sliding;                 ///< per active node
+  BodyHistoryVariables memory;               ///< of the initial history; it outlives the solution
   Eigen::VectorXd update_history_variables;  ///< history variables after a commit
-  double length = 0.0;         ///< [m] reference of displacement errors: the depth, or a residual deformation
+  double length = 0.0;  ///< [m] reference of displacement errors: the depth, or a residual deformation
 };
 
 FullContact::FullContact(std::string name, PreparedBody prepared, MaterialLaws laws, ParameterMap parameters,
                          SurfaceCompliance initial_compliance, const std::stop_token& stop,
                          std::shared_ptr<const CondensedInterior> interior)
-    : ContactBackend({.parameters = std::move(parameters), .expensive = true, .regions = region_names(prepared.regions)}),
+    : ContactBackend(
+          {.parameters = std::move(parameters), .expensive = true, .regions = region_names(prepared.regions)}),
       name_(std::move(name)),
       prepared_(std::move(prepared)),
       laws_(std::move(laws)),
@@ -110,7 +111,8 @@ MemoryNeed FullContact::memory_need() const {
 bool FullContact::factorize() const {
   bool good = false;
   // The first factorisation allocates the memory of the factor.
-  with_memory_report(prepared_.max_memory, memory_need(), full_order_task, [&] { good = system_->factorize(tangent_); });
+  with_memory_report(prepared_.max_memory, memory_need(), full_order_task,
+                     [&] { good = system_->factorize(tangent_); });
   return good;
 }
 
@@ -261,7 +263,8 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
     const double force_scale = solution.lambda.size() > 0 ? solution.lambda.maxCoeff() : 0.0;
     solution.statistics.residual = force_scale > 0.0 ? error / force_scale : error;
     const bool is_converged = now.states == states_before;
-    if (is_converged && error <= tolerance * force_scale && now.geometric_error <= tolerance * solution.length) return true;
+    if (is_converged && error <= tolerance * force_scale && now.geometric_error <= tolerance * solution.length)
+      return true;
     // Without contact an elastic body is at rest, whatever the last step; a body with history variables has to be
     // solved.
     const bool found = solution.memory.values.empty() || change <= std::max(tolerance * solution.length, rounding());
@@ -281,8 +284,9 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
   return false;
 }
 
-Eigen::VectorXd FullContact::solve_frictional_contact(const PairState& state, double offset, const SurfaceCompliance& compliance,
-                                 const Eigen::VectorXd& u_free, Solution& solution) const {
+Eigen::VectorXd FullContact::solve_frictional_contact(const PairState& state, double offset,
+                                                      const SurfaceCompliance& compliance,
+                                                      const Eigen::VectorXd& u_free, Solution& solution) const {
   const auto& contact = prepared_.contact.nodes;
   FrictionProblem problem;
   problem.friction = prepared_.options.friction;
@@ -598,8 +602,9 @@ void FullContact::update_history(const FullHistory& history, const PairState& st
 }
 
 Response FullContact::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
-                              const PairState& state) const {
-  Response response = answer(solution, prepared_.options, prepared_.pressure, prepared_.regions, approach_velocity, state);
+                                    const PairState& state) const {
+  Response response =
+      answer(solution, prepared_.options, prepared_.pressure, prepared_.regions, approach_velocity, state);
   if (!solution.nodes.empty()) response.stored_energy = solution.energy;
   response.dissipated_increment = solution.dissipated;
   return response;

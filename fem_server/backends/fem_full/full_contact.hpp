@@ -28,13 +28,13 @@
 #include <vector>
 
 #include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/bodies/body_fields.hpp"
-#include "fem_server/bodies/body_preparation.hpp"
+#include "fem_server/backend_interface/slip_work.hpp"
 #include "fem_server/backends/fem_full/body_system.hpp"
 #include "fem_server/backends/fem_full/condensed_interior.hpp"
 #include "fem_server/backends/fem_full/full_friction.hpp"
 #include "fem_server/backends/fem_full/full_history.hpp"
-#include "fem_server/backend_interface/slip_work.hpp"
+#include "fem_server/bodies/body_fields.hpp"
+#include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 
 namespace heelstrike::fem {
@@ -78,8 +78,9 @@ class FullContact final : public ContactBackend {
   [[nodiscard]] bool solve_with_friction(const PairState& state, double offset, Solution& solution) const;
   /// Contact of the linear body with displacement `u_free` without contact forces: sets lambda and tau.
   /// @return their load [N], n_dofs
-  [[nodiscard]] Eigen::VectorXd solve_frictional_contact(const PairState& state, double offset, const SurfaceCompliance& compliance,
-                                    const Eigen::VectorXd& u_free, Solution& solution) const;
+  [[nodiscard]] Eigen::VectorXd solve_frictional_contact(const PairState& state, double offset,
+                                                         const SurfaceCompliance& compliance,
+                                                         const Eigen::VectorXd& u_free, Solution& solution) const;
   /// newton or solve_with_friction; at offset 0, system_ then contains the matrix of the tangents.
   [[nodiscard]] bool equilibrium(const PairState& state, double offset, Solution& solution) const;
   /// Memory of all stored factors.
@@ -105,7 +106,7 @@ class FullContact final : public ContactBackend {
   void solve_in_load_steps(const PairState& state, Solution& solution) const;
   void differentiate(const PairState& state, Solution& solution) const;
   [[nodiscard]] Response make_response(const Solution& solution, const std::optional<double>& approach_velocity,
-                                 const PairState& state) const;
+                                       const PairState& state) const;
 
   std::string name_;
   PreparedBody prepared_;
@@ -115,8 +116,8 @@ class FullContact final : public ContactBackend {
   std::unique_ptr<const BodyFields> fields_;
   SurfaceCompliance initial_compliance_;        ///< of the undeformed body; empty without friction
   std::unique_ptr<BodySystem> initial_system_;  ///< the same matrix, factored; null without friction
-  mutable std::mutex mutex_;                 ///< guards the next two members; their content is valid within an
-                                             ///< evaluation only
+  mutable std::mutex mutex_;                    ///< guards the next two members; their content is valid within an
+                                                ///< evaluation only
   mutable SparseMatrix tangent_;
   mutable std::unique_ptr<BodySystem> system_;
 };

@@ -53,11 +53,11 @@ class FullNodeForce {
   double p_;
   bool slides_ = false;
   Vector3 slip_ = Vector3::Zero();
-  Vector3 direction_ = Vector3::Zero();    ///< v / |v|
-  double share_ = 0.0;                     ///< mu p / |v|, limited to less than 1
-  Vector3 friction_bound_ = Vector3::Zero();          ///< [N] mu p v / |v|
-  Matrix3 slope_ = Matrix3::Zero();        ///< d aim / d v
-  Matrix3 inverse_ = Matrix3::Identity();  ///< (1 - slope)^-1: tau is part of v
+  Vector3 direction_ = Vector3::Zero();       ///< v / |v|
+  double share_ = 0.0;                        ///< mu p / |v|, limited to less than 1
+  Vector3 friction_bound_ = Vector3::Zero();  ///< [N] mu p v / |v|
+  Matrix3 slope_ = Matrix3::Zero();           ///< d aim / d v
+  Matrix3 inverse_ = Matrix3::Identity();     ///< (1 - slope)^-1: tau is part of v
 };
 
 }  // namespace heelstrike::fem

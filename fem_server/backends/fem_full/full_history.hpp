@@ -14,13 +14,13 @@ namespace heelstrike::fem {
 struct FullHistory final : SavedHistory<FullHistory> {
   static constexpr std::string_view format = "heelstrike full history 3";
 
-  Eigen::VectorXd u;          ///< [m] displacement at the commit; empty = undeformed
-  Eigen::VectorXd lambda;     ///< [N] of all contact nodes; empty = none
-  Eigen::VectorXd tau;        ///< [N] tangential, 3 per contact node; empty = none
+  Eigen::VectorXd u;               ///< [m] displacement at the commit; empty = undeformed
+  Eigen::VectorXd lambda;          ///< [N] of all contact nodes; empty = none
+  Eigen::VectorXd tau;             ///< [N] tangential, 3 per contact node; empty = none
   Eigen::VectorXd p_BStickPoints;  ///< [m] potential stick points on B, 3 per contact node; empty = none
-  std::optional<Pose> X_AB;   ///< committed pose; none = no commit yet
-  std::optional<double> t;    ///< [s] of the commit; none = no commit yet
-  Eigen::VectorXd memory;     ///< BodyHistoryVariables of a relaxing material; empty = always at rest
+  std::optional<Pose> X_AB;        ///< committed pose; none = no commit yet
+  std::optional<double> t;         ///< [s] of the commit; none = no commit yet
+  Eigen::VectorXd memory;          ///< BodyHistoryVariables of a relaxing material; empty = always at rest
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
@@ -33,18 +33,19 @@ struct FullHistory final : SavedHistory<FullHistory> {
 struct FullBodiesHistory final : SavedHistory<FullBodiesHistory> {
   static constexpr std::string_view format = "heelstrike full bodies history 2";
 
-  Eigen::VectorXd u_A;       ///< [m] displacements at the commit; empty = undeformed
-  Eigen::VectorXd u_B;       ///< [m] in B's axes; empty as u_A
-  Eigen::VectorXd lambda;    ///< [N] of all contact nodes of A; empty as u_A
-  Eigen::VectorXd tau;       ///< [N] tangential, 3 per contact node of A; empty = none
-  std::optional<Pose> X_AB;  ///< committed pose; none = no commit yet
-  std::optional<double> t;   ///< [s] of the commit; none = no commit yet
+  Eigen::VectorXd u_A;                  ///< [m] displacements at the commit; empty = undeformed
+  Eigen::VectorXd u_B;                  ///< [m] in B's axes; empty as u_A
+  Eigen::VectorXd lambda;               ///< [N] of all contact nodes of A; empty as u_A
+  Eigen::VectorXd tau;                  ///< [N] tangential, 3 per contact node of A; empty = none
+  std::optional<Pose> X_AB;             ///< committed pose; none = no commit yet
+  std::optional<double> t;              ///< [s] of the commit; none = no commit yet
   Eigen::VectorXd history_variables_A;  ///< BodyHistoryVariables of a relaxing body; empty = always at rest
   Eigen::VectorXd history_variables_B;
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
-    archive(self.u_A, self.u_B, self.lambda, self.tau, self.X_AB, self.t, self.history_variables_A, self.history_variables_B);
+    archive(self.u_A, self.u_B, self.lambda, self.tau, self.X_AB, self.t, self.history_variables_A,
+            self.history_variables_B);
   }
 };
 
@@ -53,6 +54,6 @@ struct FullBodiesHistory final : SavedHistory<FullBodiesHistory> {
 /// @param t             [s] of the solved state
 /// @throws Error{invalid_input} for a time before the commit
 [[nodiscard]] BodyHistoryVariables history_variables_at(const std::string& backend, const Eigen::VectorXd& values,
-                                   const std::optional<double>& committed_at, double t);
+                                                        const std::optional<double>& committed_at, double t);
 
 }  // namespace heelstrike::fem

@@ -1,7 +1,7 @@
 #include "fem_server/backends/fem_full/full_preparation.hpp"
 
-#include "fem_server/bodies/prepared_compliance.hpp"
 #include "fem_server/bodies/body_laws.hpp"
+#include "fem_server/bodies/prepared_compliance.hpp"
 
 namespace heelstrike::fem {
 

@@ -8,13 +8,13 @@
 
 #include "common/contact/material_laws.hpp"
 #include "common/errors/error.hpp"
-#include "fem_server/bodies/pair_check.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 #include "fem_server/backends/fem_full/full_preparation.hpp"
-#include "fem_server/bodies/body_laws.hpp"
-#include "fem_server/fem/materials/material_kind.hpp"
 #include "fem_server/backends/fem_full/outer_layer.hpp"
+#include "fem_server/bodies/body_laws.hpp"
+#include "fem_server/bodies/pair_check.hpp"
 #include "fem_server/fem/element_kind.hpp"
+#include "fem_server/fem/materials/material_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -98,7 +98,7 @@ void check_layered_pair(const PairSpec& pair) {
 
 /// Reports laws of large strain that no element of the layer uses.
 void warn_about_unused_laws(const PairSpec& pair, const BodyModel& body, std::span<const std::uint32_t> layer,
-                      const PrepareContext& context) {
+                            const PrepareContext& context) {
   std::vector<bool> in_layer(body.n_materials(), false);
   for (const std::uint32_t e : layer) in_layer[body.material_index(e)] = true;
   for (std::size_t i = 0; i < in_layer.size(); ++i) {
@@ -130,18 +130,17 @@ std::unique_ptr<ContactBackend> make_layered(const PairSpec& pair, const Prepare
 }  // namespace
 
 BackendEntry fem_layered_entry() {
-  return {
-      .name = "fem_layered",
-      .summary =
-          "an outer layer of finite strain over a linear interior condensed once; between fem_condensed and "
-          "fem_full",
-      .reference = "melo2023",
-      .parameters = layered_parameters(),
-      .surface_pairs = body_surface_pairs(),
-      .make = make_layered,
-      .check = check_layered_pair,
-      .warnings = find_body_pair_warnings,
-      .tunable = {"restitution", "min_approach_velocity"}};
+  return {.name = "fem_layered",
+          .summary =
+              "an outer layer of finite strain over a linear interior condensed once; between fem_condensed and "
+              "fem_full",
+          .reference = "melo2023",
+          .parameters = layered_parameters(),
+          .surface_pairs = body_surface_pairs(),
+          .make = make_layered,
+          .check = check_layered_pair,
+          .warnings = find_body_pair_warnings,
+          .tunable = {"restitution", "min_approach_velocity"}};
 }
 
 }  // namespace heelstrike::fem

@@ -15,7 +15,7 @@ constexpr int max_load_steps = 32;
 }  // namespace
 
 void solve_in_load_steps(std::string_view backend, double depth,
-                   const std::function<bool(double offset, bool restart)>& equilibrium) {
+                         const std::function<bool(double offset, bool restart)>& equilibrium) {
   for (int n_steps = 4; n_steps <= max_load_steps; n_steps *= 2) {
     bool good = true;
     for (int step = 1; step <= n_steps && good; ++step) {

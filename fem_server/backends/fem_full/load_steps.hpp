@@ -13,6 +13,6 @@ namespace heelstrike::fem {
 ///                     from the undeformed body if `restart` is set; returns true if converged
 /// @throws RecoverableError  if none of these numbers of steps succeeds
 void solve_in_load_steps(std::string_view backend, double depth,
-                   const std::function<bool(double offset, bool restart)>& equilibrium);
+                         const std::function<bool(double offset, bool restart)>& equilibrium);
 
 }  // namespace heelstrike::fem

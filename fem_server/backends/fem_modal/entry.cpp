@@ -7,14 +7,14 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
+#include "common/parameters/parameter_kinds.hpp"
+#include "fem_server/backends/fem_modal/modal_contact.hpp"
 #include "fem_server/bodies/body_fields.hpp"
+#include "fem_server/bodies/body_laws.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/bodies/pair_check.hpp"
 #include "fem_server/bodies/prepared_compliance.hpp"
 #include "fem_server/contact_solver/kernels/compliance_product.hpp"
-#include "fem_server/bodies/body_laws.hpp"
-#include "fem_server/backends/fem_modal/modal_contact.hpp"
-#include "common/parameters/parameter_kinds.hpp"
 
 namespace heelstrike::fem {
 

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/bodies/body_fields.hpp"
-#include "fem_server/contact_solver/detection/candidate_cache.hpp"
 #include "fem_server/contact_solver/detection/active_candidates.hpp"
+#include "fem_server/contact_solver/detection/candidate_cache.hpp"
 #include "fem_server/contact_solver/kernels/compliance_product.hpp"
 #include "fem_server/contact_solver/solver/normal_contact.hpp"
 #include "fem_server/contact_solver/solver/normal_derivatives.hpp"
-#include "fem_server/backend_interface/surface_regions.hpp"
 
 namespace heelstrike::fem {
 
@@ -66,8 +66,9 @@ std::shared_ptr<const History> ModalContact::load_history(std::string_view bytes
 
 ModalContact::Vibration ModalContact::vibration(const ModalHistory& history, const PairState& state) const {
   const Eigen::VectorXd& omega = model_.modes.frequencies;
-  Vibration result{
-      .steps = {}, .q_free = Eigen::VectorXd::Zero(omega.size()), .modal_compliance = omega.cwiseProduct(omega).cwiseInverse()};
+  Vibration result{.steps = {},
+                   .q_free = Eigen::VectorXd::Zero(omega.size()),
+                   .modal_compliance = omega.cwiseProduct(omega).cwiseInverse()};
   if (!history.t) return result;
   const double h = state.t - *history.t;
   if (h < 0.0) {
@@ -169,7 +170,8 @@ std::vector<std::size_t> ModalContact::penetrating(const std::vector<NearPoint>&
   NodeFields<1> forces(row_of(solution.nodes.size()));
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) forces.segment<3>(row_of(i)) = solution.nodes[i].force();
   const NodeFields<1> u = displacement(model_.compliance, numbers, solution.touching, forces);
-  const Eigen::VectorXd q = differentiate_modal_compliance(vibration.modal_compliance).cwiseProduct(modal_force(solution));
+  const Eigen::VectorXd q =
+      differentiate_modal_compliance(vibration.modal_compliance).cwiseProduct(modal_force(solution));
   std::vector<std::size_t> found;
   for (std::size_t i = 0; i < others.size(); ++i) {
     const Vector3 moved = u.segment<3>(row_of(i)) + model_.Phi.middleRows<3>(row_of(numbers[i])) * q;
@@ -204,8 +206,8 @@ void ModalContact::finish_modes(const ModalHistory& history, const Vibration& vi
 }
 
 void ModalContact::solve_contact_of(const std::vector<NearPoint>& chosen, const std::vector<Vector3>& points,
-                               const PairState& state, const Vibration& vibration, bool tangents,
-                               Solution& solution) const {
+                                    const PairState& state, const Vibration& vibration, bool tangents,
+                                    Solution& solution) const {
   ActiveCandidates near;
   std::vector<std::uint32_t> candidates;
   for (const NearPoint& point : chosen) {
@@ -273,7 +275,7 @@ ModalContact::Solution ModalContact::solve(const ModalHistory& history, const Pa
 }
 
 Response ModalContact::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
-                               const PairState& state) const {
+                                     const PairState& state) const {
   Response response = answer(solution, model_.options, model_.pressure, model_.regions, approach_velocity, state);
   if (solution.touches()) response.stored_energy += solution.energy;
   response.dissipated_increment = solution.dissipated;

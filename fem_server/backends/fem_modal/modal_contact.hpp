@@ -17,14 +17,14 @@
 #include <string>
 #include <vector>
 
-#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/backend_interface/contact_options.hpp"
 #include "fem_server/backends/fem_modal/modal_history.hpp"
 #include "fem_server/contact_solver/contact_response.hpp"
-#include "fem_server/backend_interface/contact_options.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
 #include "fem_server/fem/vibration_modes.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 
@@ -66,9 +66,9 @@ class ModalContact final : public ContactBackend {
  private:
   /// The modes over the time since the commit.
   struct Vibration {
-    std::vector<ModeStep> steps;  ///< empty = no commit yet: the body starts at rest under its load
-    Eigen::VectorXd q_free;       ///< coordinates without contact
-    Eigen::VectorXd modal_compliance;        ///< D
+    std::vector<ModeStep> steps;       ///< empty = no commit yet: the body starts at rest under its load
+    Eigen::VectorXd q_free;            ///< coordinates without contact
+    Eigen::VectorXd modal_compliance;  ///< D
   };
   struct Solution : ContactSolution {
     std::vector<ModeState> modes;
@@ -94,8 +94,8 @@ class ModalContact final : public ContactBackend {
   [[nodiscard]] std::vector<std::size_t> penetrating(const std::vector<NearPoint>& others, const Vibration& vibration,
                                                      const Solution& solution) const;
   /// Contact of these candidates only.
-  void solve_contact_of(const std::vector<NearPoint>& chosen, const std::vector<Vector3>& points, const PairState& state,
-                   const Vibration& vibration, bool tangents, Solution& solution) const;
+  void solve_contact_of(const std::vector<NearPoint>& chosen, const std::vector<Vector3>& points,
+                        const PairState& state, const Vibration& vibration, bool tangents, Solution& solution) const;
   /// Compliance among some candidates over the time since the commit.
   [[nodiscard]] SurfaceCompliance compliance_of(const std::vector<std::uint32_t>& candidates,
                                                 const Eigen::VectorXd& modal_compliance) const;
@@ -105,7 +105,7 @@ class ModalContact final : public ContactBackend {
   [[nodiscard]] Eigen::VectorXd modal_force(const Solution& solution) const;
   void finish_modes(const ModalHistory& history, const Vibration& vibration, Solution& solution) const;
   [[nodiscard]] Response make_response(const Solution& solution, const std::optional<double>& approach_velocity,
-                                 const PairState& state) const;
+                                       const PairState& state) const;
 
   std::string name_;
   ModalModel model_;

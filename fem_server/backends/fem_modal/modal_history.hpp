@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "fem_server/backends/fem_modal/modal_oscillator.hpp"
 #include "fem_server/backend_interface/saved_history.hpp"
+#include "fem_server/backends/fem_modal/modal_oscillator.hpp"
 
 namespace heelstrike::fem {
 

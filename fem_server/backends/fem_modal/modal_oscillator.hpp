@@ -41,11 +41,11 @@ class ModeStep {
 
  private:
   double omega2_, zeta_omega_, h_;
-  double s_ = 0.0;        ///< S
-  double rate_ = 1.0;     ///< its derivative
-  double s1_ = 0.0;       ///< S1
-  double compliance_ = 0.0;    ///< S2 / h
-  double s1_rate_ = 0.0;  ///< S1 / h
+  double s_ = 0.0;           ///< S
+  double rate_ = 1.0;        ///< its derivative
+  double s1_ = 0.0;          ///< S1
+  double compliance_ = 0.0;  ///< S2 / h
+  double s1_rate_ = 0.0;     ///< S1 / h
 };
 
 }  // namespace heelstrike::fem

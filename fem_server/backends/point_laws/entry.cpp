@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
-#include "fem_server/backends/point_laws/compartment_contact.hpp"
+#include "common/parameters/parameter_kinds.hpp"
 #include "fem_server/backend_interface/hysteresis.hpp"
+#include "fem_server/backends/point_laws/compartment_contact.hpp"
 #include "fem_server/backends/point_laws/point_contact.hpp"
 #include "fem_server/backends/point_laws/stiffness.hpp"
-#include "common/parameters/parameter_kinds.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -71,11 +71,10 @@ std::vector<ParameterSchema> schema_of(const LawKind& kind) {
     schema.push_back(number_parameter("stiffness", "N/m", "spring stiffness", std::nullopt, positive));
     schema.back().required = true;
   } else {
-    schema.push_back(
-        number_parameter("stiffness", "N/m^n",
-                         "generalised stiffness K; derived from radii and materials if absent (exponent "
-                         "1.5 only)",
-                         std::nullopt, positive));
+    schema.push_back(number_parameter("stiffness", "N/m^n",
+                                      "generalised stiffness K; derived from radii and materials if absent (exponent "
+                                      "1.5 only)",
+                                      std::nullopt, positive));
     schema.push_back(number_parameter("exponent", "-", "exponent n of the indentation; 1.5 is Hertz' parabolic contact",
                                       1.5, {.min = 1.0, .max = 5.0}));
   }
@@ -143,16 +142,16 @@ void check_profiles(bool has_stiffness, double friction, const std::string& wher
   if (friction > 0.0) {
     const std::string key = where + ".friction";
     throw input_error(
-        key,
-        fmt::format("{}: expected 0 for a pair of profiles, found {}; friction supports slip paths on spheres and "
-                    "planes only: omit it",
-                    key, friction));
+        key, fmt::format("{}: expected 0 for a pair of profiles, found {}; friction supports slip paths on spheres and "
+                         "planes only: omit it",
+                         key, friction));
   }
 }
 
 double factor_of(const LawKind& kind, const ParameterMap& parameters) {
   const double c_r = number(parameters, "restitution");
-  const bool approximate = kind.approximate_factor != nullptr && text(parameters, "hysteresis_factor_form") == "approximate";
+  const bool approximate =
+      kind.approximate_factor != nullptr && text(parameters, "hysteresis_factor_form") == "approximate";
   return approximate ? kind.approximate_factor(c_r) : kind.factor(c_r);
 }
 

@@ -2,8 +2,8 @@
 /// Equations: docs/theory/contact_laws.md, section 8.
 #pragma once
 
-#include "fem_server/backends/point_laws/law.hpp"
 #include "fem_server/backend_interface/slip_work.hpp"
+#include "fem_server/backends/point_laws/law.hpp"
 #include "fem_server/surfaces/contact_path.hpp"
 
 namespace heelstrike::fem {
@@ -37,7 +37,7 @@ struct Traction {
                                          const PairState& state);
 
 /// [J] dissipated since the commit by a spring with this final stretch.
-[[nodiscard]] double spring_slip_work(const PointFriction& friction, const TransportedSlip& stretched, double limit_before,
-                                      const Vector3& stretch, double limit);
+[[nodiscard]] double spring_slip_work(const PointFriction& friction, const TransportedSlip& stretched,
+                                      double limit_before, const Vector3& stretch, double limit);
 
 }  // namespace heelstrike::fem

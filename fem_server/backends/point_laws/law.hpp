@@ -31,11 +31,11 @@ struct LawKind {
 /// A law with its constants.
 struct PointLaw {
   LawForm form = LawForm::elastic;
-  double stiffness = 0.0;             ///< [N/m^n] K > 0
-  double exponent = 1.5;              ///< [-] n >= 1
-  double damping = 0.0;               ///< [N s/m] D >= 0, viscous form
-  bool tensile = false;               ///< viscous form: keep the attraction at the end of restitution
-  double hysteresis_factor = 0.0;     ///< [-] H >= 0, hysteresis form
+  double stiffness = 0.0;              ///< [N/m^n] K > 0
+  double exponent = 1.5;               ///< [-] n >= 1
+  double damping = 0.0;                ///< [N s/m] D >= 0, viscous form
+  bool tensile = false;                ///< viscous form: keep the attraction at the end of restitution
+  double hysteresis_factor = 0.0;      ///< [-] H >= 0, hysteresis form
   double min_approach_velocity = 0.0;  ///< [m/s] > 0, lower bound of v0, hysteresis form
 };
 
@@ -53,6 +53,7 @@ struct LawForce {
 /// @param depth           [m]    d >= 0
 /// @param rate            [m/s]  d', > 0 during approach
 /// @param approach_velocity  [m/s]  v0 latched at onset; none = not latched yet: max(rate, minimum), with derivatives
-[[nodiscard]] LawForce law_force(const PointLaw& law, double depth, double rate, std::optional<double> approach_velocity);
+[[nodiscard]] LawForce law_force(const PointLaw& law, double depth, double rate,
+                                 std::optional<double> approach_velocity);
 
 }  // namespace heelstrike::fem

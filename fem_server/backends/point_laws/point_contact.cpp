@@ -98,10 +98,10 @@ Committed PointContact::commit(const History& history, const PairState& state,
 }
 
 TransportedSlip PointContact::stretched(const PointGeometry& geometry, const PairState& state,
-                                    const std::optional<PointHistory::Stick>& before) const {
+                                        const std::optional<PointHistory::Stick>& before) const {
   if (!before) return {};
   const ContactPointPosition place{.X_AB = before->X_AB,
-                           .geometry = pair_.at({.t = state.t, .X_AB = before->X_AB, .V_AB = {}})};
+                                   .geometry = pair_.at({.t = state.t, .X_AB = before->X_AB, .V_AB = {}})};
   return slip_after(pair_, place, before->stretch, geometry, state.X_AB);
 }
 
@@ -111,8 +111,9 @@ Traction PointContact::traction(const PointGeometry& geometry, const PairState& 
                            geometry, state);
 }
 
-Response PointContact::make_response(const PointGeometry& g, const PairState& state, std::optional<double> approach_velocity,
-                               const std::optional<PointHistory::Stick>& before) const {
+Response PointContact::make_response(const PointGeometry& g, const PairState& state,
+                                     std::optional<double> approach_velocity,
+                                     const std::optional<PointHistory::Stick>& before) const {
   Response r;
   r.gap = g.gap;
   r.gap_rate = g.gap_rate;

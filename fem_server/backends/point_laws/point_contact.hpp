@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "fem_server/backends/point_laws/friction.hpp"
 #include "fem_server/backend_interface/saved_history.hpp"
+#include "fem_server/backends/point_laws/friction.hpp"
 
 namespace heelstrike::fem {
 
@@ -52,13 +52,13 @@ class PointContact final : public ContactBackend {
  private:
   /// Stretch of the friction spring without slip.
   [[nodiscard]] TransportedSlip stretched(const PointGeometry& geometry, const PairState& state,
-                                      const std::optional<PointHistory::Stick>& before) const;
+                                          const std::optional<PointHistory::Stick>& before) const;
   /// Friction with its spring, with the normal force for the approach velocity in force. @pre geometry.gap <= 0
   [[nodiscard]] Traction traction(const PointGeometry& geometry, const PairState& state, const LawForce& normal,
                                   const std::optional<PointHistory::Stick>& before) const;
   [[nodiscard]] Response make_response(const PointGeometry& geometry, const PairState& state,
-                                 std::optional<double> approach_velocity,
-                                 const std::optional<PointHistory::Stick>& before) const;
+                                       std::optional<double> approach_velocity,
+                                       const std::optional<PointHistory::Stick>& before) const;
 
   std::string name_;
   PointLaw law_;

@@ -10,9 +10,8 @@ namespace heelstrike::fem {
 double material_compliance(const std::vector<Material>& materials, const std::string& where) {
   if (materials.empty()) return 0.0;
   if (materials.size() > 1) {
-    throw input_error(
-        where, fmt::format("{}: a point law supports one material per body, found {}; keep one", where,
-                           materials.size()));
+    throw input_error(where, fmt::format("{}: a point law supports one material per body, found {}; keep one", where,
+                                         materials.size()));
   }
   const Material& m = materials.front();
   if (!(std::isfinite(m.youngs_modulus) && m.youngs_modulus > 0.0 && m.poissons_ratio >= 0.0 &&

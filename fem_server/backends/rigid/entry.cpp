@@ -6,11 +6,11 @@
 #include <numbers>
 #include <utility>
 
-#include "scenario/surfaces/surface_kind.hpp"
-#include "fem_server/backend_interface/foundation_surfaces.hpp"
-#include "fem_server/backends/rigid/rigid_geometry.hpp"
 #include "common/parameters/parameter_kinds.hpp"
+#include "fem_server/backend_interface/foundation_surfaces.hpp"
 #include "fem_server/backend_interface/saved_history.hpp"
+#include "fem_server/backends/rigid/rigid_geometry.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -91,9 +91,9 @@ std::vector<ParameterSchema> schema(bool friction) {
       "transmit motion as in Newton's cradle",
       "newton", {"newton", "poisson", "sequential"}));
   // [piazza2001] uses 5 mm/s for an implant; one millimetre per second is a fall from 51 nm, below any roughness.
-  parameters.push_back(number_parameter(
-      "restitution_threshold", "m/s", "slower approaches cause no impact: the bodies stay in contact", 1e-3,
-      not_negative));
+  parameters.push_back(number_parameter("restitution_threshold", "m/s",
+                                        "slower approaches cause no impact: the bodies stay in contact", 1e-3,
+                                        not_negative));
   parameters.push_back(number_parameter("contact_margin", "m",
                                         "points are reported up to this gap; default: a thousandth of the smaller body",
                                         std::nullopt, not_negative));

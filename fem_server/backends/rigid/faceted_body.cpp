@@ -34,7 +34,8 @@ bool convex_between(const NearFace& one, const NearFace& other, const Vector3& p
 
 bool supports(const Probe& corner, const Matrix3& R, const Vector3& n) {
   const Vector3 own = R.transpose() * n;
-  return std::ranges::all_of(corner.edge_directions, [&](const Vector3& spoke) { return own.dot(spoke) >= -cone_rounding; });
+  return std::ranges::all_of(corner.edge_directions,
+                             [&](const Vector3& spoke) { return own.dot(spoke) >= -cone_rounding; });
 }
 
 std::vector<Probe> corners_of(const SurfaceMesh& mesh, const std::vector<SharpEdge>& edges) {

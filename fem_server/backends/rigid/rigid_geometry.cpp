@@ -10,13 +10,13 @@
 
 #include "common/errors/error.hpp"
 #include "common/spatial/extents.hpp"
+#include "fem_server/backend_interface/foundation_surfaces.hpp"
+#include "fem_server/surfaces/mesh_distance.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/points.hpp"
 #include "scenario/surfaces/sphere.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
-#include "fem_server/backend_interface/foundation_surfaces.hpp"
-#include "fem_server/surfaces/mesh_distance.hpp"
 
 namespace heelstrike::fem {
 
@@ -193,8 +193,8 @@ double RigidGeometry::bound_on_gap(const Side& from, const Side& to, const Pose&
   return bound;
 }
 
-void RigidGeometry::check_probe(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least,
-                            double reach, SearchResult& found) const {
+void RigidGeometry::check_probe(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from,
+                                double least, double reach, SearchResult& found) const {
   const Probe& own = from.probes[probe];
   const Vector3 c = X_to_from * own.center;
   if (to.surface->gap(c, least + own.radius) > least + own.radius) return;
@@ -245,7 +245,8 @@ void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side
 }
 
 /// Probes of one side against the surface of the other, in the frame of that other side with normals out of it.
-void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_from, double reach, SearchResult& found) const {
+void RigidGeometry::collect(const Side& from, const Side& to, const Pose& X_to_from, double reach,
+                            SearchResult& found) const {
   const double bound = bound_on_gap(from, to, X_to_from);
   for (std::size_t i = 0; i < from.clusters.size();) {
     const Cluster& cluster = from.clusters[i];
@@ -277,8 +278,8 @@ bool RigidGeometry::collect_near(const Side& from, std::span<const ProbeCache::E
   return true;
 }
 
-std::vector<ProbeCache::Entry> RigidGeometry::find_cached_probes(const Side& from, const Side& to, const Pose& X_to_from,
-                                                             double margin) {
+std::vector<ProbeCache::Entry> RigidGeometry::find_cached_probes(const Side& from, const Side& to,
+                                                                 const Pose& X_to_from, double margin) {
   std::vector<ProbeCache::Entry> near;
   for (std::size_t i = 0; i < from.clusters.size();) {
     const Cluster& cluster = from.clusters[i];

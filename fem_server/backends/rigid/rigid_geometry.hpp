@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "common/contact/contact.hpp"
-#include "scenario/surfaces/signed_distance.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/rigid/faceted_body.hpp"
 #include "fem_server/backends/rigid/rigid_edges.hpp"
 #include "fem_server/backends/rigid/rolling_cylinder.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 
@@ -53,7 +53,7 @@ class RigidGeometry {
   /// [rad] angle between triangles that approximate a curve of the surface, 0 if there are none. @throws errors of
   /// reading
   [[nodiscard]] static double edge_rotation(const Surface& surface, const PrepareContext& context,
-                                         const std::string& where);
+                                            const std::string& where);
 
   /// [m] largest edge of the bounding box of the smaller body.
   [[nodiscard]] double size() const { return size_; }
@@ -90,8 +90,8 @@ class RigidGeometry {
                             std::vector<Cluster>& clusters);
   /// [m] gap of one of the nearest probes: probes farther away are irrelevant.
   static double bound_on_gap(const Side& from, const Side& to, const Pose& X_to_from);
-  void check_probe(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least, double reach,
-               SearchResult& found) const;
+  void check_probe(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least,
+                   double reach, SearchResult& found) const;
   void add_at_faces(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, const SurfacePoint& at,
                     double reach, std::vector<ContactPoint>& points) const;
   void find_edges();
@@ -99,14 +99,15 @@ class RigidGeometry {
   [[nodiscard]] static std::vector<std::size_t> edges_near(const Side& from, const Side& to, const Pose& X_to_from,
                                                            double reach);
   void collect_crossings(const Pose& X_AB, double reach, SearchResult& found) const;
-  void collect_cylinder(const Side& from, const Side& to, const Pose& X_to_from, double reach, SearchResult& found) const;
+  void collect_cylinder(const Side& from, const Side& to, const Pose& X_to_from, double reach,
+                        SearchResult& found) const;
   void collect(const Side& from, const Side& to, const Pose& X_to_from, double reach, SearchResult& found) const;
   /// The same among cached probes after a motion of up to `moved`. @returns false when other probes may be relevant
   bool collect_near(const Side& from, std::span<const ProbeCache::Entry> near, double margin, double moved,
                     const Side& to, const Pose& X_to_from, double reach, SearchResult& found) const;
   void remove_redundant_points(SearchResult& found) const;
   static std::vector<ProbeCache::Entry> find_cached_probes(const Side& from, const Side& to, const Pose& X_to_from,
-                                                       double margin);
+                                                           double margin);
 
   Side A_, B_;
   bool probes_of_A_ = false, probes_of_B_ = false;

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "common/contact/contact_point.hpp"
+#include "fem_server/backends/rigid/rigid_edges.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
-#include "fem_server/backends/rigid/rigid_edges.hpp"
 
 namespace heelstrike::fem {
 

@@ -33,7 +33,8 @@ std::vector<std::uint32_t> first_working_set(const ActiveCandidates& near) {
   return positions;
 }
 
-NodeBlocks::NodeBlocks(const SurfaceCompliance& body, const ActiveCandidates& near, std::span<const std::uint32_t> positions)
+NodeBlocks::NodeBlocks(const SurfaceCompliance& body, const ActiveCandidates& near,
+                       std::span<const std::uint32_t> positions)
     : compliance_(&body) {
   // Kernels process one matrix: the cached blocks if they contain all nodes, otherwise those of the body. The numbers
   // are the same in the same order, and so are the bits of the results.

@@ -88,8 +88,8 @@ struct NodeMotion {
 };
 
 /// Positions that penetrate by more than `allowed` [m]. @param deepest [m] out: maximum penetration found, >= 0
-[[nodiscard]] std::vector<std::uint32_t> penetrating(const ActiveCandidates& near, const NodeMotion& motion, double allowed,
-                                                     double& deepest);
+[[nodiscard]] std::vector<std::uint32_t> penetrating(const ActiveCandidates& near, const NodeMotion& motion,
+                                                     double allowed, double& deepest);
 
 /// Copy of the blocks among some candidates.
 [[nodiscard]] SurfaceCompliance copied_blocks(const SurfaceCompliance& compliance,

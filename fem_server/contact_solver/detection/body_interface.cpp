@@ -90,8 +90,8 @@ struct BodyInterface::Facet {
 };
 
 struct BodyInterface::Pair {
-  std::uint32_t facet = 0;     ///< in the list of facets
-  std::uint32_t triangle = 0;  ///< of B
+  std::uint32_t facet = 0;      ///< in the list of facets
+  std::uint32_t triangle = 0;   ///< of B
   double min_corner_gap = 0.0;  ///< [m] of the corners of the facet: lower bound of the pair
 };
 
@@ -126,7 +126,8 @@ bool may_contact(const Facet& facet, const Corners& y) {
   for (const Vector3& p : y) {
     farthest = std::max(farthest, std::abs(facet.normal.dot(p - facet.shift - facet.corners[0])));
   }
-  return boxes_overlap(plane_corners(facet), {facet.project_onto_facet(y[0]), facet.project_onto_facet(y[1]), facet.project_onto_facet(y[2])},
+  return boxes_overlap(plane_corners(facet),
+                       {facet.project_onto_facet(y[0]), facet.project_onto_facet(y[1]), facet.project_onto_facet(y[2])},
                        max_ray_slope * farthest);
 }
 
@@ -266,7 +267,10 @@ std::vector<InterfacePoint> places_of(std::vector<Sums> of_node, const std::vect
 
 BodyInterface::BodyInterface(ContactSurface main, std::size_t n_nodes, std::shared_ptr<const DeformablePartner> partner,
                              double max_penetration)
-    : main_(std::move(main)), partner_(std::move(partner)), max_penetration_(max_penetration), full_areas_(n_nodes, 0.0) {
+    : main_(std::move(main)),
+      partner_(std::move(partner)),
+      max_penetration_(max_penetration),
+      full_areas_(n_nodes, 0.0) {
   for (std::uint32_t t = 0; t < main_.triangles.size(); ++t) {
     const ContactTriangle& triangle = main_.triangles[t];
     const Eigen::Vector4d shares = triangle.functions.colwise().sum() * triangle_cross(main_.mesh, t).norm() / 6.0;
@@ -299,8 +303,9 @@ std::vector<InterfacePoint> BodyInterface::displace_points(const Pose& X_AB, con
   return interface_points_in_A(facets, pairs, -undeformed.min_gap, X_AB);
 }
 
-std::vector<InterfacePoint> BodyInterface::interface_points_in_A(std::span<const Facet> facets, std::span<const Pair> pairs,
-                                                       double depth, const Pose& X_AB) const {
+std::vector<InterfacePoint> BodyInterface::interface_points_in_A(std::span<const Facet> facets,
+                                                                 std::span<const Pair> pairs, double depth,
+                                                                 const Pose& X_AB) const {
   std::vector<InterfacePoint> places = integrate(facets, pairs, depth);
   for (InterfacePoint& place : places) {
     place.normal = X_AB.R * place.normal;

@@ -18,8 +18,8 @@
 #include <span>
 #include <vector>
 
-#include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/contact_solver/contact_response.hpp"
+#include "fem_server/contact_solver/deformable_partner.hpp"
 
 namespace heelstrike::fem {
 
@@ -68,8 +68,9 @@ class BodyInterface {
   struct Pair;
   [[nodiscard]] std::vector<Facet> facets_near(const Pose& X_BA, std::span<const double> node_gaps,
                                                const Vector3& shift_B) const;
-  [[nodiscard]] std::vector<InterfacePoint> interface_points_in_A(std::span<const Facet> facets, std::span<const Pair> pairs,
-                                                        double depth, const Pose& X_AB) const;
+  [[nodiscard]] std::vector<InterfacePoint> interface_points_in_A(std::span<const Facet> facets,
+                                                                  std::span<const Pair> pairs, double depth,
+                                                                  const Pose& X_AB) const;
   /// [m] maximum depth of searched pairs
   [[nodiscard]] double find_facet_penetration(std::span<const Facet> facets, std::span<const double> node_gaps) const;
   [[nodiscard]] std::vector<Pair> pairs_of(std::span<const Facet> facets, double depth) const;
@@ -83,7 +84,7 @@ class BodyInterface {
 
   ContactSurface main_;
   std::shared_ptr<const DeformablePartner> partner_;
-  double max_penetration_;              // [m]
+  double max_penetration_;          // [m]
   std::vector<double> full_areas_;  // [m^2] integral of psi over all of main_, per contact node
   std::vector<Vector3> normals_B_;  // [-] of the partner's triangles, in B
 };

@@ -46,6 +46,7 @@ struct CandidateBall {
 
 /// True if at `X_AB` no other candidate can touch or be the closest node: gaps are distances, so none has changed by
 /// more than the motion of its node relative to B, which is bounded by that of the ball.
-[[nodiscard]] bool covers_contact_candidates(const CandidateCache& candidate_cache, const CandidateBall& ball, const Pose& X_AB);
+[[nodiscard]] bool covers_contact_candidates(const CandidateCache& candidate_cache, const CandidateBall& ball,
+                                             const Pose& X_AB);
 
 }  // namespace heelstrike::fem

@@ -6,22 +6,22 @@
 #include <vector>
 
 #include "common/contact/contact.hpp"
-#include "fem_server/contact_solver/weighted_nodes.hpp"
 #include "fem_server/contact_solver/contact_regions.hpp"
 #include "fem_server/contact_solver/contact_wrench.hpp"
+#include "fem_server/contact_solver/weighted_nodes.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
 
 namespace heelstrike::fem {
 
 /// Functions that may be in contact.
 struct InterfaceContact {
-  const WeightedNodes* on_A = nullptr;         ///< nodes of A of each function
-  std::span<const double> areas{};             ///< [m^2] of each
-  std::span<const std::uint32_t> nodes{};      ///< contact node of A of each
-  std::span<const std::uint32_t> touching{};   ///< active functions, as positions among them, ascending
-  std::size_t n_nodes = 0;                     ///< contact nodes of A
-  std::span<const ContactNodeState> contacts{};    ///< of the active functions: their normals out of B
-  const PressureRecovery* recovery = nullptr;  ///< of the contact nodes of A
+  const WeightedNodes* on_A = nullptr;           ///< nodes of A of each function
+  std::span<const double> areas{};               ///< [m^2] of each
+  std::span<const std::uint32_t> nodes{};        ///< contact node of A of each
+  std::span<const std::uint32_t> touching{};     ///< active functions, as positions among them, ascending
+  std::size_t n_nodes = 0;                       ///< contact nodes of A
+  std::span<const ContactNodeState> contacts{};  ///< of the active functions: their normals out of B
+  const PressureRecovery* recovery = nullptr;    ///< of the contact nodes of A
 };
 
 /// [Pa] at the contact nodes of A: the forces of the functions are distributed to the nodes of A and divided by the

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "common/friction/local_problem.hpp"
+#include "fem_server/contact_solver/contact_wrench.hpp"
 #include "fem_server/contact_solver/detection/active_candidates.hpp"
 #include "fem_server/contact_solver/solver/committed_friction.hpp"
 #include "fem_server/contact_solver/solver/friction_linearisation.hpp"
-#include "fem_server/contact_solver/contact_wrench.hpp"
 #include "fem_server/contact_solver/stick_point.hpp"
 #include "fem_server/fem/condensation.hpp"
 

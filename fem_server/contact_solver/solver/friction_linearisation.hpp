@@ -102,7 +102,7 @@ class FrictionSystem {
   DirectionFactors* factors_ = nullptr;           ///< null = uses those of a committed state
   std::unique_ptr<CommittedInverse> inverse_;     ///< refers to nodes_; null = factors_
   std::vector<Eigen::Matrix2d> sliding_inverse_;  ///< of the tangential rows of sliding nodes
-  bool full_precision_ = false;                      // products of directions: the upper halves were insufficient
+  bool full_precision_ = false;                   // products of directions: the upper halves were insufficient
   // J Z = W R for all directions so far, with these products: W has orthonormal columns, R is upper triangular.
   Eigen::MatrixXd Z_;
   Eigen::MatrixXd W_;

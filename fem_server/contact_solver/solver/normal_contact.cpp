@@ -505,7 +505,8 @@ NormalContact solve_normal_contact(const NormalTask& task) {
   return std::move(outcome.contact);
 }
 
-NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const ActiveCandidates& near, double working_set_gap) {
+NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const ActiveCandidates& near,
+                                       double working_set_gap) {
   const std::vector<std::uint32_t> working = first_working_set(near);
   const double limit = working_set_gap * near.deepest();
   const NodeBlocks numbers(compliance, near, working);

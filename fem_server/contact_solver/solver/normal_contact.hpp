@@ -16,8 +16,8 @@
 #include <span>
 #include <vector>
 
-#include "fem_server/contact_solver/detection/active_candidates.hpp"
 #include "fem_server/contact_solver/contact_wrench.hpp"
+#include "fem_server/contact_solver/detection/active_candidates.hpp"
 #include "fem_server/fem/condensation.hpp"
 
 namespace heelstrike::fem {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "fem_server/contact_solver/solver/normal_contact.hpp"
 #include "fem_server/contact_solver/contact_wrench.hpp"
+#include "fem_server/contact_solver/solver/normal_contact.hpp"
 #include "fem_server/fem/condensation.hpp"
 
 namespace heelstrike::fem {

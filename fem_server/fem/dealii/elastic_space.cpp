@@ -205,7 +205,7 @@ class SerialCells final : public BodyCells {
   }
 
   void parallel_for(std::size_t n, const std::function<void(std::size_t, std::size_t)>& work,
-                 unsigned n_threads) const override {
+                    unsigned n_threads) const override {
     within_threads(n, n_threads, [&](unsigned n_parts) {
       dealii::parallel::apply_to_subranges(std::size_t{0}, n, work, static_cast<unsigned>((n + n_parts - 1) / n_parts));
     });
@@ -222,9 +222,8 @@ std::unique_ptr<const BodyCells> serial_cells(const VolumeMesh& mesh, std::span<
   try {
     return std::make_unique<const SerialCells>(mesh, material_of);
   } catch (const dealii::ExceptionBase& error) {
-    throw input_error("mesh",
-                      fmt::format("expected a mesh that deal.II accepts, found its error: {}; remesh the body",
-                                  error.what()));
+    throw input_error("mesh", fmt::format("expected a mesh that deal.II accepts, found its error: {}; remesh the body",
+                                          error.what()));
   }
 }
 

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
-#include "fem_server/fem/materials/material_kind.hpp"
 #include "common/parameters/parameter_kinds.hpp"
 #include "fem_server/fem/hyperelastic.hpp"
+#include "fem_server/fem/materials/material_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -52,28 +52,28 @@ ParameterSchema positive_list(const char* name, const char* unit, const char* me
 
 // Convex fibres in a neo-Hookean matrix are stable for any constants.
 MaterialKind holzapfel_gasser_ogden_kind() {
-  return {.name = "holzapfel_gasser_ogden",
-          .meaning = "a matrix of the specified modulus with tension-only fibres [holzapfel2000, gasser2006]",
-          .parameters =
-              {number_parameter("fiber_stiffness", "Pa", "of holzapfel_gasser_ogden: k1 of each fibre family",
-                                std::nullopt, not_negative),
-               number_parameter("fiber_exponent", "-",
-                                "of holzapfel_gasser_ogden: k2, exponential stiffening of fibres", std::nullopt,
-                                positive),
-               number_parameter("fiber_dispersion", "-",
-                                "of holzapfel_gasser_ogden: kappa, 0 = parallel fibres (default), 1/3 = isotropic "
-                                "fibres",
-                                std::nullopt, {.min = 0.0, .max = 1.0 / 3.0}),
-               list_parameter("fiber_directions", "-",
-                              "of holzapfel_gasser_ogden: x, y, z of each family in the frame of the undeformed body, "
-                              "of any length"),
-               positive_list("fiber_prony_coefficients", "-",
-                             "of holzapfel_gasser_ogden: relaxing fractions of the fibre tension; without them fibres "
-                             "are elastic"),
-               positive_list("fiber_prony_times", "s",
-                             "of holzapfel_gasser_ogden: relaxation times of the fiber_prony_coefficients")},
-          .relaxes = true,
-          .make = make_fibers};
+  return {
+      .name = "holzapfel_gasser_ogden",
+      .meaning = "a matrix of the specified modulus with tension-only fibres [holzapfel2000, gasser2006]",
+      .parameters =
+          {number_parameter("fiber_stiffness", "Pa", "of holzapfel_gasser_ogden: k1 of each fibre family", std::nullopt,
+                            not_negative),
+           number_parameter("fiber_exponent", "-", "of holzapfel_gasser_ogden: k2, exponential stiffening of fibres",
+                            std::nullopt, positive),
+           number_parameter("fiber_dispersion", "-",
+                            "of holzapfel_gasser_ogden: kappa, 0 = parallel fibres (default), 1/3 = isotropic "
+                            "fibres",
+                            std::nullopt, {.min = 0.0, .max = 1.0 / 3.0}),
+           list_parameter("fiber_directions", "-",
+                          "of holzapfel_gasser_ogden: x, y, z of each family in the frame of the undeformed body, "
+                          "of any length"),
+           positive_list("fiber_prony_coefficients", "-",
+                         "of holzapfel_gasser_ogden: relaxing fractions of the fibre tension; without them fibres "
+                         "are elastic"),
+           positive_list("fiber_prony_times", "s",
+                         "of holzapfel_gasser_ogden: relaxation times of the fiber_prony_coefficients")},
+      .relaxes = true,
+      .make = make_fibers};
 }
 
 }  // namespace heelstrike::fem

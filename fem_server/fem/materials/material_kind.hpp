@@ -52,6 +52,6 @@ struct MaterialKind {
 [[nodiscard]] double required_number(const ParameterScope& place, const std::string& name, const std::string& meaning);
 /// @param expected  number of entries, 0 = any except none
 [[nodiscard]] std::vector<double> required_numbers(const ParameterScope& place, const std::string& name,
-                                                 std::size_t expected, const std::string& meaning);
+                                                   std::size_t expected, const std::string& meaning);
 
 }  // namespace heelstrike::fem

@@ -1,6 +1,6 @@
-#include "fem_server/fem/materials/material_kind.hpp"
 #include "common/parameters/parameter_kinds.hpp"
 #include "fem_server/fem/hyperelastic.hpp"
+#include "fem_server/fem/materials/material_kind.hpp"
 
 namespace heelstrike::fem {
 

@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "common/errors/error.hpp"
-#include "fem_server/fem/materials/material_kind.hpp"
 #include "common/parameters/parameter_kinds.hpp"
 #include "fem_server/fem/hyperelastic.hpp"
+#include "fem_server/fem/materials/material_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -20,16 +20,16 @@ MaterialLaw make_ogden(const ParameterScope& place) {
     throw input_error(
         key, fmt::format("{}: found an exponent of 0, whose term has no energy; expected nonzero exponents", key));
   }
-  const auto shares = required_numbers(place, "ogden_fractions", exponents.size(),
-                                     fmt::format("one fraction for each of the {} ogden_exponents", exponents.size()));
+  const auto shares =
+      required_numbers(place, "ogden_fractions", exponents.size(),
+                       fmt::format("one fraction for each of the {} ogden_exponents", exponents.size()));
   const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
   // Tolerance for fractions written with three or more digits.
   if (!(std::abs(sum - 1.0) <= 1e-3)) {
     const std::string key = place.where + "ogden_fractions";
-    throw input_error(key,
-                      fmt::format("{}: expected fractions of the shear modulus with the sum 1, found {}; the "
-                                  "fraction of a term is mu_p alpha_p / (2 mu)",
-                                  key, sum));
+    throw input_error(key, fmt::format("{}: expected fractions of the shear modulus with the sum 1, found {}; the "
+                                       "fraction of a term is mu_p alpha_p / (2 mu)",
+                                       key, sum));
   }
   std::vector<double> normalised = shares;
   for (double& share : normalised) share /= sum;

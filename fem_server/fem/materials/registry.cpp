@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "common/errors/error.hpp"
-#include "fem_server/fem/materials/material_kind.hpp"
 #include "common/parameters/parameter_kinds.hpp"
+#include "fem_server/fem/materials/material_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -24,10 +24,9 @@ std::vector<ParameterSchema> material_parameters(const std::string& of) {
     for (const ParameterSchema& own : kind.parameters) parameters.push_back(own);
   }
   parameters.insert(parameters.begin(), std::move(law));
-  ParameterSchema shares =
-      list_parameter("prony_coefficients", "-",
-                     "relaxing fractions of the shear modulus, e.g. [0.3, 0.2]; the moduli of the "
-                     "material are then instantaneous values [fung1993]");
+  ParameterSchema shares = list_parameter("prony_coefficients", "-",
+                                          "relaxing fractions of the shear modulus, e.g. [0.3, 0.2]; the moduli of the "
+                                          "material are then instantaneous values [fung1993]");
   ParameterSchema times = list_parameter("prony_times", "s", "relaxation times of the prony_coefficients");
   for (ParameterSchema* list : {&shares, &times}) {
     list->range = positive;
@@ -97,7 +96,7 @@ double required_number(const ParameterScope& place, const std::string& name, con
 }
 
 std::vector<double> required_numbers(const ParameterScope& place, const std::string& name, std::size_t expected,
-                                   const std::string& meaning) {
+                                     const std::string& meaning) {
   std::vector<double> values = std::get<std::vector<double>>(place.parameters.at(name));
   if (values.empty() || (expected > 0 && values.size() != expected)) {
     throw input_error(place.where + name,

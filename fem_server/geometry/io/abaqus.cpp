@@ -83,9 +83,10 @@ class AbaqusReader {
       builder_.add_note(fmt::format("elements of type {} (not solids) were omitted", type));
     }
     if (n_instances_ > 1) {
-      builder_.add_note(fmt::format("{} instances of parts were merged into one mesh; their sets are named "
-                                    "INSTANCE.SET",
-                                    n_instances_));
+      builder_.add_note(
+          fmt::format("{} instances of parts were merged into one mesh; their sets are named "
+                      "INSTANCE.SET",
+                      n_instances_));
     }
     if (builder_.n_nodes() == 0) {
       throw input_error(options_.name,
@@ -165,9 +166,8 @@ class AbaqusReader {
                                                                 "elgen",  "elcopy", "nmap"};
     static const std::set<std::string, std::less<>> of_mesh{"node", "element", "nset", "elset", "surface"};
     if (keyword.name == "include" || (of_mesh.contains(keyword.name) && keyword.parameters.contains("input"))) {
-      fail(fmt::format(
-          "*{}: the content is in another file, '{}', which is not read; insert its content here",
-          keyword.name, keyword.value("input")));
+      fail(fmt::format("*{}: the content is in another file, '{}', which is not read; insert its content here",
+                       keyword.name, keyword.value("input")));
     }
     if (keyword.name == "node") return read_nodes(keyword);
     if (keyword.name == "element") return read_elements(keyword);
@@ -527,8 +527,7 @@ class AbaqusReader {
     const auto found = cells_.find(element);
     if (found == cells_.end()) {
       throw input_error(options_.name, fmt::format("{}: set '{}' contains element {}, which is not defined",
-                                                   options_.name,
-                                                   set, element % VolumeBuilder::copy_stride));
+                                                   options_.name, set, element % VolumeBuilder::copy_stride));
     }
     return found->second;
   }

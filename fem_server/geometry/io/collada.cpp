@@ -187,8 +187,7 @@ void ColladaFile::add_primitives(XmlNode primitives, const Positions& positions,
   for (const XmlNode input : primitives.children("input")) {
     const std::size_t offset = input.attribute("offset").as_ullong();
     constexpr std::size_t max_inputs = 64;
-    if (offset >= max_inputs)
-      fail(primitives, fmt::format("expected offsets below {}, found {}", max_inputs, offset));
+    if (offset >= max_inputs) fail(primitives, fmt::format("expected offsets below {}, found {}", max_inputs, offset));
     stride = std::max(stride, offset + 1);
     if (std::string_view(input.attribute("semantic").value()) == "VERTEX") vertex = offset;
   }

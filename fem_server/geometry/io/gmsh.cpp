@@ -91,8 +91,8 @@ class GmshReader {
     const std::string_view version = scanner_.word();
     // The sections read here are identical in versions 2 to 2.2.
     if (version != "2" && version != "2.0" && version != "2.1" && version != "2.2" && version != "4.1") {
-      scanner_.fail(fmt::format("expected format version 2.2 or 4.1, found {}; save the mesh as version 4.1",
-                                quoted(version)));
+      scanner_.fail(
+          fmt::format("expected format version 2.2 or 4.1, found {}; save the mesh as version 4.1", quoted(version)));
     }
     version4_ = version == "4.1";
     binary_ = scanner_.count("the file type 0 (ASCII) or 1 (binary)", 1) == 1;
@@ -241,7 +241,8 @@ class GmshReader {
   std::uint64_t n_tags(Values& values) {
     const std::int64_t n = values.integer("the number of tags");
     constexpr std::int64_t max_plausible_tag = 1000;
-    if (n < 0 || n > max_plausible_tag) scanner_.fail(fmt::format("expected between 0 and {} tags, found {}", max_plausible_tag, n));
+    if (n < 0 || n > max_plausible_tag)
+      scanner_.fail(fmt::format("expected between 0 and {} tags, found {}", max_plausible_tag, n));
     return static_cast<std::uint64_t>(n);
   }
 

@@ -57,9 +57,9 @@ void read_vertex(Scanner& scanner, SurfaceBuilder& builder) {
 }  // namespace
 
 SurfaceMesh read_obj(std::string_view bytes, const ReadOptions& options) {
-  static const std::set<std::string_view> ignored_keywords{"vt",     "vn",       "vp",       "s",    "mtllib",     "usemtl",
-                                                    "maplib", "usemap",   "mg",       "lod",  "shadow_obj", "trace_obj",
-                                                    "bevel",  "c_interp", "d_interp", "illum"};
+  static const std::set<std::string_view> ignored_keywords{
+      "vt", "vn",  "vp",         "s",         "mtllib", "usemtl",   "maplib",   "usemap",
+      "mg", "lod", "shadow_obj", "trace_obj", "bevel",  "c_interp", "d_interp", "illum"};
   static const std::set<std::string_view> no_surface{"l",    "p",    "cstype", "deg",  "bmat", "step", "curv", "curv2",
                                                      "surf", "parm", "trim",   "hole", "scrv", "sp",   "end",  "con"};
   Scanner scanner(options.name, bytes);

@@ -33,8 +33,8 @@ std::string quoted(std::string_view bytes) {
 
 void check_limit(const std::string& name, std::string_view what, std::uint64_t count, std::uint64_t limit) {
   if (count <= limit) return;
-  throw limit_error(name, fmt::format("{}: {} {} exceed the limit of {}; use a coarser mesh or a higher limit",
-                                      name, count, what, limit));
+  throw limit_error(name, fmt::format("{}: {} {} exceed the limit of {}; use a coarser mesh or a higher limit", name,
+                                      count, what, limit));
 }
 
 bool parse_number(std::string_view word, double& value) {

@@ -79,12 +79,13 @@ std::uint32_t VolumeBuilder::add_element(std::span<const std::uint32_t> nodes, P
   const auto order = static_cast<std::uint32_t>(nodes.size());
   if (mesh_.connectivity.empty()) mesh_.nodes_per_element = order;
   if (mesh_.nodes_per_element != order) {
-    fail(options_, place,
-         fmt::format("expected {} with {} nodes as before, found {} with {} nodes: a body consists of elements of "
-                     "one kind and order; export such a mesh (Gmsh creates only hexahedra with "
-                     "Mesh.SubdivisionAlgorithm, only tetrahedra without recombination), or one volume for each kind as "
-                     "a separate body",
-                     element_shapes(mesh_.nodes_per_element), mesh_.nodes_per_element, element_shapes(order), order));
+    fail(
+        options_, place,
+        fmt::format("expected {} with {} nodes as before, found {} with {} nodes: a body consists of elements of "
+                    "one kind and order; export such a mesh (Gmsh creates only hexahedra with "
+                    "Mesh.SubdivisionAlgorithm, only tetrahedra without recombination), or one volume for each kind as "
+                    "a separate body",
+                    element_shapes(mesh_.nodes_per_element), mesh_.nodes_per_element, element_shapes(order), order));
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 #include <array>
 
-#include "scenario/schema/keys.hpp"
-#include "scenario/sections.hpp"
 #include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"
 #include "mbs_server/formulation/driver_equations.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/sections.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "scenario/catalog.hpp"
 #include "mbs_server/formulation/model.hpp"
+#include "scenario/catalog.hpp"
 
 namespace heelstrike::mbs {
 

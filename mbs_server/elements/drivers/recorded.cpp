@@ -1,9 +1,9 @@
-#include "scenario/schema/keys.hpp"
-#include "scenario/sections.hpp"
 #include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"
 #include "mbs_server/elements/joint_reference.hpp"
 #include "mbs_server/formulation/driver_equations.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/sections.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -59,13 +59,12 @@ DriverType recorded_driver() {
            .kind = config::KeyKind::map,
            .meaning = "instead of functions: all coordinates of the joint (also spherical), or the body's whole "
                       "pose, follow a table that a run (timeseries.csv, kinematics.sto) or a measurement recorded",
-           .keys = {
-               config::required(
-                   config::text("name",
-                                "the table, relative to the scenario file; columns BODY.x_m, y_m, z_m, BODY.qw, "
-                                "qx, qy, qz, and optionally BODY.vx_m_s, wx_rad_s, ax_m_s2, alphax_rad_s2 "
-                                "and so on, all in the world; units in the headings may be omitted")),
-               config::text("time", "heading of the column with the times [s]; default `time_s` or `time`")}})};
+           .keys = {config::required(
+                        config::text("name",
+                                     "the table, relative to the scenario file; columns BODY.x_m, y_m, z_m, BODY.qw, "
+                                     "qx, qy, qz, and optionally BODY.vx_m_s, wx_rad_s, ax_m_s2, alphax_rad_s2 "
+                                     "and so on, all in the world; units in the headings may be omitted")),
+                    config::text("time", "heading of the column with the times [s]; default `time_s` or `time`")}})};
   type.read = read_recorded_driver;
   type.build = build_recorded_driver;
   return type;

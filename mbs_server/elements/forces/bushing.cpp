@@ -2,9 +2,9 @@
 #include <array>
 #include <utility>
 
-#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/formulation/affine_vector.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {

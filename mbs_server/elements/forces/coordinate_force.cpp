@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/joint_reference.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/coordinate_force.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -1,5 +1,5 @@
-#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/coordinate_force.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 

@@ -5,10 +5,10 @@
 #include <memory>
 #include <utility>
 
-#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/formulation/load_force.hpp"
 #include "mbs_server/formulation/sampled_fmu.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -139,7 +139,8 @@ void check_fmu(const config::Field& field, const Scenario& scenario) {
                 fmt::format("{} s", step.number()), "its inputs would be set at the start only");
   }
   if (items_of(field, "outputs").empty() && items_of(field, "driven_coordinates").empty()) {
-    field.refuse("at least one entry of `outputs` or `driven_coordinates`", "none", "an FMU without outputs has no effect");
+    field.refuse("at least one entry of `outputs` or `driven_coordinates`", "none",
+                 "an FMU without outputs has no effect");
   }
   for (const config::Field& output : items_of(field, "outputs")) {
     const std::string& body = output["body"].text();
@@ -218,10 +219,10 @@ void read_drives(const ElementSpec& spec, SampledFmu& fmu, std::vector<Column>& 
                                      [](const UnitComponent& known) { return std::string(known.name); });
     const std::string key = config::location_of(item);
     fmu.drives.push_back({.driver = item["driver"].text(),
-                           .coordinate = c->name,
-                           .value = fmu.outputs.size(),
-                           .rate = fmu.outputs.size() + 1,
-                           .key = key});
+                          .coordinate = c->name,
+                          .value = fmu.outputs.size(),
+                          .rate = fmu.outputs.size() + 1,
+                          .key = key});
     for (const bool is_rate : {false, true}) {
       const std::string variable = item[is_rate ? "rate" : "variable"].text();
       fmu.outputs.push_back({variable, key});

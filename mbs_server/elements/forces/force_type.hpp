@@ -4,9 +4,9 @@
 #include <functional>
 #include <span>
 
-#include "scenario/catalog.hpp"
 #include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/formulation/force_element.hpp"
+#include "scenario/catalog.hpp"
 
 namespace heelstrike::mbs {
 

@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <algorithm>
 
-#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/line_bundle.hpp"
 #include "mbs_server/elements/path_points.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -4,14 +4,14 @@
 #include <algorithm>
 #include <utility>
 
-#include "scenario/schema/keys.hpp"
 #include "common/errors/error.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 
 std::vector<config::KeySchema> line_keys(config::KeySchema stiffness) {
-  auto keys = config::attachment_keys({.points = config::AttachmentKeys::Points::two,
-                                       .point_meaning = "end on a, in the world at the initial poses"});
+  auto keys = config::attachment_keys(
+      {.points = config::AttachmentKeys::Points::two, .point_meaning = "end on a, in the world at the initial poses"});
   keys.push_back(config::required(std::move(stiffness)));
   keys.push_back(config::number("damping", "N s/m", config::stiffnesses, "damping", "0"));
   keys.push_back(

@@ -51,7 +51,7 @@ struct LineElement {
   double unstrained = 0.0;          ///< [m] > 0
   double damping = 0.0;             ///< [N s/m]
   double usual = 0.0;               ///< [m] approximate working length; 0 = unknown
-  bool tension_only = false;            ///< acts only above the unstrained length, never pushes; reports its strain
+  bool tension_only = false;        ///< acts only above the unstrained length, never pushes; reports its strain
   bool is_driven = false;           ///< its tension does external work and may depend on time: a muscle
   std::function<Tension(const LineMotion& at, const ConstVector& s)> tension = {};
   LineStates states = {};
@@ -79,7 +79,9 @@ class LineForce final : public ForceElement, private InternalStates {
   [[nodiscard]] std::string check_initial_state(const MotionState& at) const override;
   [[nodiscard]] std::vector<Column> columns() const override;
   void append_values(const MotionState& at, std::vector<double>& row) const override;
-  [[nodiscard]] const InternalStates* internal_states() const override { return element_.states.n > 0 ? this : nullptr; }
+  [[nodiscard]] const InternalStates* internal_states() const override {
+    return element_.states.n > 0 ? this : nullptr;
+  }
 
  private:
   [[nodiscard]] int n_states() const override { return element_.states.n; }

@@ -4,12 +4,12 @@
 #include <optional>
 #include <utility>
 
-#include "scenario/schema/keys.hpp"
-#include "scenario/sections.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"
 #include "mbs_server/elements/forces/hill_muscle.hpp"
 #include "mbs_server/elements/path_points.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/sections.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -196,8 +196,8 @@ ForceType muscle() {
       config::function_keys("excitation", "-", "excitation, 0 to 1, input of the activation dynamics [thelen2003]"),
       number("activation_time", "s", config::times, "with `excitation`: time constant of its rise", "0.01"),
       number("deactivation_time", "s", config::times, "of its fall", "0.04"),
-      number("minimum_activation", "-", {.min = 0.0, .max = 1.0},
-             "lower limit of the activation, and its default", "0.01"),
+      number("minimum_activation", "-", {.min = 0.0, .max = 1.0}, "lower limit of the activation, and its default",
+             "0.01"),
       required(config::path_key()),
       config::wrap_surfaces_key()};
   type.check = check_muscle;

@@ -2,10 +2,10 @@
 #include <numbers>
 #include <utility>
 
-#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/elements/joint_reference.hpp"
 #include "mbs_server/formulation/joint_angle.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -64,10 +64,9 @@ void TorsionalSpring::add_tangents(const MotionState& at, SparseAssembler& K, Sp
 
 std::vector<Column> TorsionalSpring::columns() const {
   const std::string& name = element_.name;
-  return {
-      {name + ".angle_rad", "rad", "angle of the joint, 0 at the initial poses"},
-      {name + ".rate_rad_s", "rad/s", "rate of the angle"},
-      {name + ".torque_Nm", "N m", "torque of spring and damper on the joint's second body, about the axis"}};
+  return {{name + ".angle_rad", "rad", "angle of the joint, 0 at the initial poses"},
+          {name + ".rate_rad_s", "rad/s", "rate of the angle"},
+          {name + ".torque_Nm", "N m", "torque of spring and damper on the joint's second body, about the axis"}};
 }
 
 void TorsionalSpring::append_values(const MotionState& at, std::vector<double>& row) const {

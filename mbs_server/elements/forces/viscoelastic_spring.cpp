@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/forces/line_force.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -51,19 +51,21 @@ ForceType viscoelastic_spring() {
   ForceType type;
   type.name = "viscoelastic_spring";
   type.meaning = "viscoelastic spring between two points: generalised Maxwell model, a Prony series";
-  type.keys = line_keys(
-      config::number("stiffness", "N/m", config::stiffnesses, "long-term slope of the force; 0 = fluid"));
-  type.keys.push_back(config::required(config::number_list(
-      "branch_stiffnesses", "N/m", config::stiffnesses, "contribution of each branch to the instantaneous slope")));
-  type.keys.push_back(config::required(
-      config::number_list("relaxation_times", "s", config::times, "of each branch; all branches are relaxed at the start")));
+  type.keys =
+      line_keys(config::number("stiffness", "N/m", config::stiffnesses, "long-term slope of the force; 0 = fluid"));
+  type.keys.push_back(config::required(config::number_list("branch_stiffnesses", "N/m", config::stiffnesses,
+                                                           "contribution of each branch to the instantaneous slope")));
+  type.keys.push_back(config::required(config::number_list("relaxation_times", "s", config::times,
+                                                           "of each branch; all branches are relaxed at the start")));
   type.check = [](const config::Field& field, const Scenario& /*scenario*/) {
     const std::size_t n = field["branch_stiffnesses"].numbers().size();
     const std::size_t n_times = field["relaxation_times"].numbers().size();
     if (n > 0 && n_times == n) return;
     field["relaxation_times"].refuse(
-        n > 0 ? fmt::format("{} times, one for each of branch_stiffnesses", n) : "at least one branch, and a time for each",
-        fmt::format("{} times", n_times), n > 0 ? "give one for each branch" : "a spring without branches is a spring_damper");
+        n > 0 ? fmt::format("{} times, one for each of branch_stiffnesses", n)
+              : "at least one branch, and a time for each",
+        fmt::format("{} times", n_times),
+        n > 0 ? "give one for each branch" : "a spring without branches is a spring_damper");
   };
   type.build = [](const ElementSpec& spec, const Model& model) {
     LineElement element = read_line(spec, model);

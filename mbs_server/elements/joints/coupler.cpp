@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
-#include "scenario/coordinate_functions.hpp"
-#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/joint_reference.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
 #include "mbs_server/formulation/coordinate_map.hpp"
 #include "mbs_server/formulation/function_constraint.hpp"
+#include "scenario/coordinate_functions.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -18,7 +18,8 @@ void check_coupler(const config::Field& field, const Scenario& scenario) {
     read_coordinate_name(term, term.name(), scenario);
     (void)config::read_coordinate_function(term);
     if (term.name() != field["coordinate"].text()) continue;
-    term.refuse("a coordinate other than the dependent one", fmt::format("'{}'", term.name()), "name another coordinate");
+    term.refuse("a coordinate other than the dependent one", fmt::format("'{}'", term.name()),
+                "name another coordinate");
   }
 }
 

@@ -1,14 +1,14 @@
 #include <fmt/format.h>
 #include <algorithm>
 
-#include "scenario/coordinate_functions.hpp"
-#include "scenario/schema/keys.hpp"
-#include "scenario/schema/mistakes.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/joint_reference.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
 #include "mbs_server/formulation/coordinate_map.hpp"
 #include "mbs_server/formulation/function_constraint.hpp"
+#include "scenario/coordinate_functions.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/schema/mistakes.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -18,16 +18,15 @@ config::KeySchema axis_list(const char* name, const char* unit, const std::strin
                        .kind = config::KeyKind::named,
                        .meaning = "functions of coordinates, by their names, that are added",
                        .keys = config::coordinate_function_keys()};
-  return {
-      .name = name,
-      .kind = config::KeyKind::list,
-      .unit = unit,
-      .meaning = meaning,
-      .keys = {{.kind = config::KeyKind::map,
-                .meaning = "an axis and the motion about or along it",
-                .keys = {config::direction("axis", "direction"),
-                         config::number("constant", unit, config::coordinates, "added to the functions", "0"),
-                         std::move(of)}}}};
+  return {.name = name,
+          .kind = config::KeyKind::list,
+          .unit = unit,
+          .meaning = meaning,
+          .keys = {{.kind = config::KeyKind::map,
+                    .meaning = "an axis and the motion about or along it",
+                    .keys = {config::direction("axis", "direction"),
+                             config::number("constant", unit, config::coordinates, "added to the functions", "0"),
+                             std::move(of)}}}};
 }
 
 /// The entries of a list.
@@ -130,7 +129,8 @@ JointType custom_joint() {
   JointType type;
   type.name = "custom";
   type.meaning =
-      "the pose of b in a is a function of one to six coordinates: three successive rotations, then translations along axes of a, "
+      "the pose of b in a is a function of one to six coordinates: three successive rotations, then translations along "
+      "axes of a, "
       "as in OpenSim's CustomJoint";
   type.coordinates = {.named = true};
   type.keys = {config::required(config::text_list("bodies", "[a, b], names of two bodies or `ground`")),

@@ -2,10 +2,10 @@
 #include <fmt/ranges.h>
 #include <cmath>
 
-#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/joint_reference.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
 #include "mbs_server/formulation/gear_constraint.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -4,9 +4,9 @@
 #include <functional>
 #include <span>
 
-#include "scenario/catalog.hpp"
 #include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/formulation/joint_equations.hpp"
+#include "scenario/catalog.hpp"
 
 namespace heelstrike::mbs {
 

@@ -1,5 +1,5 @@
-#include "scenario/schema/keys.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -16,8 +16,8 @@ std::vector<config::KeySchema> unilateral_keys(const std::string& unilateral_mea
   return {{.name = "unilateral",
            .kind = config::KeyKind::flag,
            .meaning = unilateral_meaning + "; the joint pushes and never pulls, opens when its force changes sign, "
-                                  "and closes with an impact; adds NAME.gap_m and NAME.force_N to the "
-                                  "time series",
+                                           "and closes with an impact; adds NAME.gap_m and NAME.force_N to the "
+                                           "time series",
            .fallback = "false"},
           config::number("restitution", "-", {.min = 0.0, .max = 1.0},
                          "separation over approach velocity (Newton's law) of a unilateral joint", "0"),
@@ -28,8 +28,7 @@ std::vector<config::KeySchema> unilateral_keys(const std::string& unilateral_mea
 void check_unilateral(const config::Field& field, const Scenario& scenario) {
   if (!field["unilateral"].flag()) {
     if (field["restitution"].number() == 0.0) return;
-    field["restitution"].refuse("a unilateral joint", "a bilateral joint",
-                                "add unilateral: true, or omit restitution");
+    field["restitution"].refuse("a unilateral joint", "a bilateral joint", "add unilateral: true, or omit restitution");
   }
   if (scenario.analysis.traits.finds_events) return;
   field["unilateral"].refuse("a forward analysis, which locates the opening of joints", scenario.analysis.type,
@@ -63,9 +62,9 @@ JointType quadratic_joint_type(const QuadraticJoint& description) {
     if (description.unilateral_meaning.empty() || !spec.keys["unilateral"].flag()) {
       return quadratic_joint(spec.name, ends.a, ends.b, equations);
     }
-    return unilateral_joint(
-        spec.name, ends.a, ends.b, equations,
-        {.restitution = spec.keys["restitution"].number(), .restitution_threshold = spec.keys["restitution_threshold"].number()});
+    return unilateral_joint(spec.name, ends.a, ends.b, equations,
+                            {.restitution = spec.keys["restitution"].number(),
+                             .restitution_threshold = spec.keys["restitution_threshold"].number()});
   };
   return type;
 }

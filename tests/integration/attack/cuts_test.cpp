@@ -231,8 +231,8 @@ TEST(Cuts, AServerThatRefusesForAWhileIsWaitedFor) {
 TEST(Cuts, PatienceHasAnEnd) {
   const ServerProcess server({}, {"127.0.0.1:0"});
   ChaosProxy proxy(server.address());
-  const auto contact = open_contact(
-      rpc::RemoteContactOptions{.endpoint = {.address = proxy.address(), .tls = {}}, .reconnect_timeout = milliseconds{300}});
+  const auto contact = open_contact(rpc::RemoteContactOptions{.endpoint = {.address = proxy.address(), .tls = {}},
+                                                              .reconnect_timeout = milliseconds{300}});
   try {
     bounce_through(*contact, 6, [&](int step) {
       if (step == 3) proxy.cut(Cut::end, 0, scaled_time_limit(std::chrono::seconds{60}));

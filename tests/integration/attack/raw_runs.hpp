@@ -6,11 +6,11 @@
 #include <memory>
 #include <string>
 
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/process/version.hpp"
+#include "heelstrike/v1/simulation.grpc.pb.h"
 #include "rpc/channel.hpp"
 #include "rpc/wire/error_wire.hpp"
-#include "heelstrike/v1/simulation.grpc.pb.h"
 
 namespace heelstrike::testing_support {
 

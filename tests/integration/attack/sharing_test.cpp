@@ -171,9 +171,7 @@ TEST_F(Owners, OfSessionsAreTheOnlyOnesWhoUseThem) {
   request.set_session_id(open_session(*stub_of("client")).session_id());
   request.set_step(-1);
   *request.mutable_state() = message_of(ball_at(0.0, 0.1, 1.0));
-  const auto ask = [&](const std::string& client) {
-    return evaluate_one(*stub_of(client), request);
-  };
+  const auto ask = [&](const std::string& client) { return evaluate_one(*stub_of(client), request); };
   EXPECT_TRUE(ask("client").has_result());
   EXPECT_EQ(ask("guest").error().code(), v1::Error::CODE_NOT_FOUND);
 }

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <thread>
 
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/process/version.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "tests/integration/cli/program.hpp"

@@ -612,7 +612,8 @@ TEST(Fem, AVanishedClientStopsItsPreparation) {
   {
     Program client("heelstrike", {"condense", file, "--fem", servers.fem_address}, here(folder));
     // The compliance of about 2700 nodes takes 500 MiB; its columns are being computed.
-    EXPECT_TRUE(eventually([&] { return memory_use_of(servers.fem->pid()) > before + 200.0; }, std::chrono::seconds{90}));
+    EXPECT_TRUE(
+        eventually([&] { return memory_use_of(servers.fem->pid()) > before + 200.0; }, std::chrono::seconds{90}));
     client.signal(SIGKILL);
     (void)client.wait();
   }

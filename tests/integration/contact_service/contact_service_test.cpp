@@ -4,13 +4,13 @@
 #include <future>
 #include <limits>
 
-#include "common/files/digest.hpp"
-#include "common/process/version.hpp"
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
+#include "common/process/version.hpp"
+#include "fem_server/sessions/local_contact.hpp"
 #include "rpc/asset_upload.hpp"
 #include "rpc/call.hpp"
-#include "fem_server/sessions/local_contact.hpp"
 #include "server_process.hpp"
 
 namespace heelstrike::testing_support {

@@ -4,8 +4,8 @@
 
 #include <csignal>
 
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/process/version.hpp"
 #include "rpc/call.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/plane.hpp"

@@ -170,8 +170,8 @@ TEST(MessageSocket, ACallWithATicketOfNobodyIsSentAway) {
 TEST(MessageSocket, AMessageOverTheLimitEndsTheCallWithItsSentence) {
   const ServerProcess server({"--max-message-mib", "1"});
   const auto stub = server.stub(1);
-  auto [socket, ticket] =
-      rpc::connect_message_socket(rpc::parse_address(server.address(1)), limit, scaled_time_limit(std::chrono::seconds{20}));
+  auto [socket, ticket] = rpc::connect_message_socket(rpc::parse_address(server.address(1)), limit,
+                                                      scaled_time_limit(std::chrono::seconds{20}));
   ASSERT_NE(socket, nullptr);
   grpc::ClientContext context;
   context.AddMetadata(rpc::ticket_metadata, ticket);

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "common/errors/error.hpp"
-#include "rpc/server/ready_line.hpp"
 #include "raw_calls.hpp"
+#include "rpc/server/ready_line.hpp"
 #include "server_process.hpp"
 #include "tests/support/child_environment.hpp"
 #include "tests/support/loopback.hpp"

@@ -6,8 +6,8 @@
 
 #include <random>
 
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/process/version.hpp"
 #include "rpc/call.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "server_process.hpp"

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "common/process/version.hpp"
 #include "common/contact/batch_contact.hpp"
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/knee.hpp"
-#include "rpc/wire/contact_wire.hpp"
+#include "common/process/version.hpp"
 #include "fem_server/sessions/local_contact.hpp"
+#include "rpc/wire/contact_wire.hpp"
+#include "scenario/surfaces/knee.hpp"
 #include "server_process.hpp"
 
 namespace heelstrike::testing_support {

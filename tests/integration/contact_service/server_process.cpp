@@ -19,11 +19,11 @@
 #include "common/process/version.hpp"
 #include "rpc/call.hpp"
 #include "rpc/server/ready_line.hpp"
-#include "scenario/surfaces/plane.hpp"
-#include "scenario/surfaces/sphere.hpp"
 #include "rpc/wire/contact_wire.hpp"
 #include "rpc/wire/error_wire.hpp"
 #include "rpc/wire/pair_spec_wire.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
 #include "tests/support/child_environment.hpp"
 
 namespace heelstrike::testing_support {
@@ -233,8 +233,8 @@ std::unique_ptr<Contact> open_contact(rpc::RemoteContactOptions options) {
 
 std::unique_ptr<Contact> open_contact(const std::string& address) {
   // Long enough for a server that is started again, short enough for one that never comes back.
-  return open_contact(
-      rpc::RemoteContactOptions{.endpoint = {.address = address, .tls = {}}, .reconnect_timeout = std::chrono::seconds{10}});
+  return open_contact(rpc::RemoteContactOptions{.endpoint = {.address = address, .tls = {}},
+                                                .reconnect_timeout = std::chrono::seconds{10}});
 }
 
 std::string bits(const Response& response) {

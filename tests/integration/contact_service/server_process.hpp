@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "common/contact/contact.hpp"
-#include "rpc/remote_contact.hpp"
 #include "heelstrike/v1/contact.grpc.pb.h"
+#include "rpc/remote_contact.hpp"
 
 namespace heelstrike::testing_support {
 

@@ -14,12 +14,12 @@
 #include <mutex>
 #include <thread>
 
-#include "common/process/version.hpp"
 #include "common/errors/error.hpp"
+#include "common/process/version.hpp"
+#include "mbs_server/service/simulation_service.hpp"
 #include "rpc/call.hpp"
 #include "rpc/wire/checksum.hpp"
 #include "rpc/wire/error_wire.hpp"
-#include "mbs_server/service/simulation_service.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -193,7 +193,7 @@ class CountingBatches final : public CountingContact, public BatchContact {
     return batches_.evaluate_batch(pair, states, tangents, stop);
   }
   [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
-                                            std::stop_token stop) override {
+                                              std::stop_token stop) override {
     ++counts().motions;
     return batches_.commit_motion(first_step, states, stop);
   }
@@ -363,9 +363,9 @@ TEST(Kinematic, NoFrameWithASolutionIsAFailureWithItsReason) {
   EXPECT_TRUE(std::isnan(run.summary.energy.initial));
   // Assembly tells besides that the driver moves the body far from where it was put.
   const auto refused = warnings(run);
-  EXPECT_EQ(
-      std::ranges::count_if(refused, [](const auto& text) { return text.find("max_penetration") != std::string::npos; }),
-      6);
+  EXPECT_EQ(std::ranges::count_if(refused,
+                                  [](const auto& text) { return text.find("max_penetration") != std::string::npos; }),
+            6);
 }
 
 /// Takes 30 states and breaks at the next one.
@@ -379,7 +379,7 @@ class BreakingContact final : public ForwardingContact, public BatchContact {
     return batches_.evaluate_batch(pair, states, tangents, stop);
   }
   [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
-                                            std::stop_token stop) override {
+                                              std::stop_token stop) override {
     std::vector<std::vector<PairState>> taken(states.begin(), states.end());
     const auto left = static_cast<std::size_t>(30 - first_step);
     const bool breaks = taken.front().size() > left;

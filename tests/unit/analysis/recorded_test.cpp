@@ -55,7 +55,8 @@ std::string csv_of(const RecordedRun& run, const std::vector<std::string>& hidde
   std::string text;
   for (const auto i : selected) text += fmt::format("{}{}", text.empty() ? "" : ",", run.columns[i].name);
   for (const auto& row : run.rows) {
-    for (std::size_t k = 0; k < selected.size(); ++k) text += fmt::format("{}{}", k == 0 ? "\n" : ",", row[selected[k]]);
+    for (std::size_t k = 0; k < selected.size(); ++k)
+      text += fmt::format("{}{}", k == 0 ? "\n" : ",", row[selected[k]]);
   }
   return text + "\n";
 }

@@ -42,7 +42,9 @@ std::string ball_parameters(const fem::BackendEntry& entry) {
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const auto& entry : fem::backend_registry()) {
-    std::string more = knows(entry, "friction") ? "friction: 0.3" : knows(entry, "contact_margin") ? "contact_margin: 0.01" : "modes: 5";
+    std::string more = knows(entry, "friction")         ? "friction: 0.3"
+                       : knows(entry, "contact_margin") ? "contact_margin: 0.01"
+                                                        : "modes: 5";
     if (knows(entry, "restitution")) more += ", restitution: 0.7";
     if (knows(entry, "damping")) more += ", damping: 30";
     // A clamped body that moves has no modes: the free one stands for it below.

@@ -93,7 +93,7 @@ TEST(RunState, BytesOfAnotherVersionAreRefusedWithASentence) {
   for (const std::string bytes : {"", "{}", "not json \x1b[31m", R"({"format": 1, "next_row": 0})"}) {
     Checkpoint checkpoint = sealed(example());
     checkpoint.engine = bytes;
-    expect_refused(checkpoint, "made by another version of the program");
+    expect_refused(checkpoint, "written by another version of the program");
   }
 }
 
@@ -122,7 +122,7 @@ TEST(RunState, AnyChangedByteIsNoticed) {
 TEST(RunState, BytesOfAnotherProgramAreRefusedWithBothNames) {
   Checkpoint checkpoint = sealed(example());
   set_message_checksum(checkpoint, example(), "9.9.9 GCC 99");
-  expect_refused(checkpoint, "made by heelstrike 9.9.9 GCC 99, and this is ");
+  expect_refused(checkpoint, "written by heelstrike 9.9.9 GCC 99, and this is ");
 }
 
 TEST(RunState, NumbersThatNoRunCanHaveAreRefused) {

@@ -154,8 +154,7 @@ inline void expect_altered_history_is_refused(const ContactBackend& backend, con
 
 /// Answers to states of prescribed motion are those of single ones, tangents aside.
 /// @param accuracy  of the solution, relative: sums may run in another order
-inline void expect_prescribed_motion_consistent(const ContactBackend& backend, const Questions& list,
-                                                  double accuracy) {
+inline void expect_prescribed_motion_consistent(const ContactBackend& backend, const Questions& list, double accuracy) {
   for (const auto& [history, state] : list) {
     const Response one = backend.evaluate(*history, state);
     const Committed committed = backend.commit(*history, state);
@@ -192,8 +191,7 @@ inline void expect_prescribed_motion_consistent(const ContactBackend& backend, c
 /// States asked together get the answers of single ones, bit for bit; one that cannot be answered leaves the others
 /// alone.
 /// @param refused  a state that the back-end refuses; null = none
-inline void expect_batch_consistent(const ContactBackend& backend, const Questions& list,
-                                                            const PairState* refused) {
+inline void expect_batch_consistent(const ContactBackend& backend, const Questions& list, const PairState* refused) {
   const BatchEvaluation* batches = backend.batches();
   if (batches == nullptr) return;
   const History& history = *list.front().first;

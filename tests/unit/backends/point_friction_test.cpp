@@ -3,9 +3,9 @@
 
 #include <numbers>
 
+#include "fem_server/surfaces/contact_path.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "fem_server/surfaces/contact_path.hpp"
 #include "tests/unit/backends/conformance_checks.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
 
@@ -183,7 +183,8 @@ struct BallOnPlane {
     pair.backend = "hooke";
     pair.main.surface = SphereSurface{.radius = R, .center = Vector3::Zero()};
     pair.partner.surface = PlaneSurface{};
-    pair.parameters = {{"stiffness", K}, {"friction", mu}, {"friction_model", model}, {"regularisation_velocity", 1e-4}};
+    pair.parameters = {
+        {"stiffness", K}, {"friction", mu}, {"friction_model", model}, {"regularisation_velocity", 1e-4}};
     pair.parameters["stick_damping"] = 0.35 * 2.0 * std::sqrt(K * m);
     contact = make_example(pair);
     history = contact->initial_history();

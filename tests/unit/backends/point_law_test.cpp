@@ -5,10 +5,10 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/plane.hpp"
-#include "scenario/surfaces/sphere.hpp"
 #include "fem_server/backend_interface/hysteresis.hpp"
 #include "fem_server/backends/point_laws/point_contact.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/sphere.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
 
 namespace heelstrike::fem {

@@ -9,12 +9,12 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/profile.hpp"
 #include "scenario/surfaces/sphere.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
-#include "fem_server/backend_interface/backend.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
 
 namespace heelstrike::fem {

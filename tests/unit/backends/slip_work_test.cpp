@@ -56,7 +56,7 @@ TEST(SlipWork, SlipIsMeasuredWhereTheForceActs) {
     const PairState before = turned(0.3);
     const PairState after = turned(0.3 + 0.25);
     const TransportedSlip slip = slip_after(pair, {.X_AB = before.X_AB, .geometry = pair.at(before)}, Vector3::Zero(),
-                                        pair.at(after), after.X_AB);
+                                            pair.at(after), after.X_AB);
     EXPECT_NEAR(slip.value.norm(), (R - 0.5 * depth) * 0.25, 1e-15) << swapped;
   }
 }

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "common/process/child_process.hpp"
 #include "common/errors/error.hpp"
+#include "common/process/child_process.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "common/errors/error.hpp"
 #include "library/registries/catalog.hpp"
 #include "library/runs/run_request.hpp"
-#include "common/errors/error.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "library/servers/private_folder.hpp"
 #include "common/errors/error.hpp"
+#include "library/servers/private_folder.hpp"
 
 namespace heelstrike::client {
 namespace {

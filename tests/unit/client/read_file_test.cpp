@@ -11,9 +11,9 @@
 #include <thread>
 
 #include "client/studies/mesh_file.hpp"
-#include "library/runs/run_request.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "library/runs/run_request.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <regex>
 
-#include "library/registries/catalog.hpp"
-#include "gait/ground_reactions.hpp"
 #include "client/studies/registration.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/run_folder.hpp"
+#include "gait/ground_reactions.hpp"
+#include "library/registries/catalog.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -10,9 +10,9 @@
 #include <functional>
 #include <sstream>
 
+#include "common/text/table.hpp"
 #include "library/terminal/progress_display.hpp"
 #include "library/terminal/screen.hpp"
-#include "common/text/table.hpp"
 
 namespace heelstrike::client {
 namespace {

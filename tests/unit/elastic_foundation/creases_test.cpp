@@ -10,9 +10,9 @@
 #include <random>
 
 #include "common/contact/preparation.hpp"
-#include "scenario/surfaces/block.hpp"
 #include "fem_server/backends/elastic_foundation/bed_law.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
+#include "scenario/surfaces/block.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"
 
 namespace heelstrike::fem {
@@ -33,7 +33,7 @@ Response asked(const ContactBackend& backend, const Pose& X_AB) {
   return backend.evaluate(*backend.initial_history(), state);
 }
 
-constexpr double h = 0.008;                                     // [m] layer of layer_pair
+constexpr double h = 0.008;                                                    // [m] layer of layer_pair
 const double stiffness = LayerLaw::confined_modulus_factor(0.46) * 463e6 / h;  // [Pa/m]
 const Surface floor_plane = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
 
@@ -363,8 +363,8 @@ TEST(Creases, TrianglesTooLargeForThePartner) {
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_input);
     EXPECT_EQ(e.field(), "contact.knee.parameters.refine");
-    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("resolve the partner"), testing::HasSubstr("0.025 m in radius"),
-                                         testing::HasSubstr("spring_body")));
+    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("resolve the partner"),
+                                         testing::HasSubstr("0.025 m in radius"), testing::HasSubstr("spring_body")));
   }
   EXPECT_THAT(told(plane_of(4.0), {}), testing::Contains(testing::AllOf(testing::StartsWith(warning_mark),
                                                                         testing::HasSubstr("may be missing"))));

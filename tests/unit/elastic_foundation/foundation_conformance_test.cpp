@@ -6,8 +6,8 @@
 #include <iterator>
 #include <random>
 
-#include "scenario/surfaces/block.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
+#include "scenario/surfaces/block.hpp"
 #include "tests/unit/backends/conformance_checks.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"
 
@@ -299,7 +299,8 @@ TEST_P(Foundation, HistoriesOutliveTunableParameters) {
     const auto other = entry.make(tuned, assets().context());
     const auto taken = other->load_history(touched->save());
     const auto own = other->commit(*other->initial_history(), at(5e-5, 0.01)).history;
-    for (const PairState& state : {at(1.3e-4, 0.05), compute_slip_increment(2e-4, 3e-4), compute_slip_increment(1.2e-4, 1e-6)}) {
+    for (const PairState& state :
+         {at(1.3e-4, 0.05), compute_slip_increment(2e-4, 3e-4), compute_slip_increment(1.2e-4, 1e-6)}) {
       const Vector6 a = other->evaluate(*taken, state).F_A.vector(), b = other->evaluate(*own, state).F_A.vector();
       ASSERT_GT(b.norm(), 0.0);
       EXPECT_TRUE(other->commit(*taken, state).response.F_A.vector().allFinite()) << name;

@@ -253,7 +253,8 @@ TEST(FoundationEntry, OnePieceOfSeveralInsideOut) {
       }
     };
     expect_facing_error(mesh_named("second_turned_down"), down, "piece 2 of 2 of the casting surface");
-    expect_facing_error(mesh_named("wide_plate"), mesh_named("second_turned_up"), "piece 2 of 2 of the partner's surface");
+    expect_facing_error(mesh_named("wide_plate"), mesh_named("second_turned_up"),
+                        "piece 2 of 2 of the partner's surface");
   }
 }
 

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "fem_server/backend_interface/backend.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "fem_server/backend_interface/backend.hpp"
 
 namespace heelstrike::fem::testing_support {
 

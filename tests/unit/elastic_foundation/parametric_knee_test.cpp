@@ -8,10 +8,10 @@
 #include <tuple>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/knee.hpp"
-#include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
+#include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "fem_server/geometry/surface_check.hpp"
+#include "scenario/surfaces/knee.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"
 
 namespace heelstrike::fem {
@@ -190,7 +190,7 @@ TEST(ParametricKnee, WrongDimensionsAreNamed) {
 }
 
 void expect_knee_error(ParameterMap parameters, const std::string& field,
-                         const testing::Matcher<std::string>& message) {
+                       const testing::Matcher<std::string>& message) {
   try {
     (void)make_knee(knee_pair(std::move(parameters)));
     FAIL() << "expected an error at " << field;
@@ -205,12 +205,11 @@ TEST(FoundationRegions, ThatCutNothingAreRefusedByName) {
   const std::string key = "contact.knee.parameters.regions";
   expect_knee_error({{"regions", "medial middle"}}, key, AllOf(HasSubstr("'middle'"), HasSubstr("medial, lateral")));
   expect_knee_error({{"regions", "x+"}, {"region_center", std::vector<double>{0.5, 0.0, 0.0}}}, key,
-                      AllOf(HasSubstr("'x+' with 0 of"), HasSubstr("region_center")));
-  expect_knee_error({{"regions", "x-"}, {"region_center", std::vector<double>{0.5, 0.0, 0.0}}}, key,
-                      HasSubstr("'x-'"));
+                    AllOf(HasSubstr("'x+' with 0 of"), HasSubstr("region_center")));
+  expect_knee_error({{"regions", "x-"}, {"region_center", std::vector<double>{0.5, 0.0, 0.0}}}, key, HasSubstr("'x-'"));
   expect_knee_error({{"regions", "sets medial"}}, key, HasSubstr("'medial' twice"));
   expect_knee_error({{"regions", "z-"}, {"region_center", std::vector<double>{0.5}}},
-                      "contact.knee.parameters.region_center", HasSubstr("found 1"));
+                    "contact.knee.parameters.region_center", HasSubstr("found 1"));
 }
 
 TEST(FoundationRegions, OfASurfaceWithoutSets) {

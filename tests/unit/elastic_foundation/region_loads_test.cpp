@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/knee.hpp"
-#include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
+#include "fem_server/backends/elastic_foundation/entry.hpp"
+#include "scenario/surfaces/knee.hpp"
 #include "tests/unit/backends/bits.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"
 

@@ -247,8 +247,7 @@ TEST(VaryingLayer, WorkAgainstFrictionIsStoredOrDissipated) {
   }
 }
 
-void expect_layer_error(const PairSpec& pair, const std::string& field,
-                          const testing::Matcher<std::string>& message) {
+void expect_layer_error(const PairSpec& pair, const std::string& field, const testing::Matcher<std::string>& message) {
   try {
     (void)make_wedge(pair, plates(4));
     FAIL() << "expected an error at " << field;
@@ -261,9 +260,9 @@ void expect_layer_error(const PairSpec& pair, const std::string& field,
 
 TEST(VaryingLayer, BackSurfaceIsNamed) {
   expect_layer_error(wedge_pair({{"partner_back_asset", "in_front"}}), "partner_back_asset",
-                       AllOf(HasSubstr("0.001 m in front"), HasSubstr("vertex")));
+                     AllOf(HasSubstr("0.001 m in front"), HasSubstr("vertex")));
   expect_layer_error(wedge_pair({{"partner_back_asset", "far"}}), "partner_back_asset",
-                       AllOf(HasSubstr("within 0.02 m"), HasSubstr("found it 0.3 m away")));
+                     AllOf(HasSubstr("within 0.02 m"), HasSubstr("found it 0.3 m away")));
 }
 
 // Where cartilage tapers to nothing its back may come in front by a little; a back that is in front of most of it is
@@ -286,18 +285,18 @@ TEST(VaryingLayer, ThicknessesPerVertexAreNamed) {
   PairSpec pair = wedge_pair({{"partner_vertex_thickness", std::vector<double>(63, 0.003)}});
   pair.parameters.erase("partner_back_asset");
   expect_layer_error(pair, "partner_vertex_thickness",
-                       AllOf(HasSubstr("expected 64"), HasSubstr("met"), HasSubstr("found 63")));
+                     AllOf(HasSubstr("expected 64"), HasSubstr("met"), HasSubstr("found 63")));
   for (const double wrong : {0.0, -0.002}) {
     values[20] = wrong;
     pair.parameters["partner_vertex_thickness"] = values;
     expect_layer_error(pair, "partner_vertex_thickness",
-                         AllOf(HasSubstr(fmt::format("found {:g} m at vertex 20", wrong)), HasSubstr("> 0")));
+                       AllOf(HasSubstr(fmt::format("found {:g} m at vertex 20", wrong)), HasSubstr("> 0")));
   }
 }
 
 TEST(VaryingLayer, OneThicknessOfOneLayer) {
   expect_layer_error(wedge_pair({{"partner_thickness", 0.003}}), "partner_thickness",
-                       AllOf(HasSubstr("found several"), HasSubstr("partner_back_file")));
+                     AllOf(HasSubstr("found several"), HasSubstr("partner_back_file")));
   PairSpec none = wedge_pair({});
   none.parameters.erase("partner_back_asset");
   expect_layer_error(none, "partner_thickness", AllOf(HasSubstr("found none"), HasSubstr("partner_vertex_thickness")));

@@ -138,14 +138,14 @@ TEST(VolumeMesh, SaysWhatItsLayerLacks) {
   const std::string where = "contact.knee.parameters.";
   expect_pad_error(pad("pad", {}), where + "thickness", AllOf(HasSubstr("found none"), HasSubstr("clamped_set")));
   expect_pad_error(pad("pad", {{"clamped_set", std::string("inner")}}), where + "contact_set",
-                     AllOf(HasSubstr("missing"), HasSubstr("face set")));
+                   AllOf(HasSubstr("missing"), HasSubstr("face set")));
   expect_pad_error(pad("pad", {{"clamped_set", std::string("iner")}, {"contact_set", std::string("outer")}}),
-                     where + "clamped_set", AllOf(HasSubstr("'iner' does not exist"), HasSubstr("inner")));
+                   where + "clamped_set", AllOf(HasSubstr("'iner' does not exist"), HasSubstr("inner")));
   expect_pad_error(pad("pad", {{"clamped_set", std::string("inner")}, {"contact_set", std::string("top")}}),
-                     where + "contact_set", AllOf(HasSubstr("'top' does not exist"), HasSubstr("outer")));
+                   where + "contact_set", AllOf(HasSubstr("'top' does not exist"), HasSubstr("outer")));
   const std::vector<double> corner{-0.0201, -0.0201, -1.0, -0.0199, -0.0199, -0.0001};
-  expect_pad_error(pad("pad", {{"clamped_box", corner}, {"contact_set", std::string("outer")}}),
-                     where + "clamped_set", HasSubstr("form none"));
+  expect_pad_error(pad("pad", {{"clamped_box", corner}, {"contact_set", std::string("outer")}}), where + "clamped_set",
+                   HasSubstr("form none"));
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, sets);
   plate.parameters.erase("thickness");
   expect_pad_error(plate, where + "clamped_set", AllOf(HasSubstr("expected a volume mesh"), HasSubstr("thickness")));

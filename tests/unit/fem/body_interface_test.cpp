@@ -9,9 +9,9 @@
 #include <numeric>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/block.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
+#include "scenario/surfaces/block.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 #include "tests/unit/fem/two_bodies.hpp"
 

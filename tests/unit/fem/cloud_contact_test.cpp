@@ -8,13 +8,13 @@
 #include <cstdio>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/block.hpp"
-#include "scenario/surfaces/plane.hpp"
-#include "scenario/surfaces/points.hpp"
 #include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/points.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {

@@ -10,10 +10,10 @@
 
 #include "common/errors/error.hpp"
 #include "common/friction/solve_friction.hpp"
+#include "fem_server/fem/body_model.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/sphere.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
-#include "fem_server/fem/body_model.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {
@@ -42,7 +42,8 @@ TEST(CondensedContact, PatchTestOfUniformPressure) {
 }
 
 TEST(CondensedContact, ItsProblemOfFrictionGivesItsForces) {
-  const auto contact = make_block({.options = {.friction = 0.3, .max_penetration = 0.02}}, std::make_shared<test::Plane>());
+  const auto contact =
+      make_block({.options = {.friction = 0.3, .max_penetration = 0.02}}, std::make_shared<test::Plane>());
   PairState state;
   state.X_AB.p.z() = 1e-3;
   auto history = contact->commit(*contact->initial_history(), state).history;
@@ -157,7 +158,8 @@ TEST(CondensedContact, PenaltyFollowsItsLawAndTendsToNoPenetration) {
     hard = r.F_A.force.z();
   }
   EXPECT_NEAR(hard, stiffness * d * 0.0016, 1e-3 * hard) << "no penetration in the limit";
-  const auto contact = make_block({.options = {.max_penetration = 0.02, .penalty = 1e11}}, std::make_shared<test::Plane>());
+  const auto contact =
+      make_block({.options = {.max_penetration = 0.02, .penalty = 1e11}}, std::make_shared<test::Plane>());
   const PairState tilted = test::tilted_state(2e-3);
   const auto history = contact->commit(*contact->initial_history(), tilted).history;
   const Response r = contact->evaluate(*history, tilted);
@@ -227,8 +229,8 @@ TEST(CondensedContact, SurroundingsOfTheCommittedStateChangeNoResult) {
 // Friction near a committed state starts from its matrix. Whoever says that the next state is far does not: both are
 // solutions of one problem, and neither knows what was asked before.
 TEST(CondensedContact, FrictionFromTheCommittedMatrixIsThatWithoutIt) {
-  const auto block =
-      test::make_block({.n = 9, .options = {.friction = 0.3, .max_penetration = 0.02}}, std::make_shared<DistancePlane>());
+  const auto block = test::make_block({.n = 9, .options = {.friction = 0.3, .max_penetration = 0.02}},
+                                      std::make_shared<DistancePlane>());
   auto history = block->initial_history();
   for (const double depth : {1.6e-3, 1.8e-3, 1.9e-3}) {
     PairState state = test::tilted_state(depth);

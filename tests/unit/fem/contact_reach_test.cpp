@@ -8,6 +8,9 @@
 #include <random>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/bodies/contact_reach.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/plane.hpp"
@@ -15,9 +18,6 @@
 #include "scenario/surfaces/signed_distance.hpp"
 #include "scenario/surfaces/sphere.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
-#include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/bodies/contact_reach.hpp"
-#include "fem_server/geometry/write_mesh.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 
 namespace heelstrike::fem {
@@ -60,7 +60,8 @@ TEST(ContactReach, APlaneReachesThePitUpToTwiceTheDepthLimit) {
     for (std::size_t i = 0; i < points.size(); ++i) {
       const Vector3& p = points[i];
       const double below_hull = std::min({p.minCoeff(), (Vector3::Constant(0.1) - p).minCoeff()});
-      EXPECT_EQ(found[i], below_hull <= 2.0 * max_penetration) << p.transpose() << " m, max_penetration " << max_penetration;
+      EXPECT_EQ(found[i], below_hull <= 2.0 * max_penetration)
+          << p.transpose() << " m, max_penetration " << max_penetration;
     }
   }
 }
@@ -185,8 +186,8 @@ std::vector<double> gaps_at_depth(const std::vector<Vector3>& points, const Sign
   return gaps;
 }
 
-// Requirement: no pose with overlaps up to max_penetration brings the partner nearer to a node left out than the largest
-// gap that the solver looks at.
+// Requirement: no pose with overlaps up to max_penetration brings the partner nearer to a node left out than the
+// largest gap that the solver looks at.
 TEST(ContactReach, RandomPosesTouchNoNodeThatIsLeftOut) {
   std::mt19937 random(7);
   const auto points = bumpy_ball(random);

@@ -6,12 +6,12 @@
 #include <limits>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/contact_solver/contact_regions.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/points.hpp"
-#include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/contact_solver/contact_regions.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {
@@ -178,8 +178,7 @@ TEST(ContactRegionsRefuse, WhatCannotBe) {
               testing::HasSubstr("found 'bottom' with 32 of its 32 triangles"));
   PairSpec aside = press(condensed, "x+");
   aside.parameters["region_center"] = std::vector<double>{0.1, 0.0, 0.0};
-  EXPECT_THAT(test::refusal(aside),
-              testing::HasSubstr("expected regions that cut the contact surface, found 'x+'"));
+  EXPECT_THAT(test::refusal(aside), testing::HasSubstr("expected regions that cut the contact surface, found 'x+'"));
   aside.parameters["region_center"] = std::vector<double>{0.1, 0.0};
   EXPECT_THAT(test::refusal(aside),
               testing::HasSubstr("region_center: expected a point, three numbers [m], found 2 numbers"));

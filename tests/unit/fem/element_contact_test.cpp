@@ -8,13 +8,13 @@
 #include <string>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/fem/element_kind.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/fem/element_kind.hpp"
-#include "fem_server/geometry/write_mesh.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {
@@ -252,10 +252,9 @@ TEST(ElementInput, PrismsComeFromFilesAndBlocks) {
               testing::HasSubstr("wedge6 has 6 nodes, the elements of 'layer.vtu' have 4"));
   pair.main.surface = SphereSurface{.radius = 0.05, .center = Vector3::Zero()};
   pair.parameters["element_size"] = 0.02;
-  EXPECT_THAT(
-      test::refusal(pair, context),
-      testing::HasSubstr("element: surface 'sphere' cannot be filled with prisms, only a block can; expected a "
-                         "mesh file of prisms (Gmsh, VTU, Abaqus; heelstrike mesh --layer"));
+  EXPECT_THAT(test::refusal(pair, context),
+              testing::HasSubstr("element: surface 'sphere' cannot be filled with prisms, only a block can; expected a "
+                                 "mesh file of prisms (Gmsh, VTU, Abaqus; heelstrike mesh --layer"));
 }
 
 }  // namespace

@@ -6,12 +6,12 @@
 #include <tuple>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "fem_server/backend_interface/backend.hpp"
 #include "tests/unit/backends/conformance_checks.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 

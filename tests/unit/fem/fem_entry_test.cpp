@@ -14,15 +14,15 @@
 #include <thread>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/backend_interface/preparation_locks.hpp"
+#include "fem_server/fem/compliance_cache.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/backend_interface/preparation_locks.hpp"
-#include "fem_server/fem/compliance_cache.hpp"
-#include "fem_server/geometry/write_mesh.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 
 namespace heelstrike::fem {
@@ -371,8 +371,9 @@ TEST_F(FemEntry, WarnsOfUnlikelyUnits) {
   pair_.parameters["element_size"] = 0.15;
   const std::vector<std::string> warnings = find_pair_warnings(checked_pair(pair_), context_);
   ASSERT_EQ(warnings.size(), 3U) << testing::PrintToString(warnings);
-  EXPECT_THAT(warnings[0], testing::AllOf(testing::StartsWith("contact.ball-ground.main.material.youngs_modulus: 3.6 Pa"),
-                                        testing::HasSubstr("did you mean 3.6 MPa, which is 3.6e+06")));
+  EXPECT_THAT(warnings[0],
+              testing::AllOf(testing::StartsWith("contact.ball-ground.main.material.youngs_modulus: 3.6 Pa"),
+                             testing::HasSubstr("did you mean 3.6 MPa, which is 3.6e+06")));
   EXPECT_THAT(warnings[1], testing::HasSubstr("did you mean 1.1 g/cm^3, which is 1100?"));
   EXPECT_THAT(warnings[2], testing::HasSubstr("element_size: 0.15 m leaves fewer than two elements"));
 }

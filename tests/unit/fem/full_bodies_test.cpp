@@ -354,8 +354,8 @@ TEST(FullBodies, TangentsOfBodiesThatRubAndRelaxAreDerivatives) {
   };
   for (const Case& c : {Case{"linear", MaterialLaw::linear, 0.3}, Case{"neo-Hookean", MaterialLaw::neo_hookean, 0.3},
                         Case{"relaxing", viscoelastic(), 0.0}, Case{"relaxing", viscoelastic(), 0.3}}) {
-    const auto contact = test::two_full_bodies(A, B, c.law, c.law,
-                                               {.friction = c.friction, .hysteresis_factor = 0.7, .max_penetration = 0.01});
+    const auto contact = test::two_full_bodies(
+        A, B, c.law, c.law, {.friction = c.friction, .hysteresis_factor = 0.7, .max_penetration = 0.01});
     const auto history = contact->commit(*contact->initial_history(), block_on_block(1.2e-3)).history;
     PairState state = at_time(0.05, block_on_block(1.5e-3));
     state.X_AB.p += Vector3(2e-4, -1e-4, 0.0);

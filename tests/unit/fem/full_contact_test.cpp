@@ -6,9 +6,9 @@
 #include <cstdio>
 
 #include "common/errors/error.hpp"
+#include "fem_server/surfaces/mesh_distance.hpp"
 #include "scenario/surfaces/sphere.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
-#include "fem_server/surfaces/mesh_distance.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {

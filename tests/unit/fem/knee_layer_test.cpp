@@ -6,13 +6,13 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/knee.hpp"
-#include "scenario/surfaces/mesh.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/geometry/layer_mesh.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
 #include "fem_server/surfaces/kind_triangles.hpp"
+#include "scenario/surfaces/knee.hpp"
+#include "scenario/surfaces/mesh.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {
@@ -89,8 +89,7 @@ TEST(KneeLayer, TellsBothSides) {
 TEST(KneeLayer, IsFilledWithTheElementsThatAreAskedFor) {
   const double coarse = loaded_knee(knee("fem_condensed"), 4e-4).F_A.force.norm();
   for (const char* element : {"tet4_mixed", "wedge6", "wedge6_mixed", "tet10_mixed"}) {
-    const double force =
-        loaded_knee(knee("fem_condensed", {{"element", std::string(element)}}), 4e-4).F_A.force.norm();
+    const double force = loaded_knee(knee("fem_condensed", {{"element", std::string(element)}}), 4e-4).F_A.force.norm();
     // Other elements are softer than linear tetrahedra at this ratio, by less than a half on this mesh.
     EXPECT_LT(force, 1.05 * coarse) << element;
     EXPECT_GT(force, 0.4 * coarse) << element;

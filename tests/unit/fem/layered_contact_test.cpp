@@ -6,10 +6,10 @@
 #include <tuple>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/sphere.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
 #include "fem_server/backends/fem_full/outer_layer.hpp"
+#include "scenario/surfaces/sphere.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {

@@ -5,9 +5,9 @@
 #include <cstdio>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/plane.hpp"
-#include "fem_server/backend_interface/backend.hpp"
 
 namespace heelstrike::fem {
 namespace {
@@ -53,7 +53,8 @@ TEST(HyperelasticContact, BeginsLinearAndStiffensAsTheLawsSay) {
   const ParameterMap soft = named("mooney_rivlin", {{"mooney_fraction", 0.0}});
   const ParameterMap rivlin = named("mooney_rivlin", {{"mooney_fraction", 0.5}});
   const ParameterMap yeoh = named("yeoh", {{"yeoh_ratios", List{0.5, 0.1}}});
-  const ParameterMap ogden = named("ogden", {{"ogden_exponents", List{2.0, -2.0}}, {"ogden_fractions", List{0.5, 0.5}}});
+  const ParameterMap ogden =
+      named("ogden", {{"ogden_exponents", List{2.0, -2.0}}, {"ogden_fractions", List{0.5, 0.5}}});
   const ParameterMap along = fibers_along({0.0, 0.0, 1.0});
   const ParameterMap across = fibers_along({1.0, 0.0, 0.0, 0.0, 3.0, 0.0});
   const double tiny = 1e-6;  // of 20 mm: a strain of 5e-5
@@ -123,8 +124,9 @@ TEST(HyperelasticContact, ConstantsThatCannotBeAreNamed) {
   const std::string where = "contact.pad-plate.parameters.";
   EXPECT_EQ(refusal(named("mooney_rivlin", {{"mooney_fraction", 0.3}})), "accepted");
   EXPECT_THAT(refusal(named("mooney_rivlin")), AllOf(HasSubstr(where + "mooney_fraction"), HasSubstr("missing")));
-  EXPECT_THAT(refusal(named("mooney_rivlin", {{"mooney_fraction", 1.6}})),
-              AllOf(HasSubstr(where + "mooney_fraction"), HasSubstr("Drucker"), HasSubstr("1.6"), HasSubstr("stretch")));
+  EXPECT_THAT(
+      refusal(named("mooney_rivlin", {{"mooney_fraction", 1.6}})),
+      AllOf(HasSubstr(where + "mooney_fraction"), HasSubstr("Drucker"), HasSubstr("1.6"), HasSubstr("stretch")));
   EXPECT_THAT(refusal(named("yeoh", {{"yeoh_ratios", List{-0.4, 0.0}}})),
               AllOf(HasSubstr("yeoh with c20/c10 = -0.4"), HasSubstr("Drucker"), HasSubstr("stretch")));
   EXPECT_THAT(refusal(named("yeoh", {{"yeoh_ratios", List{0.4}}})),

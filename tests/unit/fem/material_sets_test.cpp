@@ -8,13 +8,13 @@
 #include <cstdio>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/fem/hyperelastic.hpp"
+#include "fem_server/fem/neo_hookean.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/fem/hyperelastic.hpp"
-#include "fem_server/fem/neo_hookean.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 
 namespace heelstrike::fem {
@@ -55,7 +55,8 @@ Eigen::VectorXd stretched(const VolumeMesh& mesh, double l_low, double l_high) {
 }
 
 /// [Pa] normal stress of a stretch along z with held sides, per area at rest.
-double axial_stress(const MaterialLaw& law, const LameConstants& c, double l, const PointHistoryVariables& memory = {}) {
+double axial_stress(const MaterialLaw& law, const LameConstants& c, double l,
+                    const PointHistoryVariables& memory = {}) {
   const Matrix3 G = Vector3(0.0, 0.0, l - 1.0).asDiagonal();
   const Matrix3 s = law->cauchy_stress(c, G, std::nullopt, memory);
   return s(2, 2);  // the area does not change
@@ -121,7 +122,8 @@ TEST_P(TwoLaws, HaveTheTangentOfTheirForces) {
     // With a past, so that the memories of the elements that have one are told apart.
     const HistoryUpdate past = update_history_variables(body, laws, u, {});
     EXPECT_EQ(past.values.size(), static_cast<Eigen::Index>(memory_size(body, laws)));
-    const BodyHistoryVariables memory{.values = {past.values.data(), static_cast<std::size_t>(past.values.size())}, .dt = 0.05};
+    const BodyHistoryVariables memory{.values = {past.values.data(), static_cast<std::size_t>(past.values.size())},
+                                      .dt = 0.05};
     u *= 1.3;
     const BodyEquations at = assemble_equations(body, laws, u, K, 0, memory);
     ASSERT_TRUE(at.valid);
@@ -433,7 +435,8 @@ TEST_F(LayeredPad, LawsThatCannotBeAreNamed) {
     (void)checked_pair(ball);
     FAIL() << "accepted";
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("contact.ball.main.material.law"), HasSubstr("supports no material laws")));
+    EXPECT_THAT(error.what(),
+                AllOf(HasSubstr("contact.ball.main.material.law"), HasSubstr("supports no material laws")));
   }
 }
 

@@ -5,11 +5,11 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backend_interface/backend.hpp"
+#include "fem_server/backends/fem_modal/modal_oscillator.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/backends/fem_modal/modal_oscillator.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 
 namespace heelstrike::fem {

@@ -5,10 +5,10 @@
 #include <map>
 #include <numeric>
 
-#include "scenario/surfaces/block.hpp"
-#include "scenario/surfaces/plane.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/plane.hpp"
 #include "tests/support/vtu_array.hpp"
 #include "tests/unit/fem/test_contact.hpp"
 

@@ -9,10 +9,10 @@
 #include <cstdio>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/block.hpp"
-#include "scenario/surfaces/plane.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/fem/hyperelastic.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/plane.hpp"
 
 namespace heelstrike::fem {
 namespace {

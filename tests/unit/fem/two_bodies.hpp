@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "fem_server/backends/fem_condensed/condensed_contact.hpp"
-#include "fem_server/contact_solver/detection/body_interface.hpp"
 #include "fem_server/backends/fem_full/full_bodies.hpp"
+#include "fem_server/contact_solver/detection/body_interface.hpp"
 #include "fem_server/fem/body_model.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
 #include "tests/unit/fem/test_meshes.hpp"

@@ -13,8 +13,8 @@
 #include <map>
 #include <memory>
 
-#include "fmi/fmi_platform.hpp"
 #include "fem_server/sessions/local_contact.hpp"
+#include "fmi/fmi_platform.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 #include "tests/support/coupling_case.hpp"
 #include "tests/support/local_run.hpp"
@@ -240,7 +240,8 @@ output: {{interval: 0.01, accelerations: true}}
                      function, forces);
 }
 constexpr const char* hinge_unit =
-    "{{pd: {{type: fmu, file: pd.fmu, step: {}, driven_coordinates: [{{variable: angle, rate: rate, driver: {}, coordinate: "
+    "{{pd: {{type: fmu, file: pd.fmu, step: {}, driven_coordinates: [{{variable: angle, rate: rate, driver: {}, "
+    "coordinate: "
     "{}}}]}}}}";
 
 /// The largest difference of two runs in a column, row by row.

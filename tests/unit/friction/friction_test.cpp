@@ -11,8 +11,8 @@
 #include <set>
 
 #include "benchmarks/friction_problems/fclib_file.hpp"
-#include "common/friction/single_contact.hpp"
 #include "benchmarks/friction_problems/siconos_text.hpp"
+#include "common/friction/single_contact.hpp"
 #include "common/friction/solve_friction.hpp"
 
 namespace heelstrike::friction {

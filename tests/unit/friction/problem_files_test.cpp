@@ -10,9 +10,9 @@
 #include <sstream>
 #include <vector>
 
-#include "common/errors/error.hpp"
 #include "benchmarks/friction_problems/fclib_file.hpp"
 #include "benchmarks/friction_problems/siconos_text.hpp"
+#include "common/errors/error.hpp"
 
 namespace heelstrike::friction {
 namespace {

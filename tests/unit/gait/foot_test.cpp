@@ -168,7 +168,8 @@ TEST(FootMotion, ToesRestWhenTheAxisIsAtTheJoint) {
   EXPECT_NEAR(motion.toe_angle.back(), angle, 1e-12);
   // Turned about the markers themselves the toes are dragged over the ground by what the markers move.
   const FootMotion tangentially_displaced = track_foot(make_foot_template(standing(), names, up), trial, {});
-  EXPECT_NEAR((tangentially_displaced.X_WT.back().p - tangentially_displaced.X_WT.front().p).norm(), 2.0 * depth * std::sin(0.5 * angle), 1e-3);
+  EXPECT_NEAR((tangentially_displaced.X_WT.back().p - tangentially_displaced.X_WT.front().p).norm(),
+              2.0 * depth * std::sin(0.5 * angle), 1e-3);
 }
 
 TEST(FootMotion, SurvivesAMarkerThatJumps) {

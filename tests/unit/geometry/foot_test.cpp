@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/foot.hpp"
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/mesher.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "fem_server/geometry/volume_check.hpp"
+#include "scenario/surfaces/foot.hpp"
 
 namespace heelstrike::fem {
 namespace {

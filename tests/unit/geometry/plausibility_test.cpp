@@ -36,7 +36,8 @@ TEST(Plausibility, SuggestsTheUnitOfAFile) {
 
 TEST(Plausibility, RefusesElementsLargerThanTheBody) {
   EXPECT_THAT(find_element_size_warnings("element_size", 0.01, foot), IsEmpty());
-  EXPECT_THAT(find_element_size_warnings("element_size", 0.05, foot), ElementsAre(HasSubstr("fewer than two elements")));
+  EXPECT_THAT(find_element_size_warnings("element_size", 0.05, foot),
+              ElementsAre(HasSubstr("fewer than two elements")));
   EXPECT_THAT(refusal([] { return find_element_size_warnings("element_size", 5.0, foot); }),
               HasSubstr("did you mean 5 mm? Set element_size: 0.005"));
   EXPECT_THAT(refusal([] { return find_element_size_warnings("element_size", 0.005, 1e-3 * foot); }),
@@ -51,7 +52,8 @@ TEST(Plausibility, TellsWhatMeshingLost) {
 
 TEST(Plausibility, ComparesTheBodiesOfAPair) {
   EXPECT_THAT(find_proportion_warnings(foot, 10.0 * foot), IsEmpty());
-  EXPECT_THAT(find_proportion_warnings(foot, 1000.0 * foot), ElementsAre(HasSubstr("0.26 m long and its partner 260 m")));
+  EXPECT_THAT(find_proportion_warnings(foot, 1000.0 * foot),
+              ElementsAre(HasSubstr("0.26 m long and its partner 260 m")));
 }
 
 TEST(Plausibility, TellsFlatElements) {

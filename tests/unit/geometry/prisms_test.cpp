@@ -244,9 +244,10 @@ TEST(Prisms, MalformedFilesAreNamed) {
     EXPECT_NE(at, std::string::npos) << from;
     return text.replace(at, from.size(), to);
   };
-  EXPECT_THAT(refusal("side.inp", replaced(abaqus, "1, S3", "1, S6")),
-              HasSubstr("surface 'flank': element 1 has no face S6; the last face of tetrahedra is S4, of prisms S5, of "
-                        "hexahedra S6"));
+  EXPECT_THAT(
+      refusal("side.inp", replaced(abaqus, "1, S3", "1, S6")),
+      HasSubstr("surface 'flank': element 1 has no face S6; the last face of tetrahedra is S4, of prisms S5, of "
+                "hexahedra S6"));
   EXPECT_THAT(refusal("kind.inp", replaced(abaqus, "C3D6", "C3D15")), HasSubstr("C3D6, C3D8, C3D20 or C3D27"));
   EXPECT_THAT(refusal("few.inp", replaced(abaqus, "1,1,2,3,5,6,7", "1,1,2,3,5,6")),
               HasSubstr("expected an element number and 6 nodes, found 6 values"));

@@ -98,9 +98,9 @@ TEST(LigamentInput, LengthsOfEveryTypeAreWithinReach) {
 TEST(LigamentInput, ASurfaceAroundAnInsertionIsRefused) {
   const std::string line = "{path: [{body: femur, point: [0, 0, 0], wrap: ball}, {body: tibia, point: [0, 0, 0]}]}";
   EXPECT_EQ(message_for(line, "{ball: {body: tibia, sphere: 0.02, position: [0.01, 0.05, 0]}}"), "accepted");
-  EXPECT_THAT(
-      message_for(line, "{ball: {body: tibia, sphere: 0.03, position: [0, 0.02, 0]}}"),
-      AllOf(HasSubstr("outside the surface 'ball'"), HasSubstr("point 2 of 'tibia'"), HasSubstr("contains its insertion")));
+  EXPECT_THAT(message_for(line, "{ball: {body: tibia, sphere: 0.03, position: [0, 0.02, 0]}}"),
+              AllOf(HasSubstr("outside the surface 'ball'"), HasSubstr("point 2 of 'tibia'"),
+                    HasSubstr("contains its insertion")));
   EXPECT_THAT(message_for(line, "{ball: {body: tibia, sphere: 0.02, cylinder: 0.02}}"),
               HasSubstr("one of `sphere`, `cylinder`, `ellipsoid`"));
   EXPECT_THAT(message_for(line, "{ball: {body: tibia, cylinder: 0.02, side: [0, 0, 1]}}"),

@@ -9,9 +9,9 @@
 #include <sstream>
 #include <string>
 
+#include "fem_server/geometry/read_mesh.hpp"
 #include "importers/robots/mjcf_model.hpp"
 #include "importers/robots/urdf_model.hpp"
-#include "fem_server/geometry/read_mesh.hpp"
 
 namespace heelstrike::test {
 

@@ -7,11 +7,11 @@
 #include <functional>
 #include <numbers>
 
+#include "common/errors/error.hpp"
 #include "importers/robots/mjcf_geometry.hpp"
 #include "importers/robots/mjcf_model.hpp"
 #include "importers/robots/tree_surfaces.hpp"
 #include "importers/robots/urdf_model.hpp"
-#include "common/errors/error.hpp"
 #include "tests/support/local_run.hpp"
 #include "tests/unit/importers/models.hpp"
 
@@ -25,7 +25,8 @@ using testing::Not;
 
 namespace fs = std::filesystem;
 
-Import imported(const std::string& urdf, const UrdfOptions& import_options = test::urdf_options(), const InertiaRepair& repair = {}) {
+Import imported(const std::string& urdf, const UrdfOptions& import_options = test::urdf_options(),
+                const InertiaRepair& repair = {}) {
   return import_tree(read_urdf(urdf, "arm.urdf", import_options), repair);
 }
 
@@ -130,9 +131,9 @@ TEST(UrdfImport, MeshesComeFromTheirPackageOnly) {
   EXPECT_THAT(message("/etc/passwd"), AllOf(HasSubstr("passwd"), HasSubstr("expected a mesh")));
   EXPECT_THAT(message("file:///etc/passwd"), HasSubstr("expected a mesh"));
   EXPECT_THAT(message("http://example.org/a.stl"), HasSubstr("found 'http://"));
-  EXPECT_THAT(message("package://robot/meshes/hand.stl"),
-              AllOf(HasSubstr("not there"), HasSubstr("robot/meshes/hand.stl of link 'slider'"),
-                    HasSubstr("--skip-meshes")));
+  EXPECT_THAT(
+      message("package://robot/meshes/hand.stl"),
+      AllOf(HasSubstr("not there"), HasSubstr("robot/meshes/hand.stl of link 'slider'"), HasSubstr("--skip-meshes")));
   EXPECT_THAT(message("package://other/hand.stl"),
               AllOf(HasSubstr("package://other/hand.stl"), HasSubstr("--package other=FOLDER")));
   EXPECT_THAT(message("package://robot"), HasSubstr("package://NAME/FILE"));

@@ -12,9 +12,9 @@
 #include <random>
 #include <string_view>
 
+#include "common/errors/error.hpp"
 #include "importers/robots/mjcf_model.hpp"
 #include "importers/robots/urdf_model.hpp"
-#include "common/errors/error.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/system.hpp"

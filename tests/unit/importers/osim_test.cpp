@@ -16,9 +16,9 @@
 
 #include <Eigen/Geometry>
 
-#include "importers/opensim/osim_scenario.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/scalar_function.hpp"
+#include "importers/opensim/osim_scenario.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/force_element.hpp"
@@ -292,8 +292,10 @@ TEST(OsimImport, AFreeJointKeepsItsCoordinatesWhereNothingBendsIt) {
 // Bodies of the subset that are welded to one another are one, wherever the weld comes from.
 TEST(OsimImport, BodiesOfASubsetThatAreWeldedAreOne) {
   const Folder folder;
-  ImportOptions import_options{.joints = {"knee", "ankle"}, .meshes = {}, .folders = {folder.path()}, .without = {"A1"}};
-  const Scenario scenario = test::scenario_from(import_model(read_model(small_model, "small.osim"), import_options).scenario);
+  ImportOptions import_options{
+      .joints = {"knee", "ankle"}, .meshes = {}, .folders = {folder.path()}, .without = {"A1"}};
+  const Scenario scenario =
+      test::scenario_from(import_model(read_model(small_model, "small.osim"), import_options).scenario);
   ASSERT_EQ(scenario.bodies.size(), 3U);
   // The calf, which carries the foot, hangs on the shank.
   EXPECT_NEAR(scenario.bodies[0].mass + scenario.bodies[2].mass, 7.0 + 1.0, 1e-12);
@@ -301,7 +303,8 @@ TEST(OsimImport, BodiesOfASubsetThatAreWeldedAreOne) {
   EXPECT_NEAR(scenario.bodies[1].center_of_mass.y(), -0.15, 1e-12);
   EXPECT_EQ(mbs::describe_model(scenario).degrees_of_freedom, 2);
   import_options.held = {"knee"};
-  EXPECT_EQ(mbs::describe_model(test::scenario_from(import_model(read_model(small_model, "small.osim"), import_options).scenario))
+  EXPECT_EQ(mbs::describe_model(
+                test::scenario_from(import_model(read_model(small_model, "small.osim"), import_options).scenario))
                 .degrees_of_freedom,
             1);
 }
@@ -310,9 +313,10 @@ TEST(OsimImport, AWeldToTheGroundHolds) {
   const Folder folder;
   std::string text = std::regex_replace(small_model, std::regex("CustomJoint"), "WeldJoint");
   const ImportOptions import_options{.joints = {"hip", "knee"}, .meshes = {}, .folders = {folder.path()}};
-  EXPECT_EQ(mbs::describe_model(test::scenario_from(import_model(read_model(text, "small.osim"), import_options).scenario))
-                .degrees_of_freedom,
-            1);
+  EXPECT_EQ(
+      mbs::describe_model(test::scenario_from(import_model(read_model(text, "small.osim"), import_options).scenario))
+          .degrees_of_freedom,
+      1);
 }
 
 TEST(OsimImport, LockedShiftsHoldBodiesApart) {
@@ -339,7 +343,8 @@ TEST(OsimImport, AJointIsBentWhereItsParentStandsStill) {
                             R"(<PinJoint name="hip">$1</PinJoint>)");
   ImportOptions import_options{
       .joints = {"hip", "knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
-  EXPECT_THAT(message_of(text, import_options), HasSubstr("expected a joint whose parent stands still, found thigh, which hip"));
+  EXPECT_THAT(message_of(text, import_options),
+              HasSubstr("expected a joint whose parent stands still, found thigh, which hip"));
   import_options.held = {"ankle", "hip"};
   import_options.joints = {"knee"};
   EXPECT_EQ(message_of(text, import_options), "accepted");
@@ -405,10 +410,12 @@ TEST(OsimImport, AMotionFileBendsAJointInTime) {
   ASSERT_EQ(import.meshes.size(), 3U);
   EXPECT_EQ(import.meshes[0].to, "bend.sto");
   import_options.coordinates = {{"bend", 0.5}};
-  EXPECT_THAT(message_of(with_free_knee(), import_options), HasSubstr("--coordinate: expected no bend beside --motion"));
+  EXPECT_THAT(message_of(with_free_knee(), import_options),
+              HasSubstr("--coordinate: expected no bend beside --motion"));
   import_options.coordinates = {};
   import_options.motion->table = read_motion_table("time,adduct\n0,1\n1,2\n", "a.csv");
-  EXPECT_THAT(message_of(with_free_knee(), import_options), HasSubstr("a.csv: expected a column bend, found time, adduct"));
+  EXPECT_THAT(message_of(with_free_knee(), import_options),
+              HasSubstr("a.csv: expected a column bend, found time, adduct"));
   import_options.motion->table = read_motion_table("time,bend\n0.5,1\n1,2\n", "a.csv");
   EXPECT_THAT(message_of(with_free_knee(), import_options), HasSubstr("begins at 0 s, found 0.5 s"));
 }
@@ -748,7 +755,8 @@ TEST(OsimImport, PointsMoveAndCountWithCoordinates) {
   for (const double k : {-1.1, -0.6, -0.2}) {
     ImportOptions import_options{.joints = {}, .meshes = {}, .folders = {}};
     import_options.coordinates = {{"knee_angle", k}};
-    const Scenario scenario = test::scenario_from(import_model(read_model(leg_model, "leg.osim"), import_options).scenario);
+    const Scenario scenario =
+        test::scenario_from(import_model(read_model(leg_model, "leg.osim"), import_options).scenario);
     const mbs::Model model = mbs::build_model(scenario);
     mbs::VectorX q(12 * static_cast<Eigen::Index>(model.bodies.size()));
     for (std::size_t i = 0; i < model.bodies.size(); ++i) {
@@ -782,7 +790,7 @@ TEST(OsimImport, AMotionDrivesAllCoordinatesOfAModel) {
   }
   ImportOptions import_options{.joints = {}, .meshes = {}, .folders = {}};
   import_options.motion = {.file = "walk.mot",
-                 .table = read_motion_table(header + "\n" + first + "\n" + second + "\n", "walk.mot")};
+                           .table = read_motion_table(header + "\n" + first + "\n" + second + "\n", "walk.mot")};
   const Import import = import_model(read_model(leg_model, "leg.osim"), import_options);
   ASSERT_EQ(import.meshes.size(), 1U);
   EXPECT_EQ(import.meshes[0].to, "walk.csv");

@@ -63,10 +63,10 @@ std::vector<std::string> some_springs() {
       const double length = bodies == std::string("[ground, two]") ? 0.7 : 0.5;
       all.push_back(fmt::format("type: {}, {}, stiffness: 3, damping: 0.7, length: {}", type, ends, length));
     }
-    all.push_back(
-        fmt::format("type: viscoelastic_spring, {}, stiffness: 3, damping: 0.7, length: 0.5, branch_stiffnesses: [2, 5], "
-                    "relaxation_times: [0.3, 2]",
-                    ends));
+    all.push_back(fmt::format(
+        "type: viscoelastic_spring, {}, stiffness: 3, damping: 0.7, length: 0.5, branch_stiffnesses: [2, 5], "
+        "relaxation_times: [0.3, 2]",
+        ends));
     // Slack behind, taut in front, and one over an ellipsoid with a point between.
     for (const char* law : {"toe_linear", "quadratic"}) {
       all.push_back(fmt::format(

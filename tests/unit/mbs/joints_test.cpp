@@ -180,8 +180,8 @@ struct JointDof {
   int equations;
 };
 constexpr JointDof joint_freedoms[] = {{"spherical", 3},      {"revolute", 5}, {"cylindrical", 4}, {"prismatic", 5},
-                                      {"universal", 4},      {"planar", 3},   {"fixed", 6},       {"point_on_line", 2},
-                                      {"point_on_plane", 1}, {"distance", 1}};
+                                       {"universal", 4},      {"planar", 3},   {"fixed", 6},       {"point_on_line", 2},
+                                       {"point_on_plane", 1}, {"distance", 1}};
 
 TEST(Joints, AllDerivativesAreExactAndAllEquationsIndependent) {
   const Model model = three_bodies();

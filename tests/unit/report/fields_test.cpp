@@ -3,10 +3,10 @@
 
 #include <cstring>
 
-#include "report/fields_data.hpp"
 #include "common/errors/error.hpp"
 #include "common/spatial/spatial.hpp"
 #include "common/text/base64.hpp"
+#include "report/fields_data.hpp"
 
 namespace heelstrike::report {
 namespace {

@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "common/errors/error.hpp"
 #include "report/live/live_run.hpp"
 #include "report/live/sample_history.hpp"
-#include "common/errors/error.hpp"
 
 namespace heelstrike {
 namespace {

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "report/live/live_view.hpp"
 #include "common/errors/error.hpp"
 #include "common/results/summary.hpp"
+#include "report/live/live_view.hpp"
 
 namespace heelstrike {
 namespace {

@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/text/base64.hpp"
 #include "report/html.hpp"
 #include "report/page.hpp"
-#include "common/text/base64.hpp"
 
 namespace heelstrike::report {
 namespace {

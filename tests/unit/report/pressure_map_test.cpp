@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/pressure_regions.hpp"
 #include "common/errors/error.hpp"
+#include "report/pressure_regions.hpp"
 
 namespace heelstrike::report {
 namespace {

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "report/region_loads.hpp"
 #include "common/errors/error.hpp"
+#include "report/region_loads.hpp"
 
 namespace heelstrike::report {
 namespace {

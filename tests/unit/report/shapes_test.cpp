@@ -6,14 +6,13 @@
 
 #include <filesystem>
 
-#include "library/registries/catalog.hpp"
+#include "common/errors/error.hpp"
+#include "common/files/output_file.hpp"
 #include "library/composition/shapes.hpp"
+#include "library/registries/catalog.hpp"
 #include "report/page.hpp"
 #include "report/run_data.hpp"
 #include "report/shapes.hpp"
-#include "common/errors/error.hpp"
-#include "common/files/output_file.hpp"
-#include "library/registries/catalog.hpp"
 
 namespace heelstrike::report {
 namespace {

@@ -8,9 +8,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "rpc/wire/event_file.hpp"
 #include "heelstrike/v1/contact.pb.h"
 #include "heelstrike/v1/simulation.pb.h"
+#include "rpc/wire/event_file.hpp"
 
 namespace heelstrike::wire {
 namespace {

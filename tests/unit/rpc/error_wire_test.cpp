@@ -100,7 +100,7 @@ TEST(ErrorWire, TextInAnotherEncodingStaysReadable) {
 TEST(PlainText, ShowsNoControlAndKeepsWhatCanBeRead) {
   EXPECT_EQ(strip_control_characters("a\tb\n\033[2Jc\r\xC2\x9B"), "a\tb\n\\x1b[2Jc\\x0d\\xc2\\x9b");
   EXPECT_EQ(strip_control_characters("\xE2\x80\xAE"
-                         "right to left"),
+                                     "right to left"),
             "\\xe2\\x80\\xaeright to left");
   EXPECT_EQ(one_line("x\nlevel=error \"quoted\" \\"), "x\\nlevel=error \\\"quoted\\\" \\\\");
   EXPECT_EQ(one_line("12345678", 4), "1234...");

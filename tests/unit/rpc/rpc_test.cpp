@@ -8,13 +8,13 @@
 #include <stop_token>
 #include <thread>
 
-#include "common/files/digest.hpp"
 #include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
 #include "rpc/address.hpp"
 #include "rpc/call.hpp"
 #include "rpc/channel.hpp"
-#include "rpc/server/connection_acceptor.hpp"
 #include "rpc/latency_histogram.hpp"
+#include "rpc/server/connection_acceptor.hpp"
 #include "rpc/server/ready_line.hpp"
 #include "rpc/server/upload_budget.hpp"
 

@@ -8,6 +8,11 @@
 #include <random>
 
 #include "common/errors/error.hpp"
+#include "rpc/wire/contact_wire.hpp"
+#include "rpc/wire/pair_spec_wire.hpp"
+#include "rpc/wire/parameter_wire.hpp"
+#include "rpc/wire/run_records_wire.hpp"
+#include "rpc/wire/spatial_wire.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/foot.hpp"
@@ -15,11 +20,6 @@
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/points.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "rpc/wire/contact_wire.hpp"
-#include "rpc/wire/pair_spec_wire.hpp"
-#include "rpc/wire/parameter_wire.hpp"
-#include "rpc/wire/run_records_wire.hpp"
-#include "rpc/wire/spatial_wire.hpp"
 
 namespace heelstrike::wire {
 namespace {
@@ -76,7 +76,9 @@ TEST(Wire, StateArrivesAsItsCanonicalPose) {
     from_proto(sent(message), back, FieldPath("state"));
     const Pose canonical = canonical_pose(state.X_AB);
     EXPECT_EQ(back.t, state.t);
-    EXPECT_TRUE(is_bitwise_equal(back.X_AB.R, canonical.R)) << "seed " << seed << '\n' << back.X_AB.R << "\n\n" << canonical.R;
+    EXPECT_TRUE(is_bitwise_equal(back.X_AB.R, canonical.R)) << "seed " << seed << '\n'
+                                                            << back.X_AB.R << "\n\n"
+                                                            << canonical.R;
     EXPECT_TRUE(is_bitwise_equal(back.X_AB.p, state.X_AB.p));
     EXPECT_TRUE(is_bitwise_equal(back.V_AB.w, state.V_AB.w));
     EXPECT_TRUE(is_bitwise_equal(back.V_AB.v, state.V_AB.v));
@@ -247,8 +249,8 @@ TEST(Wire, BadPairSpecificationsAreRefusedWithTheirField) {
     return refused_field([&] { (void)from_proto(message, FieldPath("pair")); });
   };
   const auto value_after = [&](int surface, const std::string& name, const ParameterValue& value) {
-    return field_after(surface,
-                       [&](auto& m) { to_proto(value, (*m.mutable_main()->mutable_surface()->mutable_values())[name]); });
+    return field_after(
+        surface, [&](auto& m) { to_proto(value, (*m.mutable_main()->mutable_surface()->mutable_values())[name]); });
   };
   // What a scenario file may not say the wire may not say either.
   for (const double modulus : {1e308, 1e-308, 0.0, -1.0, 1e16}) {

@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "scenario/scenario.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/analysis/catalog.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike {
 namespace {

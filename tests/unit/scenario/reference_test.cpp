@@ -6,9 +6,9 @@
 #include <functional>
 #include <sstream>
 
+#include "mbs_server/analysis/catalog.hpp"
 #include "scenario/schema/mistakes.hpp"
 #include "scenario/schema/schema.hpp"
-#include "mbs_server/analysis/catalog.hpp"
 
 namespace heelstrike::config {
 namespace {

@@ -136,7 +136,8 @@ TEST(Scenario, ABodyStartsWithAnother) {
   const Scenario s = parse_scenario(changed(own_start, "    initial_state_from: ball\n"), "ball.yaml", schemas());
   EXPECT_EQ(s.bodies[1].initial_state_from, "ball");
   EXPECT_THAT(message_of(changed(own_start, "    initial_state_from: bal\n")), HasSubstr("did you mean 'ball'?"));
-  EXPECT_THAT(message_of(changed(own_start, "    initial_state_from: block\n")), HasSubstr("without `initial_state_from`"));
+  EXPECT_THAT(message_of(changed(own_start, "    initial_state_from: block\n")),
+              HasSubstr("without `initial_state_from`"));
   EXPECT_THAT(message_of(changed(own_start, own_start + "    initial_state_from: ball\n")),
               testing::AllOf(StartsWith("ball.yaml:8: bodies.block.orientation"), HasSubstr("`initial_state_from`")));
 }

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "common/errors/error.hpp"
-#include "rpc/wire/contact_wire.hpp"
 #include "fem_server/service/exchange_handler.hpp"
+#include "rpc/wire/contact_wire.hpp"
 #include "tests/unit/sessions/impact.hpp"
 
 namespace heelstrike::fem {

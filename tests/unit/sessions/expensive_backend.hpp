@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backend_interface/backend.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "fem_server/backend_interface/backend.hpp"
 
 namespace heelstrike::fem::testing_support {
 

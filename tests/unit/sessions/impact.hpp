@@ -15,13 +15,13 @@ struct ImpactSetup {
 };
 
 struct ImpactResult {
-  double max_depth = 0.0;           ///< [m]
-  double max_force = 0.0;           ///< [N]
-  double depth_at_max_force = 0.0;  ///< [m]
-  double compression_time = 0.0;    ///< [s]
-  double contact_time = 0.0;        ///< [s]
-  double separation_velocity = 0.0;    ///< [m/s] > 0
-  double dissipated = 0.0;          ///< [J] integral of the dissipated power
+  double max_depth = 0.0;            ///< [m]
+  double max_force = 0.0;            ///< [N]
+  double depth_at_max_force = 0.0;   ///< [m]
+  double compression_time = 0.0;     ///< [s]
+  double contact_time = 0.0;         ///< [s]
+  double separation_velocity = 0.0;  ///< [m/s] > 0
+  double dissipated = 0.0;           ///< [J] integral of the dissipated power
   std::int64_t last_step = 0;
 };
 

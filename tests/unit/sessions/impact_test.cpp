@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "fem_server/sessions/open_session.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "fem_server/sessions/open_session.hpp"
 #include "tests/support/bouncing_ball_table.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
 #include "tests/unit/sessions/impact.hpp"

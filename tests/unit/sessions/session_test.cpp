@@ -6,6 +6,8 @@
 #include <thread>
 
 #include "common/errors/error.hpp"
+#include "fem_server/sessions/local_contact.hpp"
+#include "fem_server/sessions/open_session.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/foot.hpp"
@@ -13,8 +15,6 @@
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/points.hpp"
 #include "scenario/surfaces/sphere.hpp"
-#include "fem_server/sessions/local_contact.hpp"
-#include "fem_server/sessions/open_session.hpp"
 #include "tests/unit/backends/bits.hpp"
 #include "tests/unit/backends/example_pairs.hpp"
 #include "tests/unit/sessions/expensive_backend.hpp"

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "common/parameters/parameter.hpp"
 #include "common/errors/error.hpp"
+#include "common/parameters/parameter.hpp"
 
 namespace heelstrike {
 namespace {
@@ -106,7 +106,7 @@ TEST(Parameters, RetiredAndAbsentNamesAreReportedWithTheirReplacement) {
   EXPECT_EQ(message({{"element_order", 1.0}}), "x.element_order: this key is now 'element'");
   EXPECT_EQ(message({{"stiffness", 5.0}, {"element", std::string("hex20")}}),
             "x.element: there is no 'hex20': nobody has it");
-  EXPECT_THAT(message({{"", 1.0}}), HasSubstr("unknown key")) ;
+  EXPECT_THAT(message({{"", 1.0}}), HasSubstr("unknown key"));
 }
 
 TEST(Parameters, RangeAndFiniteness) {

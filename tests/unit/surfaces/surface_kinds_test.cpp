@@ -10,10 +10,10 @@
 #include <map>
 #include <random>
 
-#include "scenario/scenario.hpp"
 #include "common/errors/error.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
 #include "mbs_server/analysis/catalog.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike {
 namespace {

@@ -14,10 +14,10 @@
 #include <numbers>
 #include <vector>
 
-#include "scenario/surfaces/plane.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/backends/fem_modal/modal_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 
 namespace heelstrike::fem {

@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "fem_server/backend_interface/backend.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/plane.hpp"
-#include "fem_server/backend_interface/backend.hpp"
 
 namespace heelstrike::fem {
 namespace {

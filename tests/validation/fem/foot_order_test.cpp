@@ -11,9 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "fem_server/backend_interface/backend.hpp"
 #include "scenario/surfaces/foot.hpp"
 #include "scenario/surfaces/plane.hpp"
-#include "fem_server/backend_interface/backend.hpp"
 
 namespace heelstrike::fem {
 namespace {

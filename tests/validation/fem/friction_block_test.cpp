@@ -53,9 +53,11 @@ TEST(FrictionBlock, SticksThenSlidesAndReverses) {
     }
   }
   // Work put in by the drag = dissipated + stored in shear; 120 steps by the trapezoidal rule, kinked at stick-slip.
-  const double stored =
-      block->evaluate(*history, tangentially_displaced(x)).stored_energy -
-      block->evaluate(*block->commit(*block->initial_history(), tangentially_displaced(0.0)).history, tangentially_displaced(0.0)).stored_energy;
+  const double stored = block->evaluate(*history, tangentially_displaced(x)).stored_energy -
+                        block
+                            ->evaluate(*block->commit(*block->initial_history(), tangentially_displaced(0.0)).history,
+                                       tangentially_displaced(0.0))
+                            .stored_energy;
   std::printf("work %.6e J, dissipated %.6e J, stored %.6e J\n", work, dissipated, stored);
   EXPECT_NEAR(work, dissipated + stored, 0.01 * work);
 }

@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <numbers>
 
-#include "scenario/surfaces/plane.hpp"
-#include "scenario/surfaces/surface_kind.hpp"
 #include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
+#include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 
 namespace heelstrike::fem {

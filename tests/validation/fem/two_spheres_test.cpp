@@ -90,8 +90,8 @@ TEST(TwoSpheres, MeshesThatDoNotMatchFollowHertzToo) {
   constexpr double depth = 4e-3;  // a = 14 mm = 10 h
   std::printf("%16s %12s %10s %10s %8s %8s %8s\n", "h of A, B [mm]", "F [N]", "F_t/F", "F/Hertz", "a/aH", "p0/pH", "c");
   for (const auto& [h_A, h_B] : {std::pair{h, 1.37 * h}, {1.37 * h, h}}) {
-    const auto two =
-        test::two_bodies(ball(h_A, fine, 1.4, Pose{}), ball(h_B, fine, 1.4, upside_down(0.37)), {.max_penetration = 0.02});
+    const auto two = test::two_bodies(ball(h_A, fine, 1.4, Pose{}), ball(h_B, fine, 1.4, upside_down(0.37)),
+                                      {.max_penetration = 0.02});
     PairState state = approached(depth);
     state.X_AB.p += Vector3(0.3 * h, 0.2 * h, 0.0);
     const Response r = two->evaluate(*two->initial_history(), state);

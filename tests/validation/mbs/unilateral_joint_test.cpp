@@ -147,7 +147,8 @@ output: {{interval: 0.01}}
   EXPECT_GT(gap.back(), 0.1);
 }
 
-// Infinitely many bounces end after sqrt(2 h / g) (1 + e) / (1 - e); those slower than restitution_threshold are left out.
+// Infinitely many bounces end after sqrt(2 h / g) (1 + e) / (1 - e); those slower than restitution_threshold are left
+// out.
 TEST_P(UnilateralJoint, AStoneThatBouncesComesToRestAndIsBorne) {
   const auto run = completed(scenario_from(R"yaml(
 heelstrike: 1
