@@ -28,7 +28,7 @@ std::map<std::string, std::string> declared_units(const pugi::xml_node& root) {
 }
 
 std::string unit_of(const pugi::xml_node& node, const std::map<std::string, std::string>& declared) {
-  if (const auto fmu = node.attribute("unit")) return fmu.value();
+  if (const auto unit = node.attribute("unit")) return unit.value();
   const auto type = declared.find(node.attribute("declaredType").value());
   return type == declared.end() ? std::string() : type->second;
 }
@@ -48,12 +48,12 @@ void read_variables(const pugi::xml_node& root, FmuDescription& description) {
                                      .causality = node.attribute("causality").as_string("local"),
                                      .type = typed.name(),
                                      .scalar = !node.child("Dimension"),
-                                     .fmu = unit_of(typed, declared)});
+                                     .unit = unit_of(typed, declared)});
   }
-  for (const pugi::xml_node& fmu : root.child("UnitDefinitions")) {
-    const pugi::xml_node base = fmu.child("BaseUnit");
+  for (const pugi::xml_node& unit : root.child("UnitDefinitions")) {
+    const pugi::xml_node base = unit.child("BaseUnit");
     if (base && (base.attribute("factor").as_double(1.0) != 1.0 || base.attribute("offset").as_double(0.0) != 0.0)) {
-      description.scaled_units.emplace_back(fmu.attribute("name").value());
+      description.scaled_units.emplace_back(unit.attribute("name").value());
     }
   }
 }
@@ -136,10 +136,10 @@ const FmuVariable& FmuDescription::number(const std::string& name, std::string_v
   if (!found.number_type() || !found.scalar) {
     throw_unknown_type(found, "numbers or Booleans", "only these can be connected to a mechanism", key);
   }
-  if (std::ranges::find(scaled_units, found.fmu) != scaled_units.end()) {
+  if (std::ranges::find(scaled_units, found.unit) != scaled_units.end()) {
     throw input_error(key, fmt::format("{}: expected a variable in SI units, found '{}' in '{}'; convert it inside "
                                        "the FMU",
-                                       key, name, found.fmu));
+                                       key, name, found.unit));
   }
   return found;
 }

@@ -21,7 +21,7 @@ struct FmuVariable {
   std::string causality = "local";  ///< as in the file: input, output, parameter, ...
   std::string type;                 ///< as in the file: Real, Float64, Boolean, ...
   bool scalar = true;
-  std::string fmu = {};  ///< empty = none declared
+  std::string unit = {};  ///< empty = none declared
 
   /// None = the values are not numeric.
   [[nodiscard]] std::optional<NumberType> number_type() const;

@@ -124,7 +124,7 @@ class Recording {
       options.filter = LowPass{.order = spec_.order, .cutoff = *spec_.cutoff, .rate = dynamic_trial_.rate};
     }
     motions_.push_back(track_foot(feet_.back(), dynamic_trial_, options));
-    tell(foot, motions_.back());
+    report(foot, motions_.back());
     if (foot.plate.empty()) {
       report_placement(foot, feet_.back(), std::nullopt);
       return;
@@ -161,7 +161,7 @@ class Recording {
                     ground ? "the force plate" : "height 0 of the files", 1e3 * (ground.value_or(0.0) - origin)));
   }
 
-  void tell(const FootSpec& foot, const FootMotion& motion) {
+  void report(const FootSpec& foot, const FootMotion& motion) {
     const auto top = std::ranges::max_element(motion.toe_angle);
     note(fmt::format("{}: {:.1f} mm from heel to toe tip; peak toe angle {:.1f} degrees at {:.3f} s", foot.name,
                      1e3 * feet_.back().length, *top * 180.0 / std::numbers::pi,
@@ -229,7 +229,7 @@ std::vector<std::string> parts_of(const std::string& follow) {
 
 std::string followed_segment(const Scenario& scenario, const std::string& body) {
   const auto spec = std::ranges::find(scenario.bodies, body, &BodySpec::name);
-  const std::string start = spec == scenario.bodies.end() ? "" : spec->starts_with;
+  const std::string start = spec == scenario.bodies.end() ? "" : spec->initial_state_from;
   for (const DriverSpec& driver : scenario.drivers) {
     if (!driver.follow.empty() && (driver.body == body || driver.body == start)) return driver.follow;
   }

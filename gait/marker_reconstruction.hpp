@@ -16,8 +16,8 @@ using MarkerSeries = std::vector<Vector3>;  ///< [m] of one marker, per frame; N
 /// `measured` with every missing marker reconstructed: the pose of the others in that frame times the marker's position
 /// in the cluster, which is its template plus its offset, interpolated linearly between the frame before and the frame
 /// after the gap and constant at the ends of the trial. Markers deviate from the template (skin, shoe); without the
-/// offset, the pose would jump whenever a marker is lost. Successive frames in which anything is missing use the same
-/// reference markers, those that are never missing in them, if these are three or more; else those of the frame.
+/// offset, the pose would jump whenever a marker is lost. Successive frames with missing markers use the same reference
+/// markers, those that are never missing in them, if these are at least three; otherwise those of the frame.
 /// @param template_T  [m] of the cluster
 /// @param measured    per marker; seen wherever it is not missing
 /// @param missing    per frame; at least three markers remain

@@ -1,4 +1,4 @@
-/// Pieces of scenario files that importers of foreign models write.
+/// Scenario text shared by the importers of other model formats.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +9,14 @@
 
 namespace heelstrike::models {
 
-/// A mesh file that goes with the scenario.
+/// A mesh file that belongs to the scenario.
 struct ImportedMesh {
   std::filesystem::path from = {};
   std::string to = {};       ///< name below the scenario's folder
   std::string content = {};  ///< instead of `from`: what is in it
 };
 
-/// What an import gives.
+/// Result of an import.
 struct Import {
   std::string scenario;  ///< text of the file
   std::vector<ImportedMesh> meshes;
@@ -24,21 +24,21 @@ struct Import {
   std::vector<std::string> omissions;  ///< what of the model is not in the scenario, or is in it in another way
 };
 
-/// Mass, centre and inertia of a rigid body in some frame of it.
+/// Mass, centre and inertia of a rigid body in a body-fixed frame.
 struct MassProperties {
   double mass = 0.0;                         ///< [kg]
   Vector3 center_of_mass = Vector3::Zero();  ///< [m] in the frame
   Matrix3 inertia = Matrix3::Zero();         ///< [kg m^2] about the centre of mass, in axes of the frame
 };
 
-/// The same body seen from another frame. @param X_AB  pose of the frame B that `of_B` is given in
+/// The same body in another frame. @param X_AB  pose of the frame B of `of_B`
 [[nodiscard]] MassProperties expressed_in(const Pose& X_AB, const MassProperties& of_B);
-/// Both welded to each other, given in the same frame: common centre, Steiner's theorem.
+/// Two bodies in the same frame, welded together: common centre, Steiner's theorem.
 [[nodiscard]] MassProperties welded(const MassProperties& a, const MassProperties& b);
 
-/// A name as a scenario may have it: letters, digits, _ and -.
+/// Name with characters allowed in a scenario: letters, digits, _ and -.
 [[nodiscard]] std::string plain(std::string name);
-/// "[x, y, z]", to the last bit.
+/// "[x, y, z]", exact to the last bit.
 [[nodiscard]] std::string list(const Vector3& v);
 /// "[w, x, y, z]" of a rotation.
 [[nodiscard]] std::string quaternion(const Matrix3& R);

@@ -110,7 +110,7 @@ void check_start(const Field& field, const BodySpec& body, const std::vector<Bod
   if (body.initial_state_from.empty()) return;
   const Field start = field["initial_state_from"];
   const std::string other = read_body_name(start, bodies, false);
-  if (other == body.name || !std::ranges::find(bodies, other, &BodySpec::name)->starts_with.empty()) {
+  if (other == body.name || !std::ranges::find(bodies, other, &BodySpec::name)->initial_state_from.empty()) {
     start.refuse("a body without `initial_state_from`", fmt::format("'{}'", other), "name another");
   }
   // A default counts as absent.

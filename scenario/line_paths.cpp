@@ -170,7 +170,7 @@ bool placed_at_start(const LineSpec& line, const std::vector<BodySpec>& bodies) 
   return std::ranges::none_of(line.points, [&](const LinePoint& point) {
     if (point.depends_on_coordinates()) return true;
     const auto body = std::ranges::find(bodies, point.body, &BodySpec::name);
-    return body != bodies.end() && !body->starts_with.empty();
+    return body != bodies.end() && !body->initial_state_from.empty();
   });
 }
 

@@ -8,6 +8,7 @@
 #include "common/text/suggestion.hpp"
 #include "scenario/catalog.hpp"
 #include "scenario/override.hpp"
+#include "scenario/scenario_schema.hpp"
 #include "scenario/schema/schema.hpp"
 #include "scenario/shared_bodies.hpp"
 

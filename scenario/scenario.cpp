@@ -6,6 +6,7 @@
 
 #include "common/errors/error.hpp"
 #include "scenario/import_section.hpp"
+#include "scenario/scenario_schema.hpp"
 #include "scenario/schema/field.hpp"
 #include "scenario/schema/mistakes.hpp"
 #include "scenario/schema/schema.hpp"

@@ -67,7 +67,7 @@ std::shared_ptr<LiveRun> ServerRuns::find(const std::string& id) {
   const std::scoped_lock lock(mutex_);
   stop_unwatched_locked();
   if (const auto known = followed_.find(id); known != followed_.end()) {
-    known->second.asked = std::chrono::steady_clock::now();
+    known->second.last_request = std::chrono::steady_clock::now();
     return known->second.run;
   }
   if (followed_.size() >= max_followed) {
@@ -100,7 +100,7 @@ void ServerRuns::follow_new_runs_locked(const std::vector<LiveRunEntry>& listed)
 
 void ServerRuns::stop_unwatched_locked() {
   const auto now = std::chrono::steady_clock::now();
-  std::erase_if(followed_, [&](const auto& entry) { return now - entry.second.asked > follow_timeout; });
+  std::erase_if(followed_, [&](const auto& entry) { return now - entry.second.last_request > follow_timeout; });
 }
 
 void ServerRuns::follow(const std::string& id, LiveRun& run, const std::stop_token& stop) {

@@ -32,7 +32,7 @@ class ServerRuns final : public LiveRuns {
  private:
   struct FollowedRun {
     std::shared_ptr<LiveRun> run;
-    std::chrono::steady_clock::time_point asked;
+    std::chrono::steady_clock::time_point last_request;
     std::jthread thread;
   };
   void follow(const std::string& id, LiveRun& run, const std::stop_token& stop);

@@ -120,7 +120,7 @@ void print(const ModulusScan& scan, const Residual& residual) {
   }
 }
 
-void tell_run(const Residual& residual, int runs, std::span<const double> rms) {
+void report_run(const Residual& residual, int runs, std::span<const double> rms) {
   std::string text;
   for (const double value : rms) text += fmt::format(" {:.2f}", value / residual.scale);
   fmt::print(stderr, "run {}: {} off by{} {} rms\n", runs, residual.name, text, residual.unit);
@@ -136,7 +136,7 @@ ExitCode calibrate_modulus(const RegistrationTask& task, const std::vector<doubl
                    trial.rms / residual.scale, residual.unit);
         for (const auto& foot : trial.feet) fmt::print(stderr, "  {} {}\n", foot.foot, registration_text(foot.found));
       },
-      [&](int runs, std::span<const double> rms) { tell_run(residual, runs, rms); });
+      [&](int runs, std::span<const double> rms) { report_run(residual, runs, rms); });
   const ModulusTrial& best = scan.trials[scan.best];
   if (as_json) {
     nlohmann::ordered_json json = {{"youngs_modulus_Pa", best.modulus},
@@ -165,7 +165,7 @@ ExitCode calibrate_registration(const RegistrationOptions& options, bool as_json
   if (!options.moduli.empty()) return calibrate_modulus(task, read_moduli(options.moduli), *runner, as_json, stop);
   const Residual residual = residual_of(task);
   const auto results = fit_registration(task, *runner, stop,
-                                        [&](int runs, std::span<const double> rms) { tell_run(residual, runs, rms); });
+                                        [&](int runs, std::span<const double> rms) { report_run(residual, runs, rms); });
   if (as_json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const auto& result : results) json.push_back(to_json(result, task));

@@ -142,10 +142,10 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   if (!options.within.empty() && options.slivers.empty()) {
     throw input_error("within", "--max-displacement: requires --slivers, whose displacement it limits");
   }
-  const auto asked = [&](const char* what) { return std::ranges::find(options.repair, what) != options.repair.end(); };
-  job.repairs.remove_degenerate = asked("degenerate");
-  job.repairs.remove_duplicate = asked("duplicates");
-  job.repairs.reorient = asked("orientation");
+  const auto is_requested = [&](const char* what) { return std::ranges::find(options.repair, what) != options.repair.end(); };
+  job.repairs.remove_degenerate = is_requested("degenerate");
+  job.repairs.remove_duplicate = is_requested("duplicates");
+  job.repairs.reorient = is_requested("orientation");
   job.repairs.max_hole_edges = options.max_hole_edges;
   if (!options.output.empty()) {
     job.output_format = extension_of(options.output);

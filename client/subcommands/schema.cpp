@@ -8,6 +8,7 @@
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "library/registries/catalog.hpp"
+#include "scenario/scenario_schema.hpp"
 #include "scenario/schema/schema.hpp"
 
 namespace heelstrike::client {

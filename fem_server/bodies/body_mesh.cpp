@@ -55,18 +55,18 @@ double element_size_of(const ParameterScope& place) {
 namespace {
 
 /// Topology of the requested elements.
-const ElementTopology& topology_asked_for(const ParameterScope& place) {
+const ElementTopology& requested_topology(const ParameterScope& place) {
   const auto kind = named_element(text(place.parameters, "element"));
   return element_topology(kind ? kind->n_nodes : 4);
 }
 
 std::uint32_t order_of(const ParameterScope& place) {
-  return topology_asked_for(place).quadratic() ? 2 : 1;
+  return requested_topology(place).quadratic() ? 2 : 1;
 }
 
 /// Corners of the requested elements: 4, 6 or 8.
 std::uint32_t find_requested_corners(const ParameterScope& place) {
-  return topology_asked_for(place).n_corners;
+  return requested_topology(place).n_corners;
 }
 
 }  // namespace
@@ -218,7 +218,7 @@ VolumeMesh filled(const SurfaceMesh& surface, const ParameterScope& place, const
   return mesh_surface(surface, meshing).mesh;
 }
 
-void tell(const Warnings& warnings, const PrepareContext& context) {
+void report_warnings(const Warnings& warnings, const PrepareContext& context) {
   for (const std::string& warning : warnings) context.on_progress(fmt::format("{}{}", warning_mark, warning), 0.0);
 }
 
@@ -227,8 +227,8 @@ void warn_about_volume_loss(const VolumeMesh& mesh, double input_volume, const P
                             const PrepareContext& context) {
   const VolumeReport report = check_volume(mesh);
   const std::string key = place.where + "element_size";
-  tell(find_volume_warnings(report.volume, input_volume, key, element_size_of(place)), context);
-  tell(find_quality_warnings(key, report), context);
+  report_warnings(find_volume_warnings(report.volume, input_volume, key, element_size_of(place)), context);
+  report_warnings(find_quality_warnings(key, report), context);
 }
 
 VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterScope& place, const PrepareContext& context) {
@@ -236,7 +236,7 @@ VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterScope& pla
   const ReadOptions read = read_options(surface, asset, context);
   if (holds_volume(asset.content, read)) {
     VolumeMesh mesh = read_volume(asset.content, read);
-    tell(find_quality_warnings(asset.name, check_volume(mesh)), context);
+    report_warnings(find_quality_warnings(asset.name, check_volume(mesh)), context);
     return placed(carried(std::move(mesh), place, asset.name), surface.X_BodyMesh);
   }
   refuse_blocks_elements(surface, place);

@@ -38,7 +38,7 @@ std::string name_of(Node node) {
   return node.attribute("name").as_string();
 }
 
-/// Without blanks around it, and short enough for a list.
+/// Text without surrounding blanks, truncated for a list.
 std::string one_line(std::string text) {
   constexpr std::size_t longest = 40;
   std::ranges::replace_if(
@@ -49,10 +49,10 @@ std::string one_line(std::string text) {
   return text.size() <= longest ? text : text.substr(0, longest) + "...";
 }
 
-/// Elements of a file that nobody has read: those of one kind of owner and one path in one line.
+/// Unused elements of a file, grouped by kind of owner and path, one line per group.
 class UnusedElements {
  public:
-  /// @param value  empty for an element that has others in it. @param name  of its owner
+  /// @param value  empty for an element with children. @param name  of its owner
   void add(const std::string& kind, const std::string& path, const std::string& value, const std::string& name) {
     const std::string key = kind + ": " + path;
     auto group = std::ranges::find(groups_, key, &Group::key);
@@ -94,7 +94,7 @@ class UnusedElements {
   std::vector<Group> groups_;
 };
 
-/// Reads one file; messages name it.
+/// Reads one file and includes its name in messages.
 class Reader {
  public:
   explicit Reader(std::string file) : file_(std::move(file)) {}
@@ -105,7 +105,7 @@ class Reader {
   [[noreturn]] void refuse(const std::string& what) const {
     throw input_error("model", fmt::format("{}: {}", file_, what));
   }
-  /// All elements are reached through these, which remember them: what is not remembered in the end is told. @{
+  /// Accessors that mark every element read; unmarked elements are reported as unused. @{
   Node mark(Node node) {
     if (node) read_.insert(node.hash_value());
     return node;
@@ -117,7 +117,7 @@ class Reader {
   [[nodiscard]] double number(Node node, const char* key, double fallback);
   [[nodiscard]] Vector3 vector(Node node, const char* key);
   [[nodiscard]] bool flag(Node node, const char* key, bool fallback);
-  /// An element that changes nothing as long as it says this.
+  /// Marks an element that has no effect with this value.
   void accept(Node node, const char* key, std::string_view value) {
     if (last_part(node.child_value(key)) == value) take(node, key);
   }
@@ -190,7 +190,7 @@ bool Reader::flag(Node node, const char* key, bool fallback) {
   return child ? last_part(child.child_value()) == "true" : fallback;
 }
 
-/// OpenSim's orientations are turns about x, y, z of the turning frame, in this order.
+/// OpenSim orientations are body-fixed rotations about x, y, z, in this order.
 Pose Reader::placed(Node node, const char* translation, const char* rotation) {
   const Vector3 angles = vector(node, rotation);
   return {
@@ -236,7 +236,7 @@ void Reader::add_wraps(Node node, const std::string& body) {
   }
 }
 
-/// The first element in a node that is not one of some names; a function has the name of its kind.
+/// The first child with none of the given names; a function element is named after its kind.
 Node element_besides(Node node, std::initializer_list<std::string_view> names) {
   for (const Node child : node.children()) {
     if (child.type() != pugi::node_element) continue;
@@ -261,7 +261,7 @@ Function::Term power_series(std::vector<double> c) {
 Function::Term Reader::table_term(Node node, const char* name, Joining joining, double factor) {
   std::vector<double> x = list(node, "x"), y = list(node, "y");
   for (double& value : y) value *= factor;
-  // Files repeat points; the first of equal places counts.
+  // Files contain repeated points; the first of equal abscissae is used.
   for (std::size_t i = 1; i < std::min(x.size(), y.size());) {
     if (x[i] > x[i - 1]) {
       ++i;
@@ -279,7 +279,7 @@ Function::Term Reader::table_term(Node node, const char* name, Joining joining, 
   }
 }
 
-/// Adds factor times a function. @param coordinates  its arguments, in their order
+/// Adds factor times a function. @param coordinates  its arguments, in order
 void Reader::add_function(Node node, const std::vector<std::string>& coordinates, double factor, Function& out) {
   mark(node);
   const std::string kind = node.name();
@@ -308,7 +308,7 @@ void Reader::add_function(Node node, const std::vector<std::string>& coordinates
   } else if (coordinates.size() > 1) {
     out.unknown = fmt::format("{} of {} coordinates", kind, coordinates.size());
   } else if (kind == "PolynomialFunction") {
-    // The highest power comes first.
+    // OpenSim stores the highest power first.
     auto c = list(node, "coefficients");
     std::ranges::reverse(c);
     for (double& value : c) value *= factor;
@@ -334,7 +334,7 @@ void Reader::add_function(Node node, const std::vector<std::string>& coordinates
   }
 }
 
-/// The function in a node, which older files wrap into an element of that name.
+/// The function in a node; older files wrap it into an element `function`.
 Function Reader::function(Node node, const std::vector<std::string>& coordinates) {
   Function out;
   Node found = element_besides(node, {"coordinates", "axis"});
@@ -357,7 +357,7 @@ Axis Reader::axis(Node node, const Joint& joint) {
     if (coordinate_of(joint, name) != nullptr) continue;
     refuse(fmt::format("joint '{}': expected one of its coordinates, found '{}'", joint.name, name));
   }
-  // A function of none is a constant.
+  // A function of no coordinate is a constant.
   axis.function = function(node, coordinates);
   return axis;
 }
@@ -387,7 +387,7 @@ Coordinate Reader::coordinate(Node c) {
   return coordinate;
 }
 
-/// What a type of joint does with its coordinates, in their order: turns about or shifts along x, y, z.
+/// Rotations about or translations along x, y, z of a joint type, in the order of its coordinates.
 struct JointPattern {
   std::string_view type;
   std::array<int, 6> axes;         ///< of the three turns and the three shifts: 0 x, 1 y, 2 z
@@ -403,14 +403,13 @@ constexpr std::array<JointPattern, 9> joint_patterns = {{{"PinJoint", {2, 0, 1, 
                                                          {"FreeJoint", {0, 1, 2, 0, 1, 2}, {0, 1, 2, 3, 4, 5}},
                                                          {"WeldJoint", {0, 1, 2, 0, 1, 2}, {-1, -1, -1, -1, -1, -1}}}};
 
-/// Axes of the types that have them by their name, and coordinates that a file does not mention.
+/// Adds the axes implied by the joint type, and coordinates that the file omits.
 void Reader::complete_joint(Joint& joint, Node node) {
   const auto pattern = std::ranges::find(joint_patterns, joint.type, &JointPattern::type);
   if (pattern == joint_patterns.end()) {
     if (joint.type == "CustomJoint") return;
-    refuse(fmt::format("joint '{}': expected one of CustomJoint, {}; found a {}, which has no axes that are known here",
-                       joint.name, fmt::join(joint_patterns | std::views::transform(&JointPattern::type), ", "),
-                       joint.type));
+    refuse(fmt::format("joint '{}': expected one of CustomJoint, {}; found unsupported type {}", joint.name,
+                       fmt::join(joint_patterns | std::views::transform(&JointPattern::type), ", "), joint.type));
   }
   for (std::size_t k = 0; k < 6; ++k) {
     joint.axes[k].direction = Vector3::Unit(pattern->axes[k]);
@@ -435,7 +434,7 @@ void Reader::add_joint(Node node) {
   joint.parent = frame(text(node, "socket_parent_frame"), local);
   joint.child = frame(text(node, "socket_child_frame"), local);
   for (const Node c : items(take(node, "coordinates"))) joint.coordinates.push_back(coordinate(c));
-  // Axes that a file leaves out are those of the frame.
+  // Omitted axes default to those of the frame.
   for (std::size_t i = 0; i < 6; ++i) joint.axes[i].direction = Vector3::Unit(static_cast<Eigen::Index>(i % 3));
   std::size_t k = 0;
   for (const Node transform : take(node, "SpatialTransform").children("TransformAxis")) {
@@ -503,7 +502,7 @@ void Reader::add_constraint(Node node) {
   model_.constraints.push_back(std::move(constraint));
 }
 
-/// Properties of muscles and their curves that mean what the curves here do when they have OpenSim's default.
+/// Properties of muscles and their curves that are supported only with OpenSim's default value.
 const std::map<std::string_view, double>& default_shapes() {
   static const std::map<std::string_view, double> defaults = {
       {"ActiveForceLengthCurve/minimum_value", 0.0},
@@ -538,7 +537,7 @@ void Reader::accept_defaults(Node node, const std::string& path) {
   for (const Node child : node.children()) {
     const auto known = default_shapes().find(path + child.name());
     if (known == default_shapes().end()) continue;
-    // Files have up to nine digits of numbers such as 2/3.
+    // Files store numbers such as 2/3 with up to nine digits.
     if (std::abs(child.text().as_double() - known->second) <= 1e-8 * (1.0 + std::abs(known->second))) mark(child);
   }
 }
@@ -660,13 +659,13 @@ void Reader::add_mesh(Node node) {
   model_.meshes.push_back(std::move(mesh));
 }
 
-/// An item that is told by its name, with all that is in it.
+/// Reports an item by its name, including its children.
 void Reader::add_other(Node item) {
   model_.others.push_back({item.name(), name_of(item)});
   whole_.insert(item.hash_value());
 }
 
-/// Sets that are not taken over, item by item.
+/// Reports the items of sets that are not imported.
 void Reader::add_others(Node model) {
   for (const Node set : model.children()) {
     if (read_.contains(set.hash_value())) continue;
@@ -681,7 +680,7 @@ bool is_item(Node node) {
          list == "components";
 }
 
-/// @param owner  the item of a list that `node` belongs to or is. @param path  from the owner to `node`
+/// @param owner  the list item that contains `node` or is it. @param path  from the owner to `node`
 void Reader::add_unused(Node node, Node owner, const std::string& path, UnusedElements& unused) const {
   for (const Node child : node.children()) {
     if (child.type() != pugi::node_element || whole_.contains(child.hash_value())) continue;
@@ -705,7 +704,7 @@ Model Reader::read(const std::string& text) {
   const auto result = document.load_buffer(text.data(), text.size());
   if (!result) refuse(fmt::format("expected XML, found at byte {}: {}", result.offset, result.description()));
   const Node root = mark(document.child("OpenSimDocument"));
-  if (!root) refuse("expected an OpenSim model (OpenSimDocument), found another kind of XML");
+  if (!root) refuse("expected an OpenSim model (OpenSimDocument), found other XML");
   const int version = root.attribute("Version").as_int();
   if (version < 40000) {
     refuse(
@@ -736,7 +735,7 @@ Model Reader::read(const std::string& text) {
 
 namespace {
 
-/// Value of a function whose coordinates `find` knows.
+/// Value of a function; `find` returns its coordinates.
 template <typename Find>
 double value_with(const Function& function, Find find) {
   double value = function.constant;
@@ -795,7 +794,7 @@ Pose joint_pose(const Joint& joint) {
 
 std::vector<std::string> apply_couplers(Model& model) {
   std::vector<std::string> changed;
-  // A coordinate may follow one that follows another: as many rounds as there are couplers reach the end of any chain.
+  // Couplers may be chained: as many rounds as couplers resolve any chain.
   for (std::size_t round = 0; round < model.couplers.size(); ++round) {
     for (const Coupler& coupler : model.couplers) {
       for (Joint& joint : model.joints) {
@@ -804,7 +803,7 @@ std::vector<std::string> apply_couplers(Model& model) {
           const double value = value_of(coupler.function, model);
           if (coordinate.value == value) continue;
           if (std::abs(coordinate.value - value) > 1e-9) {
-            changed.push_back(fmt::format("coordinate {}: its value {:.6g}; {} makes it {:.6g}", coordinate.name,
+            changed.push_back(fmt::format("coordinate {}: its value {:.6g}; set to {:.6g} by {}", coordinate.name,
                                           coordinate.value, coupler.name, value));
           }
           coordinate.value = value;
@@ -820,7 +819,7 @@ namespace {
 Pose pose_below(const Model& model, const std::string& body, std::size_t depth) {
   const auto joint =
       std::ranges::find_if(model.joints, [&](const Joint& candidate) { return candidate.child.body == body; });
-  // A chain longer than there are joints goes in circles: what follows has no pose of its own.
+  // A chain longer than the number of joints is cyclic and has no defined pose.
   if (joint == model.joints.end() || depth > model.joints.size()) return {};
   return pose_below(model, joint->parent.body, depth + 1) * joint->parent.X_BF * joint_pose(*joint) *
          joint->child.X_BF.inverse();

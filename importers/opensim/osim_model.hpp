@@ -1,4 +1,4 @@
-/// An OpenSim 4 model file as far as a scenario can take it over.
+/// The parts of an OpenSim 4 model file that a scenario can represent.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct Frame {
   Pose X_BF;
 };
 
-/// constant + sum f(coordinate): what the functions of a file become.
+/// constant + sum f(coordinate): representation of the functions of a file.
 struct Function {
   struct Term {
     std::string coordinate = {};  ///< empty = the only one there is, or the time
@@ -45,12 +45,12 @@ struct Coordinate {
   std::optional<Function> prescribed = {};  ///< of time
 };
 
-/// Turn about or shift along an axis.
+/// Rotation about or translation along an axis.
 struct Axis {
   Vector3 direction = Vector3::Zero();
   Function function = {};
 
-  /// The only coordinate that it follows by a linear function, with its slope; empty for others.
+  /// The coordinate of an axis that is a linear function of a single coordinate; empty otherwise.
   [[nodiscard]] std::string coordinate() const;
   [[nodiscard]] double slope() const;
 };
@@ -63,7 +63,7 @@ struct Joint {
   Vector3 radii = Vector3::Zero();  ///< [m] of an EllipsoidJoint
 };
 
-/// CoordinateCouplerConstraint: `coordinate` follows others.
+/// CoordinateCouplerConstraint: `coordinate` is a function of others.
 struct Coupler {
   std::string name = {}, coordinate = {};
   Function function = {};
@@ -95,14 +95,14 @@ struct PathPoint {
   std::array<Function, 3> location = {};  ///< of a moving point [m]
 };
 
-/// A wrap object as a line uses it.
+/// Use of a wrap object by a line.
 struct PathWrap {
   std::string object = {};
   std::string method = {};
   int first = -1, last = -1;  ///< points, counted from 1, between which it may wrap; negative = the ends
 };
 
-/// What makes a Millard2012EquilibriumMuscle or a Thelen2003Muscle, with OpenSim's defaults.
+/// Parameters of a Millard2012EquilibriumMuscle or a Thelen2003Muscle, with OpenSim's defaults.
 struct Muscle {
   double max_force = 0.0;       ///< [N]
   double optimal_length = 0.0;  ///< [m]
@@ -156,14 +156,14 @@ struct CoordinateSpring {
   double viscosity = 0.0;  ///< [N m s/rad] or [N s/m]
 };
 
-/// CoordinateLimitForce in the units of the file, degrees where the coordinate turns.
+/// CoordinateLimitForce in the units of the file, degrees for rotations.
 struct CoordinateLimit {
   std::string name, coordinate;
   bool applies = true;
   double upper = 0.0, lower = 0.0, upper_stiffness = 0.0, lower_stiffness = 0.0, damping = 0.0, transition = 0.0;
 };
 
-/// What the file has besides: kind and name.
+/// Other component of the file: kind and name.
 struct Other {
   std::string kind, name;
 };
@@ -189,17 +189,16 @@ struct Model {
 [[nodiscard]] const Coordinate* coordinate_of(const Joint& joint, const std::string& name);
 /// The joint that has the coordinate; null for none.
 [[nodiscard]] const Joint* joint_with(const Model& model, const std::string& coordinate);
-/// Value at the coordinates' defaults. @throws Error{invalid_input} for a coordinate that the model has not
+/// Value at the coordinates' defaults. @throws Error{invalid_input} for an unknown coordinate
 [[nodiscard]] double value_of(const Function& function, const Model& model);
 /// Pose of the child frame in the parent frame, with the coordinates at their defaults.
 [[nodiscard]] Pose joint_pose(const Joint& joint);
-/// Sets coordinates that follow others to what their couplers say. @returns names of those that change, with a line
-/// each
+/// Sets dependent coordinates to the values of their couplers. @returns one line for each coordinate that changes
 std::vector<std::string> apply_couplers(Model& model);
 
 /// @param text  content of the file. @param file  its name, for messages
-/// @throws Error{invalid_input} for text that is not XML or no OpenSim model, for a version before 4, and for numbers
-/// and frames that are not understood, with the component's name
+/// @throws Error{invalid_input} for text that is not XML or not an OpenSim model, for a version before 4, and for
+/// invalid numbers and frames, with the component's name
 [[nodiscard]] Model read_model(const std::string& text, const std::string& file);
 
 /// Pose of a body in the model's ground with all coordinates at their defaults.

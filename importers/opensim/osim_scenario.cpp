@@ -25,13 +25,13 @@ using models::list;
 using models::plain;
 using models::quaternion;
 
-/// Name without the digits at its end: MCLd1 and MCLd2 are lines of MCLd.
+/// Name without trailing digits: MCLd1 and MCLd2 are lines of MCLd.
 std::string bundle_name(const std::string& line) {
   const auto end = line.find_last_not_of("0123456789");
   return plain(end == std::string::npos ? line : line.substr(0, end + 1));
 }
 
-/// Lines that share a force element of the scenario.
+/// Lines that form one force element of the scenario.
 struct Bundle {
   std::string name;
   double transition_strain = 0.0;
@@ -39,14 +39,14 @@ struct Bundle {
   std::vector<const Line*> lines;
 };
 
-/// Direction of the side on which lines pass; zero for none.
+/// Direction of the side on which lines pass; zero if unrestricted.
 Vector3 side_of(const WrapObject& wrap) {
   if (wrap.quadrant == "all") return Vector3::Zero();
   const char axis = wrap.quadrant.back();
   return (wrap.quadrant.starts_with('-') ? -1.0 : 1.0) * Vector3(axis == 'x', axis == 'y', axis == 'z');
 }
 
-/// @pre it has dimensions
+/// @pre the object has dimensions
 WrapShape shape_of(const WrapObject& wrap) {
   WrapShape shape{.radii = Vector3::Constant(wrap.dimensions[0]), .side = side_of(wrap)};
   if (wrap.type == "WrapCylinder") {
@@ -136,7 +136,7 @@ class Importer {
   [[nodiscard]] std::string named(const fs::path& from, const std::string& to);
   [[nodiscard]] std::string mesh_file(const std::string& name, const fs::path& from);
   [[nodiscard]] std::string mesh_name(const ContactMesh& mesh);
-  /// How another file for a mesh is asked for.
+  /// Option that sets another file for a mesh.
   [[nodiscard]] std::string other_file(const std::string& mesh) const {
     return option_name("meshes") + (import_options_.in_section ? ", `" + mesh + ": FILE`" : " " + mesh + "=FILE");
   }
@@ -145,13 +145,13 @@ class Importer {
   [[nodiscard]] std::vector<std::string> joint_names() const;
 
   [[nodiscard]] bool is_imported(const std::string& body) const { return merged_frames_.contains(body); }
-  /// Initial pose of a body in the scenario, whose axes are those of the frame that the bent joint turns in.
+  /// Initial pose of a body in the scenario, whose axes are those of the parent frame of the driven joint.
   [[nodiscard]] Pose pose(const std::string& body) const {
     if (body == "ground") return {};
     const Pose X = default_pose(model_, body);
     return {.R = R_axes_ * X.R, .p = R_axes_ * X.p};
   }
-  /// A frame of the model in the body of the scenario that carries it.
+  /// A frame of the model, expressed in the scenario body that contains it.
   [[nodiscard]] Frame in_merged_body(const Frame& frame) const {
     const Frame& merged = merged_frames_.at(frame.body);
     return {.body = merged.body, .X_BF = merged.X_BF * frame.X_BF};
@@ -178,7 +178,7 @@ class Importer {
       merged_frames_;  ///< bodies of the model, welded ones too, by their place in the scenario's
 };
 
-/// How whoever asks has written a wish.
+/// Name of an option as the caller wrote it.
 std::string Importer::option_name(std::string_view key) const {
   if (import_options_.in_section) return "import." + std::string(key);
   std::string option = key == "meshes" ? "mesh" : std::string(key);
@@ -191,10 +191,10 @@ bool follows(const Axis& axis, const std::string& coordinate) {
   return std::ranges::find(axis.function.terms, coordinate, &Function::Term::coordinate) != axis.function.terms.end();
 }
 
-/// A coordinate that turns its joint by itself, and does not shift it.
+/// True for a coordinate that rotates its joint and is not a translation.
 bool is_turn(const Joint& joint, const std::string& coordinate) {
   const auto turns = joint.axes.begin() + 3;
-  // A shift that is the coordinate itself is its own; other turns and shifts that follow a turn go along with it.
+  // Excluded: a translation equal to the coordinate. Other rotations and translations may depend on a rotation.
   const bool shifts =
       std::any_of(turns, joint.axes.end(), [&](const Axis& axis) { return axis.coordinate() == coordinate; });
   const bool has_rotation =
@@ -203,12 +203,12 @@ bool is_turn(const Joint& joint, const std::string& coordinate) {
                                                  [&](const Axis& axis) { return follows(axis, coordinate); }));
 }
 
-/// Whether the pose of the joint follows the coordinate.
+/// True if the pose of the joint depends on the coordinate.
 bool has_motion_of(const Joint& joint, const std::string& coordinate) {
   return std::ranges::any_of(joint.axes, [&](const Axis& axis) { return follows(axis, coordinate); });
 }
 
-/// The heading of a coordinate in a motion file; empty for none. OpenSim 4 writes where the coordinate is, too.
+/// The heading of a coordinate in a motion file; empty for none. OpenSim 4 writes the path of the coordinate.
 std::string heading_of(const std::string& coordinate, const MotionTable& table) {
   const auto is_column_of = [&](const std::string& heading) {
     return heading == coordinate || heading.ends_with("/" + coordinate + "/value");
@@ -221,7 +221,7 @@ double unit_of(const Motion& motion) {
   return motion.table.in_degrees ? std::numbers::pi / 180.0 : 1.0;
 }
 
-/// Values in the place of the defaults, from which poses and everything that is held follow.
+/// Replaces default values, which determine poses and locked joints.
 void Importer::set_coordinates() {
   for (const auto& [name, value] : import_options_.coordinates) {
     std::vector<std::string> known;
@@ -231,17 +231,20 @@ void Importer::set_coordinates() {
         known.push_back(coordinate.name);
         if (coordinate.name != name) continue;
         if (!has_motion_of(joint, name)) {
-          throw mistake("coordinates", "expected a coordinate that turns or shifts its joint, found '{}' of {} {}",
-                        name, joint.type, joint.name);
+          throw mistake("coordinates",
+                        "expected a coordinate that rotates or translates its joint, found '{}' of {} {}", name,
+                        joint.type, joint.name);
         }
         coordinate.value = is_turn(joint, name) ? import_options_.angle_unit * value : value;
         if (is_turn(joint, name) && !(std::abs(coordinate.value) <= 2.0 * std::numbers::pi)) {
-          throw mistake("coordinates", "expected a turn {} of at most 2 pi, found {:.6g} rad", name, coordinate.value);
+          throw mistake("coordinates", "expected a rotation {} of at most 2 pi, found {:.6g} rad", name,
+                        coordinate.value);
         }
         if (coordinate.min < coordinate.max &&
             (coordinate.value < coordinate.min || coordinate.value > coordinate.max)) {
-          add_omission(fmt::format("coordinate {}: its range, {:.4g} to {:.4g}, in which the {:.4g} asked for are not",
-                                   name, coordinate.min, coordinate.max, coordinate.value));
+          add_omission(fmt::format(
+              "coordinate {}: its range, {:.4g} to {:.4g}, which does not contain the requested value {:.4g}", name,
+              coordinate.min, coordinate.max, coordinate.value));
         }
         import_.imported.push_back(
             fmt::format("coordinate {} of joint {} at {:.4g}", name, joint.name, coordinate.value));
@@ -254,7 +257,7 @@ void Importer::set_coordinates() {
   }
 }
 
-/// A joint that is held is a weld where its coordinates are.
+/// Replaces locked joints by welds at their coordinate values.
 void Importer::lock_joints() {
   for (const std::string& name : import_options_.held) {
     const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
@@ -267,11 +270,11 @@ void Importer::lock_joints() {
     joint->axes = {};
     joint->coordinates.clear();
     joint->type = "WeldJoint";
-    import_.imported.push_back(fmt::format("joint {} held where its coordinates are", name));
+    import_.imported.push_back(fmt::format("joint {} locked at its coordinate values", name));
   }
 }
 
-/// A motion of the whole model: the coordinates begin where its first row has them.
+/// For a motion of the whole model, sets the coordinates to its first row.
 void Importer::begin_motion() {
   if (!import_options_.motion || !is_whole()) return;
   bool any = false;
@@ -291,25 +294,25 @@ void Importer::begin_motion() {
                                           fmt::join(import_options_.motion->table.headings, ", ")));
 }
 
-/// Coordinates that others determine have the values that these give them, whatever the file or a wish says.
+/// Sets coupled coordinates to the values of their couplers, which override the file and the options.
 void Importer::follow_couplers() {
   for (const Coupler& coupler : model_.couplers) {
     if (!coupler.function.unknown.empty()) {
-      throw input_error("model", fmt::format("constraint '{}': its function of kind {} is not evaluated here",
+      throw input_error("model", fmt::format("constraint '{}': its function of kind {} is not supported",
                                              coupler.name, coupler.function.unknown));
     }
   }
   for (std::string& change : apply_couplers(model_)) add_omission(std::move(change));
 }
 
-/// Locked coordinates are constants, and so are those that move nothing; a joint without others is a weld.
+/// Replaces locked coordinates and those without effect by constants; a joint without others is a weld.
 void Importer::apply_locked() {
   for (Joint& joint : model_.joints) {
     for (Coordinate& coordinate : joint.coordinates) {
       if (coordinate.locked || has_motion_of(joint, coordinate.name)) continue;
       coordinate.locked = true;
       if (is_whole())
-        add_omission(fmt::format("coordinate {}: its joint {} does not follow it", coordinate.name, joint.name));
+        add_omission(fmt::format("coordinate {}: its joint {} does not depend on it", coordinate.name, joint.name));
     }
     for (const Coordinate& coordinate : joint.coordinates) {
       if (!coordinate.locked) continue;
@@ -327,14 +330,13 @@ void Importer::apply_locked() {
   }
 }
 
-/// @throws Error{invalid_input} for a function that nobody here evaluates: its joint would be elsewhere
+/// @throws Error{invalid_input} for an unsupported function, because the pose of its joint would be wrong
 void Importer::require_known(const Joint& joint) const {
   for (const Axis& axis : joint.axes) {
     if (axis.function.unknown.empty()) continue;
-    throw input_error("model",
-                      fmt::format("joint '{}': its function of kind {} is not evaluated here, so that its pose is "
-                                  "unknown; replace it in the model by a SimmSpline or a PolynomialFunction",
-                                  joint.name, axis.function.unknown));
+    throw input_error("model", fmt::format("joint '{}': its function of kind {} is not supported, so that its pose is "
+                                           "unknown; replace it in the model by a SimmSpline or a PolynomialFunction",
+                                           joint.name, axis.function.unknown));
   }
 }
 
@@ -373,13 +375,13 @@ void Importer::choose_joints() {
     merged_frames_[body.name] = {.body = body.name, .X_BF = {}};
   }
   if (bodies_.empty()) {
-    throw is_whole() ? input_error("model", "expected a model with bodies, found none: there is nothing to move")
+    throw is_whole() ? input_error("model", "expected a model with bodies, found none")
                      : mistake("subset", "expected at least one joint with bodies, found none");
   }
   for (const Joint* joint : joints_) require_known(*joint);
 }
 
-/// Bodies that are welded to those of the subset become part of them, and so do those of the subset to each other.
+/// Merges bodies that are welded to bodies of the subset, and bodies of the subset that are welded to each other.
 void Importer::merge_welded() {
   for (const Joint& weld : model_.joints) {
     if (weld.type == "WeldJoint" && is_imported(weld.parent.body) && is_imported(weld.child.body)) join_welded(weld);
@@ -401,7 +403,7 @@ void Importer::merge_welded() {
   }
 }
 
-/// The child of a weld and all that is part of it become part of its parent.
+/// Merges the child of a weld and all bodies merged into it with the parent.
 void Importer::join_welded(const Joint& weld) {
   const Frame parent = in_merged_body(weld.parent), child = in_merged_body(weld.child);
   if (parent.body == child.body || parent.body == "ground" || child.body == "ground") return;
@@ -414,7 +416,7 @@ void Importer::join_welded(const Joint& weld) {
       fmt::format("body {} as part of {}, to which {} welds it", child.body, parent.body, weld.name));
 }
 
-/// With what is welded to it.
+/// Mass properties including merged bodies.
 models::MassProperties Importer::mass_of(const std::string& name) {
   models::MassProperties mass;
   for (const Body& body : model_.bodies) {
@@ -422,20 +424,20 @@ models::MassProperties Importer::mass_of(const std::string& name) {
     mass = models::welded(
         mass, models::expressed_in(merged_frames_.at(body.name).X_BF, {body.mass, body.center_of_mass, body.inertia}));
   }
-  // A body that only carries points and joints: what moves it is not to feel it.
+  // For a massless body that only carries points and joints: negligible against the bodies that move it.
   constexpr double min_mass = 1e-6;      // [kg]
-  constexpr double min_inertia = 1e-10;  // [kg m^2] of that mass at a centimetre
+  constexpr double min_inertia = 1e-10;  // [kg m^2] of that mass at 1 cm
   if (mass.mass == 0.0) {
-    add_omission(fmt::format("body {}: it has no mass; here it has {} kg", name, min_mass));
+    add_omission(fmt::format("body {}: it has no mass; set to {} kg", name, min_mass));
     mass.mass = min_mass;
   }
   const Vector3 principal = Eigen::SelfAdjointEigenSolver<Matrix3>(mass.inertia, Eigen::EigenvaluesOnly).eigenvalues();
-  // Of a body no principal moment is above the sum of the two others, nor zero.
+  // Each principal moment is positive and at most the sum of the other two.
   const double deficit = std::max(min_inertia - principal[0], principal[2] - principal[0] - principal[1]);
   if (deficit > 1e-9 * principal[2]) {
     add_omission(
-        fmt::format("body {}: its inertia, of which no body has the principal moments {:.4g}, {:.4g}, {:.4g} kg m^2; "
-                    "{:.3g} is added to each",
+        fmt::format("body {}: its inertia, with the impossible principal moments {:.4g}, {:.4g}, {:.4g} kg m^2; {:.3g} "
+                    "is added to each",
                     name, principal[0], principal[1], principal[2], deficit));
     mass.inertia += deficit * Matrix3::Identity();
   }
@@ -448,7 +450,7 @@ std::string Importer::bodies_text() {
   return text;
 }
 
-/// True when all six turns and shifts are coordinates of their own.
+/// True when all six rotations and translations are independent coordinates.
 bool is_free(const Joint& joint) {
   std::set<std::string> coordinates;
   for (const Axis& axis : joint.axes) coordinates.insert(axis.coordinate());
@@ -456,7 +458,7 @@ bool is_free(const Joint& joint) {
   return joint.type == "FreeJoint" || (coordinates.size() == 6 && !coordinates.contains("") && !locked);
 }
 
-/// Terms of a function as a scenario says them.
+/// Terms of a function in scenario syntax.
 std::string terms_text(const Function& function) {
   std::string text;
   for (const Function::Term& term : function.terms) {
@@ -470,7 +472,7 @@ std::string Importer::custom_text(const Joint& joint, const Frame& a, const Fram
   for (const Coordinate& c : joint.coordinates) {
     coordinates += fmt::format("{}{}: {{initial: {}}}", coordinates.empty() ? "" : ", ", plain(c.name), c.value);
     if (c.speed != 0.0)
-      add_omission(fmt::format("coordinate {}: its default speed, {:.6g}; it begins at rest", c.name, c.speed));
+      add_omission(fmt::format("coordinate {}: its default speed, {:.6g}; the initial speed is 0", c.name, c.speed));
   }
   std::string text = fmt::format("  {}:\n    type: custom\n", plain(joint.name));
   for (const std::string& line : {"bodies: [" + plain(a.body) + ", " + plain(b.body) + "]",
@@ -495,7 +497,7 @@ std::string Importer::custom_text(const Joint& joint, const Frame& a, const Fram
   return text;
 }
 
-/// Of two bodies that the scenario has.
+/// Joint between two bodies of the scenario.
 std::string Importer::joint_text(const Joint& joint) {
   const Frame a = in_merged_body(joint.parent);
   const Frame b = in_merged_body(joint.child);
@@ -509,8 +511,8 @@ std::string Importer::joint_text(const Joint& joint) {
   if (joint.coordinates.empty() ||
       !std::ranges::any_of(joint.axes, [](const Axis& axis) { return !axis.function.terms.empty(); })) {
     if (a.body == b.body) return "";
-    import_.imported.push_back(fmt::format("joint {} as a fixed one", joint.name));
-    // Locked shifts hold the bodies apart.
+    import_.imported.push_back(fmt::format("joint {} as a fixed joint", joint.name));
+    // Locked translations offset the bodies.
     return text + fmt::format("  {}: {{type: fixed, bodies: [{}, {}], points: [{}, {}]}}\n", plain(joint.name),
                               plain(a.body), plain(b.body), list(a.X_BF * joint_pose(joint).p), list(b.X_BF.p));
   }
@@ -524,14 +526,14 @@ std::string Importer::joint_text(const Joint& joint) {
     import_.imported.push_back(fmt::format("joint {} as a spherical joint", joint.name));
     return text + fmt::format("  {}: {{type: spherical, {}}}\n", plain(joint.name), ends);
   }
-  import_.imported.push_back(fmt::format("joint {}: its bodies move freely against each other", joint.name));
-  return text + fmt::format("  # {}: {} moves freely against {}\n", joint.name, plain(b.body), plain(a.body));
+  import_.imported.push_back(fmt::format("joint {}: free relative motion of its bodies", joint.name));
+  return text + fmt::format("  # {}: {} moves freely relative to {}\n", joint.name, plain(b.body), plain(a.body));
 }
 
 std::string Importer::joints_text() {
   std::string text = "joints:\n";
   if (!is_imported("ground")) {
-    text += fmt::format("  hold: {{type: fixed, bodies: [{}, ground]}}   # the rest moves against it\n",
+    text += fmt::format("  hold: {{type: fixed, bodies: [{}, ground]}}   # reference for all other bodies\n",
                         plain(merged_frames_.at(bodies_.front()).body));
   }
   for (const Joint& joint : model_.joints) {
@@ -542,7 +544,7 @@ std::string Importer::joints_text() {
   return text == "joints:\n" ? "" : text;
 }
 
-/// Couplers of coordinates that the scenario has.
+/// Couplers whose coordinates are in the scenario.
 std::string Importer::couplers_text() {
   std::string text;
   const auto known = [&](const std::string& name) {
@@ -564,7 +566,7 @@ std::string Importer::couplers_text() {
     }
     text += fmt::format("  {}: {{type: coupler, coordinate: {}, constant: {}, of: {{{}}}}}\n", plain(coupler.name),
                         plain(coupler.coordinate), function.constant, terms_text(function));
-    import_.imported.push_back(fmt::format("constraint {}: {} follows", coupler.name, coupler.coordinate));
+    import_.imported.push_back(fmt::format("constraint {}: coupled coordinate {}", coupler.name, coupler.coordinate));
   }
   return text;
 }
@@ -584,8 +586,7 @@ std::string Importer::constraints_text() {
       const Matrix3 R = (a.body == "ground" ? Matrix3(a.X_BF.R) : Matrix3(pose(a.body).R * a.X_BF.R)).transpose() *
                         (b.body == "ground" ? Matrix3(b.X_BF.R) : Matrix3(pose(b.body).R * b.X_BF.R));
       if (!R.isIdentity(1e-6)) {
-        throw input_error("model", fmt::format("WeldConstraint '{}': its frames do not agree at the default "
-                                               "coordinates; give coordinates at which they do",
+        throw input_error("model", fmt::format("WeldConstraint '{}': its frames do not coincide at the default coordinates; specify coordinates at which they do",
                                                c.name));
       }
       rest = "type: fixed, " + bodies + ", " + points;
@@ -602,7 +603,7 @@ std::string Importer::constraints_text() {
   return text;
 }
 
-/// A file with the coordinates in rad and m from t = 0 on: files of measurements begin at any time.
+/// A file with the coordinates in rad and m from t = 0 on; measured files may begin at any time.
 std::string Importer::motion_file() {
   const MotionTable& table = import_options_.motion->table;
   std::string text = "time";
@@ -624,7 +625,7 @@ std::string Importer::motion_file() {
   return text;
 }
 
-/// What the model prescribes of a coordinate, as a function of time; none = nothing that is known here.
+/// Prescribed function of time of a coordinate; none if absent or unsupported.
 std::optional<std::string> Importer::prescribed_text(const Coordinate& c) {
   if (!c.prescribed) return std::nullopt;
   if (c.prescribed->unknown.empty() && c.prescribed->terms.empty()) {
@@ -632,11 +633,11 @@ std::optional<std::string> Importer::prescribed_text(const Coordinate& c) {
   }
   const bool known = c.prescribed->unknown.empty() && c.prescribed->terms.size() == 1 && c.prescribed->constant == 0.0;
   if (known && c.prescribed->terms[0].text.starts_with("polynomial")) return c.prescribed->terms[0].text;
-  add_omission(fmt::format("coordinate {}: what prescribes it in time; it moves freely", c.name));
+  add_omission(fmt::format("coordinate {}: its prescribed function; it moves freely", c.name));
   return std::nullopt;
 }
 
-/// All coordinates of the model that a motion has, and those that the model prescribes.
+/// Drives all coordinates that are columns of the motion or prescribed in the model.
 void Importer::drive_coordinates() {
   std::string entries;
   const std::string name = import_options_.motion ? import_options_.motion->file.stem().string() + ".csv" : "";
@@ -666,11 +667,11 @@ void Importer::drive_coordinates() {
     return std::ranges::any_of(joints_, [&](const Joint* joint) { return joint->child.body == body.name; });
   });
   if (!any && all_joined) {
-    throw input_error("model", "expected a model with a coordinate that is not locked, found none: it cannot be moved");
+    throw input_error("model", "expected a model with a coordinate that is not locked, found none");
   }
   all_driven_ = undriven.empty() && all_joined;
   if (import_options_.motion && !undriven.empty()) {
-    add_omission(fmt::format("motion of coordinates that {} has not, which move freely: {}",
+    add_omission(fmt::format("motion of coordinates missing in {}, which move freely: {}",
                              import_options_.motion->file.filename().string(), fmt::join(undriven, ", ")));
   }
   if (entries.empty()) return;
@@ -686,23 +687,23 @@ void Importer::drive_coordinates() {
   driver_ = "drivers:\n  motion:\n    coordinates:\n" + entries + "\n";
 }
 
-/// The joint to bend; where a motion does it, in its pose at the beginning.
+/// Selects the joint to drive; a motion sets its initial pose.
 void Importer::choose_driven_joint() {
   if (import_options_.drawer_force && !import_options_.flexion)
-    throw mistake("drawer_force", "expected {} beside it, found none", option_name("flexion"));
+    throw mistake("drawer_force", "expected {} together with it, found none", option_name("flexion"));
   if (import_options_.flexion && is_whole()) {
-    throw mistake("flexion", "expected {} beside it, found none; a whole model is moved by {}", option_name("subset"),
+    throw mistake("flexion", "expected {} together with it, found none; a whole model is driven by {}", option_name("subset"),
                   option_name("motion"));
   }
   if (is_whole() || (!import_options_.flexion && !import_options_.motion)) return;
   if (import_options_.flexion && import_options_.motion)
-    throw mistake("motion", "expected no {} beside it, found one", option_name("flexion"));
+    throw mistake("motion", "expected no {} together with it, found one", option_name("flexion"));
   const char* const key = import_options_.motion ? "motion" : "flexion";
   const auto joint = std::ranges::find_if(joints_, [&](const Joint* j) {
     return is_free(*j) && j->type != "FreeJoint" && is_imported(j->parent.body) && is_imported(j->child.body);
   });
   if (joint == joints_.end()) {
-    throw mistake(key, "expected a joint in {} with six coordinates of its own, found none", option_name("subset"));
+    throw mistake(key, "expected a joint in {} with six independent coordinates, found none", option_name("subset"));
   }
   driven_joint_ = &*std::ranges::find(model_.joints, (*joint)->name, &Joint::name);
   require_fixed_parent(driven_joint_->parent.body, key);
@@ -722,14 +723,14 @@ void Importer::choose_driven_joint() {
                                             table.file_name, table.times().front()));
   }
   if (import_options_.coordinates.contains(name)) {
-    throw mistake("coordinates", "expected no {} beside {}, which says where it begins, found one", name,
+    throw mistake("coordinates", "expected no {} together with {}, which sets its initial value, found one", name,
                   option_name("motion"));
   }
   std::ranges::find(driven_joint_->coordinates, name, &Coordinate::name)->value =
       unit_of(*import_options_.motion) * table.column(heading).front();
 }
 
-/// What bends a joint turns against the ground, and so must its parent not. @throws Error{invalid_input}
+/// The flexion is driven relative to the ground, so that the parent must be fixed. @throws Error{invalid_input}
 void Importer::require_fixed_parent(const std::string& parent, const char* key) const {
   const std::string body = in_merged_body({.body = parent, .X_BF = {}}).body;
   if (body == "ground" || (!is_imported("ground") && body == merged_frames_.at(bodies_.front()).body)) return;
@@ -737,22 +738,20 @@ void Importer::require_fixed_parent(const std::string& parent, const char* key) 
     if (joint->coordinates.empty() || in_merged_body(joint->child).body != body) continue;
     throw mistake(
         key,
-        "expected a joint whose parent stands still, found {}, which {} moves; hold that one with {}, or leave "
-        "this out and drive the coordinates of both in the section drivers",
+        "expected a joint with a fixed parent, found {}, which {} moves; lock that joint with {}, or omit this option and drive the coordinates of both in the section drivers",
         body, joint->name, option_name("lock_joints"));
   }
 }
 
-/// A body that turns with the flexion and goes where the bent body goes: a universal joint at that one's origin leaves
-/// the two other turns and the three shifts of the model's joint free.
+/// Adds a body that rotates with the flexion and translates with the driven body: a universal joint at the origin of
+/// the driven body leaves the other two rotations and the three translations of the model's joint free.
 void Importer::prescribe_flexion() {
   const Axis& driven_axis = driven_joint_->axes[0];
   const Frame b = in_merged_body(driven_joint_->child);
   int k = 0;
   if (driven_axis.direction.cwiseAbs().maxCoeff(&k) < 1.0 - 1e-6) {
     throw mistake(import_options_.motion ? "motion" : "flexion",
-                  "expected joint {} to turn first about x, y or z of its parent frame, found another axis: prescribe "
-                  "it in the scenario",
+                  "expected joint {} to rotate first about x, y or z of its parent frame, found another axis: prescribe the motion in the scenario",
                   driven_joint_->name);
   }
   const double sign = driven_axis.slope() * driven_axis.direction[k];
@@ -764,7 +763,7 @@ void Importer::prescribe_flexion() {
   flexed_joint_ = fmt::format(
       "  flexed: {{type: universal, bodies: [flexed, {}], points: [[0, 0, 0], {}], axes: [{}, {}]}}\n", plain(b.body),
       list(b.X_BF.p), list(driven_joint_->axes[1].direction), list(b.X_BF.R * driven_joint_->axes[2].direction));
-  driver_ = "drivers:\n  flexion:\n    body: flexed   # as far as it turns the joint does\n";
+  driver_ = "drivers:\n  flexion:\n    body: flexed   # its rotation prescribes that of the joint\n";
   for (int i = 0; i < 3; ++i) {
     driver_ += fmt::format("    r{}: {{{}}}\n", "xyz"[i],
                            i == k ? driver_function_text(driven_axis, sign, start) : "polynomial: [0]");
@@ -779,28 +778,28 @@ void Importer::prescribe_flexion() {
   }
   driver_ += "\n";
   import_.imported.push_back(
-      fmt::format("{}: drawn by {} N along its x axis after the flexion", b.body, *import_options_.drawer_force));
+      fmt::format("{}: loaded by a drawer force of {} N along its x axis after the flexion", b.body, *import_options_.drawer_force));
 }
 
-/// What the bent angle does in time.
+/// The driven angle as a function of time.
 std::string Importer::driver_function_text(const Axis& driven_axis, double sign, double start) {
   const std::string what = fmt::format("coordinate {} of {}: ", driven_axis.coordinate(), driven_joint_->name);
   if (import_options_.motion) {
     const Motion& motion = *import_options_.motion;
     if (driven_axis.function.constant != 0.0) {
       throw mistake("motion",
-                    "expected joint {} to turn by a multiple of {}, found an angle added to it: prescribe it in the "
+                    "expected joint {} to rotate by a multiple of {}, found a constant offset: prescribe it in the "
                     "scenario",
                     driven_joint_->name, driven_axis.coordinate());
     }
     const std::string name = motion.file.filename().string();
-    import_.imported.push_back(what + "follows " + name + " in time");
+    import_.imported.push_back(what + "driven by " + name + "");
     return fmt::format("file: {{name: {}, column: \"{}\", time: \"{}\", scale: {}}}", named(motion.file, name),
                        heading_of(driven_axis.coordinate(), motion.table), motion.table.headings.front(),
                        sign * unit_of(motion));
   }
   const double by = sign * (*import_options_.flexion - coordinate_of(*driven_joint_, driven_axis.coordinate())->value);
-  import_.imported.push_back(what + fmt::format("bent to {:.4g} rad in equilibria", *import_options_.flexion));
+  import_.imported.push_back(what + fmt::format("driven to {:.4g} rad in static equilibrium", *import_options_.flexion));
   return import_options_.drawer_force ? fmt::format("expression: \"{} + {} * step(t, 0, 1)\"", start, by)
                                       : fmt::format("polynomial: [{}, {}]", start, by);
 }
@@ -817,14 +816,13 @@ std::string Importer::analysis_text() const {
     return fmt::format("analysis:\n  type: {}\n  end_time: {}\n\noutput:\n  interval: 0.01\n",
                        all_driven_ ? "kinematic" : "forward", end > 0.0 ? end : 1.0);
   }
-  // Steps of the output of OpenSim-JAM. Tolerances a tenth of these move a knee by less than 0.01 mm.
+  // Output interval of OpenSim-JAM. Tolerances ten times smaller change the motion of a knee by less than 0.01 mm.
   return fmt::format(
       "{}analysis:\n  end_time: {}\n  integrator: {{name: cvode_index1, rtol: 1.0e-4, atol: 1.0e-6}}\n\noutput:\n  "
       "interval: 0.01\n",
       import_options_.motion
           ? ""
-          : "# Nothing drives it: bodies move under gravity, ligaments and muscles. `import-osim --flexion` "
-            "bends a joint.\n",
+          : "# No driver: bodies move under gravity, ligaments and muscles. `import-osim --flexion` drives a joint.\n",
       import_options_.motion ? import_options_.motion->table.times().back() : 1.0);
 }
 
@@ -842,8 +840,8 @@ void Importer::leave_out() {
   }
 }
 
-/// Whether a joint stands in the scenario with its coordinates. Where one is bent by the import, six coordinates are
-/// those of the bodies; else they have their names, so that drivers move them.
+/// True if the scenario contains the joint with its coordinates. If the import drives a joint, a free joint is left out
+/// and its coordinates are those of the bodies; otherwise coordinates keep their names for drivers.
 bool Importer::is_custom(const Joint& joint) const {
   if (joint.coordinates.empty() || is_whole()) return !joint.coordinates.empty();
   const bool bends = import_options_.flexion || import_options_.motion;
@@ -851,7 +849,7 @@ bool Importer::is_custom(const Joint& joint) const {
 }
 
 std::optional<std::string> Importer::find_unsupported_reason(const CoordinateSpring& spring, const Joint& joint) const {
-  if (!spring.applies) return "it is switched off (appliesForce)";
+  if (!spring.applies) return "it is disabled (appliesForce)";
   if (joint.type == "PinJoint" || is_custom(joint)) return std::nullopt;
   if (!is_free(joint) || joint.type == "FreeJoint") return fmt::format("its joint is a {}", joint.type);
   const auto axis = std::ranges::find(joint.axes, spring.coordinate, &Axis::coordinate);
@@ -860,12 +858,12 @@ std::optional<std::string> Importer::find_unsupported_reason(const CoordinateSpr
   if (direction.cwiseAbs().maxCoeff() < 1.0 - 1e-6) return "its axis is not along x, y or z of the scenario";
   if (driven_joint_ == &joint && axis == joint.axes.begin()) return "its coordinate is prescribed";
   if (spring.stiffness != 0.0 && spring.rest != coordinate_of(joint, spring.coordinate)->value) {
-    return fmt::format("its rest length {:.6g} is not where its coordinate is", spring.rest);
+    return fmt::format("its rest length {:.6g} differs from its coordinate", spring.rest);
   }
   return std::nullopt;
 }
 
-/// Stops of coordinates. The file has degrees where they turn.
+/// Limits of coordinates; the file has degrees for rotations.
 std::string Importer::limits_text() {
   std::string text;
   for (const CoordinateLimit& limit : model_.limits) {
@@ -874,7 +872,7 @@ std::string Importer::limits_text() {
     if (!limit.applies || !here) {
       add_omission(fmt::format(
           "CoordinateLimitForce {}: {}", limit.name,
-          !limit.applies ? std::string("it is switched off (appliesForce)")
+          !limit.applies ? std::string("it is disabled (appliesForce)")
                          : fmt::format("its coordinate {} is not in the scenario or locked", limit.coordinate)));
       continue;
     }
@@ -896,8 +894,8 @@ std::string Importer::torsional_text(const Joint& joint, const CoordinateSpring&
                      spring.rest - coordinate_of(joint, spring.coordinate)->value);
 }
 
-/// Bushings of a joint that moves freely. Its second and third turn are about axes that the first one carries along:
-/// so are those of a bushing from the body that is turned by it, where there is one.
+/// Bushings of a free joint. Its first rotation carries the axes of the second and third: a rotational bushing starts
+/// from the driven body `flexed`, where it exists.
 std::string Importer::bushings_text(const Joint& joint, const std::vector<const CoordinateSpring*>& springs) {
   const Frame a = in_merged_body(joint.parent), b = in_merged_body(joint.child);
   const Matrix3 R_WP = pose(a.body).R * a.X_BF.R;
@@ -947,7 +945,7 @@ std::string Importer::springs_text() {
         import_.imported.push_back(fmt::format("spring and damper {} of joint {}", spring.name, joint->name));
       } else {
         free.push_back(&spring);
-        import_.imported.push_back(fmt::format("spring and damper {} as part of a bushing, for small turns: joint {}",
+        import_.imported.push_back(fmt::format("spring and damper {} as part of a bushing, for small rotations: joint {}",
                                                spring.name, joint->name));
       }
     }
@@ -962,7 +960,7 @@ std::string Importer::springs_text() {
   return text;
 }
 
-/// Curves of a muscle by the name that a scenario has for them; none for a line that is no muscle.
+/// Name of the muscle curves in a scenario; none for a line that is not a muscle.
 std::optional<std::string> curves_of(const Line& line) {
   if (line.type == "Millard2012EquilibriumMuscle") return "millard2012";
   if (line.type == "Thelen2003Muscle") return "thelen2003";
@@ -971,17 +969,17 @@ std::optional<std::string> curves_of(const Line& line) {
 
 std::optional<std::string> Importer::find_unsupported_reason(const Line& line) const {
   const bool muscle = curves_of(line).has_value();
-  if (line.type != "Blankevoort1991Ligament" && !muscle) return "there is no such force here yet";
-  if (!line.applies) return "it is switched off (appliesForce)";
-  if (left_out_.contains(line.name)) return fmt::format("left out ({})", option_name("exclude"));
+  if (line.type != "Blankevoort1991Ligament" && !muscle) return "this force is not supported";
+  if (!line.applies) return "it is disabled (appliesForce)";
+  if (left_out_.contains(line.name)) return fmt::format("excluded ({})", option_name("exclude"));
   if (line.points.size() < 2) return "it has fewer than two points";
   std::set<std::string> body_names;
   for (const PathPoint& point : line.points) {
     if (const auto reason = find_unsupported_reason(point)) return reason;
-    if (!is_imported(point.at.body)) return fmt::format("it holds to {}", point.at.body);
+    if (!is_imported(point.at.body)) return fmt::format("it is attached to {}", point.at.body);
     const bool moves = std::ranges::any_of(point.location, [](const Function& f) { return !f.terms.empty(); });
     if (moves && !merged_frames_.at(point.at.body).X_BF.R.isIdentity(1e-12)) {
-      return fmt::format("its point {} moves in {}, which is part of another body here", point.name, point.at.body);
+      return fmt::format("its point {} moves in {}, which is merged into another body", point.name, point.at.body);
     }
     body_names.insert(merged_frames_.at(point.at.body).body);
   }
@@ -1000,18 +998,19 @@ std::optional<std::string> Importer::find_unsupported_reason(const PathPoint& po
   std::vector<std::string> names;
   if (!point.coordinate.empty()) names.push_back(point.coordinate);
   for (const Function& function : point.location) {
-    if (!function.unknown.empty()) return fmt::format("its point {} moves by a {}", point.name, function.unknown);
+    if (!function.unknown.empty()) return fmt::format("its point {} moves by the unsupported function {}", point.name, function.unknown);
     for (const auto& term : function.terms) names.push_back(term.coordinate);
   }
   for (const std::string& name : names) {
     if (has_coordinate(name) || fixed_.contains(name)) continue;
-    return fmt::format("its point is a {}, which moves in its body with {}, a coordinate that the scenario has not",
+    return fmt::format("its point is a {}, which moves in its body with {}, a coordinate missing in the scenario",
                        point.type, name);
   }
   return std::nullopt;
 }
 
-/// Points of a line, with what locked coordinates make of them: they stand still, count always or never.
+/// Points of a line after substitution of locked coordinates: moving points become fixed, conditional points always or
+/// never active.
 std::vector<PathPoint> Importer::points_of(const Line& line) const {
   std::vector<PathPoint> points;
   for (PathPoint point : line.points) {
@@ -1032,20 +1031,20 @@ std::vector<PathPoint> Importer::points_of(const Line& line) const {
   return points;
 }
 
-/// In the ground at the initial poses.
+/// Position in the ground at the initial poses.
 Vector3 Importer::at_start(const PathPoint& point) const {
   Vector3 p = point.at.X_BF.p;
   for (Eigen::Index k = 0; k < 3; ++k) p[k] += value_of(point.location[static_cast<std::size_t>(k)], model_);
   return pose(point.at.body) * p;
 }
 
-/// Surfaces that a line may wrap over, with the points between which it may.
+/// Surfaces that a line may wrap over, with the range of points.
 std::vector<Importer::ActiveWrap> Importer::wraps_of(const Line& line) {
   std::vector<ActiveWrap> wraps;
   for (const PathWrap& use : line.wraps) {
     const auto wrap = std::ranges::find(model_.wraps, use.object, &WrapObject::name);
     if (wrap == model_.wraps.end()) {
-      add_omission(fmt::format("{}: its wrap object {}, which the model has not", line.name, use.object));
+      add_omission(fmt::format("{}: its wrap object {}, which is missing in the model", line.name, use.object));
       continue;
     }
     const bool known = wrap->type == "WrapSphere" || wrap->type == "WrapCylinder" || wrap->type == "WrapEllipsoid";
@@ -1075,8 +1074,8 @@ bool Importer::touches(const WrapObject& wrap, const PathPoint& from, const Path
   }
 }
 
-/// The surface of the way from point i to the next: of several the one that it touches at the initial poses, and else
-/// the first. Null for none.
+/// The wrap surface between point i and the next: of several, the one in contact at the initial poses, otherwise the
+/// first. Null for none.
 const WrapObject* Importer::wrap_between(const Line& line, const std::vector<ActiveWrap>& wraps,
                                          const std::vector<PathPoint>& points, std::size_t i) {
   const WrapObject* chosen = nullptr;
@@ -1089,7 +1088,7 @@ const WrapObject* Importer::wrap_between(const Line& line, const std::vector<Act
     if ((wrap.first > 0 && place(i) < wrap.first) || (wrap.last > 0 && place(i + 1) > wrap.last)) continue;
     if (inside(*wrap.object, points[i]) || inside(*wrap.object, points[i + 1])) {
       add_omission(fmt::format(
-          "{}: wrapping over {} from its point {}: an end lies inside, so that it is straight, as in OpenSim",
+          "{}: wrapping over {} from its point {}: an end lies inside, so that the path is straight, as in OpenSim",
           line.name, wrap.object->name, i + 1));
       continue;
     }
@@ -1121,7 +1120,7 @@ std::string Importer::line_text(const Line& line, std::vector<const WrapObject*>
                      line.stiffness, line.slack_length, path_text(line, used));
 }
 
-/// "body: femur_r, point: [0, 0, 0]" and what moves it.
+/// "body: femur_r, point: [0, 0, 0]" and the functions that move it.
 std::string Importer::point_text(const PathPoint& point) const {
   const Frame merged = in_merged_body({.body = point.at.body, .X_BF = {}});
   Vector3 p = point.at.X_BF.p;
@@ -1175,7 +1174,7 @@ std::string Importer::muscle_text(const Line& line) {
   if (rigid && !m.rigid_tendon) {
     add_omission(fmt::format(
         "muscle {}: its elastic tendon; {}", line.name,
-        import_options_.flexion ? "rigid in equilibria" : fmt::format("rigid ({})", option_name("rigid_tendons"))));
+        import_options_.flexion ? "rigid in static equilibrium" : fmt::format("rigid ({})", option_name("rigid_tendons"))));
   }
   import_.imported.push_back(fmt::format("muscle {}", line.name));
   return text + "    path:\n" + path;
@@ -1241,7 +1240,7 @@ fs::path Importer::found(const std::string& name, const std::string& file, std::
   return {};
 }
 
-/// What the scenario calls a file: its copy in the scenario's folder or, where that is wished, the file itself.
+/// Name of a file in the scenario: its copy in the scenario's folder or, on request, the file itself.
 /// @param to  name of the copy
 std::string Importer::named(const fs::path& from, const std::string& to) {
   if (import_options_.resolve_path) return nlohmann::json(from.string()).dump();
@@ -1261,14 +1260,13 @@ std::string Importer::mesh_name(const ContactMesh& mesh) {
   if (from.empty()) {
     throw input_error(
         "meshes",
-        fmt::format("contact mesh '{}': expected the file '{}', found none of {}; give its folder "
-                    "with {} or another file with {}",
+        fmt::format("contact mesh '{}': expected the file '{}', found none of {}; specify its folder with {} or another file with {}",
                     mesh.name, mesh.file, fmt::join(searched, ", "), option_name("geometry"), other_file(mesh.name)));
   }
   return mesh_file(mesh.name, from);
 }
 
-/// How thick a layer is: a number, or what is between both of its surfaces.
+/// Thickness of a layer: a constant, or the distance between its two surfaces.
 std::string Importer::layer_text(const ContactMesh& mesh, const std::string& thickness_key,
                                  const std::string& back_key) {
   std::string constant = fmt::format("      {}: {}\n", thickness_key, mesh.thickness);
@@ -1282,7 +1280,7 @@ std::string Importer::layer_text(const ContactMesh& mesh, const std::string& thi
                                             other_file(name), searched.front()));
   }
   add_omission(
-      fmt::format("contact mesh {}: its variable thickness, because there is no {} ({}); it has the constant one, {} m",
+      fmt::format("contact mesh {}: its variable thickness, because {} is missing ({}); the constant thickness {} m is used",
                   mesh.name, mesh.back_file, other_file(name), mesh.thickness));
   return constant;
 }
@@ -1317,7 +1315,7 @@ std::string Importer::pair_text(const ContactForce& contact, const ContactMesh& 
       contact.nonlinear ? "large" : "small");
 }
 
-/// Another file for a mesh is for one that the model has.
+/// Requires that every replaced mesh is in the model.
 void Importer::check_mesh_names() const {
   std::vector<std::string> known;
   for (const ContactMesh& mesh : model_.meshes) known.insert(known.end(), {mesh.name, mesh.name + ".back"});
@@ -1335,12 +1333,12 @@ std::string Importer::contact_text() {
     const auto casting = std::ranges::find(model_.meshes, contact.casting, &ContactMesh::name);
     const std::string name = fmt::format("contact {}", contact.name);
     if (!contact.applies) {
-      add_omission(name + ": it is switched off (appliesForce)");
+      add_omission(name + ": it is disabled (appliesForce)");
     } else if (target == model_.meshes.end() || casting == model_.meshes.end()) {
-      add_omission(fmt::format("{}: its mesh {}, which the model has not", name,
+      add_omission(fmt::format("{}: its mesh {}, which is missing in the model", name,
                                target == model_.meshes.end() ? contact.target : contact.casting));
     } else if (!is_imported(target->frame.body) || !is_imported(casting->frame.body)) {
-      add_omission(fmt::format("{}: it holds to {}", name,
+      add_omission(fmt::format("{}: it is attached to {}", name,
                                is_imported(target->frame.body) ? casting->frame.body : target->frame.body));
     } else if (in_merged_body(target->frame).body == in_merged_body(casting->frame).body) {
       add_omission(fmt::format("{}: both of its meshes are in {}", name, in_merged_body(target->frame).body));
@@ -1363,7 +1361,7 @@ void Importer::report_omissions() {
   }
   for (const Joint* joint : joints_) {
     for (const Coordinate& c : joint->coordinates) {
-      if (c.prescribed && !is_whole()) add_omission(fmt::format("coordinate {}: what prescribes it in time", c.name));
+      if (c.prescribed && !is_whole()) add_omission(fmt::format("coordinate {}: its prescribed function", c.name));
     }
   }
   std::map<std::string, std::vector<std::string>> others;
@@ -1373,8 +1371,8 @@ void Importer::report_omissions() {
   for (const WrapObject& wrap : model_.wraps) {
     if (!used_wraps_.contains(&wrap)) idle.push_back(wrap.name);
   }
-  if (!idle.empty()) add_omission(fmt::format("wrap objects that no line here wraps over: {}", fmt::join(idle, ", ")));
-  for (const std::string& elements : model_.unused) add_omission("not read, " + elements);
+  if (!idle.empty()) add_omission(fmt::format("wrap objects without an imported line: {}", fmt::join(idle, ", ")));
+  for (const std::string& elements : model_.unused) add_omission("unused, " + elements);
 }
 
 Import Importer::run() {
@@ -1396,7 +1394,7 @@ Import Importer::run() {
   const std::string contact = contact_text();
   report_omissions();
   import_.scenario = fmt::format(
-      "# From the OpenSim model {}; what of it is not here is in NOT_IMPORTED.txt.\nheelstrike: 1\ngravity: "
+      "# From the OpenSim model {}; NOT_IMPORTED.txt lists the parts that were not imported.\nheelstrike: 1\ngravity: "
       "{}\n\n{}{}\n{}{}\n{}"
       "{}\n{}\n{}",
       plain(model_.name), list(R_axes_ * model_.gravity), bodies_text(), flexed_body_, joints, flexed_joint_, driver_,

@@ -1,4 +1,4 @@
-/// From an OpenSim model to a scenario file.
+/// Conversion of an OpenSim model to a scenario file.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@
 
 namespace heelstrike::osim {
 
-/// A coordinate over time.
+/// A coordinate as a function of time.
 struct Motion {
   std::filesystem::path file;
   MotionTable table;  ///< what is in it: a column is named like the coordinate, or /jointset/JOINT/COORDINATE/value
@@ -23,38 +23,36 @@ struct Motion {
 struct ImportOptions {
   std::vector<std::string> joints;     ///< names of joints whose bodies are taken; empty = the whole model
   std::vector<std::string> held = {};  ///< names of joints that are taken as welds, where their coordinates are
-  /// other files for contact meshes, by their name; for the surface below one by its name and ".back"
+  /// replacement files for contact meshes, by mesh name; for its back surface by the name and ".back"
   std::map<std::string, std::filesystem::path> meshes;
   std::vector<std::filesystem::path> folders;  ///< where mesh files are looked for, in this order
-  /// [rad] to which the first coordinate of the first joint that moves freely is bent, in equilibria; none = the
-  /// scenario is not driven
+  /// [rad] final value of the first coordinate of the first free joint, driven in static equilibrium; none = no driver
   std::optional<double> flexion = {};
-  /// instead: what the same coordinate does in time; of the whole model, what all coordinates do that it has
+  /// alternative: motion of the same coordinate; for the whole model, of all coordinates with a column
   std::optional<Motion> motion = {};
   std::optional<double> drawer_force = {};  ///< [N] after the flexion, on the bent body along its x axis
   std::vector<std::string> excluded = {};  ///< names of ligaments and muscles that are left out, or of bundles of lines
   std::optional<double> activation = {};   ///< of all muscles; none = what is given later, or their least one
   bool rigid_tendons = false;              ///< of all muscles; in equilibria they are rigid anyway
-  /// values of coordinates in the place of their defaults, for turns in multiples of `angle_unit`, else [m]
+  /// values of coordinates instead of their defaults; rotations in multiples of `angle_unit`, translations [m]
   std::map<std::string, double> coordinates = {};
   double angle_unit = 1.0;  ///< [rad]
   bool in_section = false;  ///< messages name keys of the section `import` instead of options
-  /// the file that a name of this wish means: the scenario then names meshes and motion where they are; empty = names
-  /// are paths, and the scenario names copies
+  /// resolves file names of these options: the scenario then refers to meshes and motion in place; empty = names are
+  /// paths, and the scenario refers to copies
   std::function<std::filesystem::path(const std::filesystem::path&)> resolve_path = {};
 };
 
-/// Where mesh files of a model are looked for: in the folders that were given, beside the model, in its folder
-/// Geometry.
+/// Search folders for mesh files of a model: the given folders, the model's folder, its subfolder Geometry.
 [[nodiscard]] std::vector<std::filesystem::path> mesh_folders(std::vector<std::filesystem::path> given,
                                                               const std::filesystem::path& model);
 
 using models::Import;
 
-/// @throws Error{invalid_input} for a joint that the model has not, for a flexion of joints that have none, for a
-/// ligament to leave out or a coordinate that the model has not, for a motion without the coordinate or that begins
-/// after 0 s, for one beside a flexion, for a draw without one, for another file of a mesh that the model has not, and
-/// for a missing mesh file, with the folders that were searched; the field is the wish
+/// @throws Error{invalid_input} for an unknown joint, coordinate, contact mesh or excluded ligament, for a flexion of
+/// joints without one, for a motion without the coordinate, that begins after 0 s, or combined with a flexion, for a
+/// drawer force without a flexion, and for a missing mesh file, with the searched folders; the field is the name of the
+/// option
 [[nodiscard]] Import import_model(Model model, const ImportOptions& import_options);
 
 }  // namespace heelstrike::osim

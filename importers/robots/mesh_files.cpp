@@ -18,7 +18,7 @@ Triangles transformed(Triangles mesh, const Vector3& factors, const Pose& X) {
   return mesh;
 }
 
-/// @param key  tells files of one name apart
+/// @param key  distinguishes files with the same name
 std::string MeshFiles::new_name(const std::string& stem, const std::string& ending, const std::string& key) {
   std::string name = fmt::format("meshes/{}{}", plain(stem), ending);
   for (int i = 2; names_.try_emplace(name, key).first->second != key; ++i) {
@@ -41,7 +41,7 @@ bool MeshFiles::is_there(const fs::path& file, const std::string& owner) {
 void MeshFiles::use(Shape& shape, const fs::path& file, const std::string& owner, const Vector3& factors,
                     const Pose& X_SM) {
   if (import_options_.leave_out) {
-    shape.what += ", which was left out";
+    shape.what += ", which was skipped";
     return;
   }
   if (!is_there(file, owner)) return;
@@ -70,8 +70,8 @@ void MeshFiles::use(Shape& shape, const Triangles& mesh, const std::string& name
 void MeshFiles::throw_missing(const std::string& model) const {
   if (missing_.empty()) return;
   throw input_error("model",
-                    fmt::format("{}: expected {} mesh file{} that are not there; copy them to these places, or "
-                                "leave meshes out with --skip-meshes:\n  {}",
+                    fmt::format("{}: expected {} mesh file{}, found none; copy them to these locations, or skip meshes "
+                                "with --skip-meshes:\n  {}",
                                 model, missing_.size(), missing_.size() > 1 ? "s" : "", fmt::join(missing_, "\n  ")));
 }
 

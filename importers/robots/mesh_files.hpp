@@ -1,4 +1,4 @@
-/// Mesh files of a robot: read once, copied or written anew under names of their own.
+/// Mesh files of a robot: read once, copied or rewritten under unique names.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace heelstrike::models {
 
-/// What importers are asked for about meshes.
+/// Import options for meshes.
 struct MeshImportOptions {
   MeshReader read = {};
   bool leave_out = false;  ///< meshes are not looked for; they are told
@@ -21,23 +21,23 @@ class MeshFiles {
  public:
   explicit MeshFiles(const MeshImportOptions& import_options) : import_options_(import_options) {}
 
-  /// Makes `shape` the surface of a mesh file: copied as it is where the scenario can scale it, else written scaled.
-  /// A file that is not there is kept for throw_missing().
+  /// Sets `shape` to the surface of a mesh file, copied unchanged where the scenario can scale it, otherwise rewritten.
+  /// Missing files are recorded for throw_missing().
   /// @param owner   for messages: "link 'foot'"
   /// @param factors  [m per unit of the file] along its axes; negative ones mirror
   /// @param X_SM     of the scaled mesh in the frame of the shape
-  /// @throws Error{invalid_input} for a file that is no mesh, with its name
+  /// @throws Error{invalid_input} for a file that is not a mesh, with its name
   void use(Shape& shape, const std::filesystem::path& file, const std::string& owner, const Vector3& factors,
            const Pose& X_SM = {});
-  /// The same for triangles [m] that the model itself has. @param name  for the file
+  /// The same for triangles [m] of the model file. @param name  for the file
   void use(Shape& shape, const Triangles& mesh, const std::string& name);
-  /// Keeps what is not there for throw_missing().
+  /// Records a missing item for throw_missing().
   void add_missing(std::string what) { missing_.insert(std::move(what)); }
-  /// Keeps a file that is not there for throw_missing().
+  /// True if the file exists; a missing file is recorded for throw_missing().
   [[nodiscard]] bool is_there(const std::filesystem::path& file, const std::string& owner);
   /// Read once. @throws Error{invalid_input}
   [[nodiscard]] const Triangles& triangles(const std::filesystem::path& file);
-  /// @throws Error{invalid_input} naming all files that were not there. @param model  for the message
+  /// @throws Error{invalid_input} with all missing files. @param model  for the message
   void throw_missing(const std::string& model) const;
 
  private:
@@ -49,7 +49,7 @@ class MeshFiles {
   std::set<std::string> missing_;
 };
 
-/// Scaled along its axes and placed; triangles stay counterclockwise when it is mirrored.
+/// The mesh scaled along its axes and transformed; mirroring preserves counterclockwise triangles.
 [[nodiscard]] Triangles transformed(Triangles mesh, const Vector3& factors, const Pose& X);
 
 }  // namespace heelstrike::models

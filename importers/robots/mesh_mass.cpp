@@ -40,7 +40,7 @@ Vector3 middle_of_faces(const Triangles& mesh) {
   return area > 0.0 ? Vector3(sum / area) : sum;
 }
 
-/// Faces seen from a point, and those not: one step of the hull that grows point by point.
+/// One step of the incremental hull: replaces the faces visible from a point.
 void add_to_hull(Triangles& hull, std::uint32_t point, double tolerance) {
   std::set<std::pair<std::uint32_t, std::uint32_t>> rim;
   std::vector<Corners> kept;
@@ -51,7 +51,7 @@ void add_to_hull(Triangles& hull, std::uint32_t point, double tolerance) {
       continue;
     }
     for (std::size_t i = 0; i < 3; ++i) {
-      // Edges between two faces that go cancel.
+      // Edges between two removed faces cancel.
       if (rim.erase({t[(i + 1) % 3], t[i]}) == 0) rim.insert({t[i], t[(i + 1) % 3]});
     }
   }
@@ -59,7 +59,7 @@ void add_to_hull(Triangles& hull, std::uint32_t point, double tolerance) {
   hull.triangles = std::move(kept);
 }
 
-/// Four points that span space: the hull to begin with.
+/// Four points that span space: the initial hull.
 std::vector<std::uint32_t> find_extreme_simplex(const std::vector<Vector3>& p, const std::string& name) {
   if (p.size() < 4)
     throw input_error("model", fmt::format("mesh '{}': expected four points or more, found {}", name, p.size()));
@@ -117,10 +117,9 @@ MassProperties mass_of_mesh(const Triangles& mesh, MeshMass kind, const std::str
     moment += part * (0.75 * middle(mesh, t) + 0.25 * apex);
   }
   if (!(content > 0.0)) {
-    throw input_error("model",
-                      fmt::format("mesh '{}': expected triangles that enclose a volume, found {} m^3; turn them "
-                                  "round, or give the body an inertia",
-                                  name, content));
+    throw input_error("model", fmt::format("mesh '{}': expected triangles that enclose a volume, found {} m^3; reverse "
+                                           "their orientation, or specify the inertia of the body",
+                                           name, content));
   }
   all.center_of_mass = moment / content;
   // Second moments of pyramids over the centre: their corners a, b, c give V / 20 (2 aa' + 2 bb' + 2 cc' + ab' + ...),

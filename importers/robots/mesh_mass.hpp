@@ -1,4 +1,4 @@
-/// Volume, centre and inertia of what triangles enclose, and their convex hull.
+/// Volume, centre and inertia enclosed by triangles, and their convex hull.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace heelstrike::models {
 /// Triangles of a mesh file [units of the file]. @throws Error for a file that cannot be read
 using MeshReader = std::function<Triangles(const std::filesystem::path& file)>;
 
-/// How a mesh stands for a body, as in MuJoCo's attribute `inertia`.
+/// Mass model of a mesh, as in MuJoCo's attribute `inertia`.
 enum class MeshMass {
   legacy,  ///< pyramids over the triangles, all counted as positive: right for convex ones
   exact,   ///< of what a closed mesh encloses
@@ -21,10 +21,10 @@ enum class MeshMass {
 };
 
 /// For density 1: mass is the volume [m^3], of shells the area [m^2].
-/// @throws Error{invalid_input} naming `name` when there is no volume, or no area
+/// @throws Error{invalid_input} with `name` for zero volume or area
 [[nodiscard]] MassProperties mass_of_mesh(const Triangles& mesh, MeshMass kind, const std::string& name);
 
-/// @throws Error{invalid_input} naming `name` for points that lie in one plane
+/// @throws Error{invalid_input} with `name` for coplanar points
 [[nodiscard]] Triangles convex_hull(const std::vector<Vector3>& points, const std::string& name);
 
 /// OBJ file, [m]. @param comment  one line

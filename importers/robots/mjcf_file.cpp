@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Class of elements that name none.
+/// Default class of elements without a class.
 const std::string outermost_class = "main";
 
 bool is_element(pugi::xml_node node) {
@@ -106,7 +106,7 @@ bool MjcfElement::flag(const char* attribute, bool fallback) const {
   return *found == "true";
 }
 
-/// @param own  else of the class
+/// @param own  true: own attribute; false: that of the class
 std::optional<Matrix3> MjcfElement::orientation_in(bool own) const {
   const auto get = [&](const char* attribute, std::size_t count) -> std::vector<double> {
     file_.attributes().record_read(node_.name(), attribute);
@@ -117,12 +117,12 @@ std::optional<Matrix3> MjcfElement::orientation_in(bool own) const {
     return node_.attribute(attribute) ? std::vector<double>() : numbers(attribute, count, count);
   };
   const auto direction = [&](const Vector3& v) {
-    if (!(v.norm() > 0.0)) refuse("expected directions other than zero in its orientation");
+    if (!(v.norm() > 0.0)) refuse("expected nonzero directions in its orientation");
     return Vector3(v.normalized());
   };
   if (const auto q = get("quat", 4); !q.empty()) {
     const Quaternion rotation(q[0], q[1], q[2], q[3]);
-    if (!(rotation.norm() > 0.0)) refuse("expected a quaternion other than zero in 'quat'");
+    if (!(rotation.norm() > 0.0)) refuse("expected a nonzero quaternion in 'quat'");
     return rotation.normalized().toRotationMatrix();
   }
   if (const auto a = get("axisangle", 4); !a.empty()) {
@@ -151,7 +151,7 @@ Matrix3 MjcfElement::orientation() const {
 Matrix3 MjcfFile::euler(const Vector3& angles) const {
   Matrix3 R = Matrix3::Identity();
   for (Eigen::Index i = 0; i < 3; ++i) {
-    // Axes in small letters move with the body, others stay.
+    // Lower-case axes are body-fixed, upper-case axes are fixed in the parent.
     const char letter = compiler_.eulerseq[static_cast<std::size_t>(i)];
     const bool moves = letter >= 'x';
     const Vector3 axis = Vector3::Unit(letter - (moves ? 'x' : 'X'));
@@ -175,10 +175,9 @@ void MjcfFile::load(const fs::path& file, pugi::xml_document& document) const {
                                 line_of_offset(text, static_cast<std::size_t>(result.offset)), result.description()));
 }
 
-/// Puts what is in included files in the place of the elements that name them.
+/// Replaces include elements by the contents of their files.
 void MjcfFile::include(pugi::xml_node parent, const fs::path& folder, std::size_t depth) {
-  if (depth > max_xml_depth)
-    refuse(fmt::format("expected at most {} elements inside each other, found more", max_xml_depth));
+  if (depth > max_xml_depth) refuse(fmt::format("expected a nesting depth of at most {}, found more", max_xml_depth));
   for (pugi::xml_node node = parent.first_child(); node;) {
     const pugi::xml_node next = node.next_sibling();
     if (std::string_view(node.name()) != "include") {
@@ -186,10 +185,10 @@ void MjcfFile::include(pugi::xml_node parent, const fs::path& folder, std::size_
     } else {
       const fs::path named = node.attribute("file").value();
       fs::path file = folder / named;
-      // Files that are included may name theirs from their own folder, or from that of the model.
+      // Paths in included files are relative to the folder of the file, or to that of the model.
       if (!fs::exists(file)) file = path_.parent_path() / named;
       if (!included_.insert(fs::weakly_canonical(file)).second) {
-        refuse(fmt::format("expected that every file is included once, found '{}' twice", named.string()));
+        refuse(fmt::format("expected every file to be included once, found '{}' twice", named.string()));
       }
       pugi::xml_document part;
       load(file, part);
@@ -204,7 +203,7 @@ void MjcfFile::include(pugi::xml_node parent, const fs::path& folder, std::size_
 void MjcfFile::read_class(pugi::xml_node node, const Class& outer) {
   const std::string name = node.attribute("class").value();
   const bool outermost = std::string_view(node.parent().name()) != "default";
-  if (name.empty() && !outermost) refuse("expected a name in 'class' of every default within another, found none");
+  if (name.empty() && !outermost) refuse("expected a name in 'class' of every nested default, found none");
   Class& values = classes_[name.empty() ? outermost_class : name];
   for (const auto& [element, attributes] : outer) {
     for (const auto& [key, value] : attributes) values[element].try_emplace(key, value);
@@ -214,7 +213,7 @@ void MjcfFile::read_class(pugi::xml_node node, const Class& outer) {
     attributes_.record_element(element);
     for (const pugi::xml_attribute a : element.attributes()) values[element.name()][a.name()] = a.value();
   }
-  // The outermost class may have another name as well.
+  // The outermost class may be renamed.
   if (outermost && name != outermost_class && !name.empty()) classes_[outermost_class] = values;
   const Class inherited = values;
   for (const pugi::xml_node inner : node.children("default")) read_class(inner, inherited);
@@ -229,7 +228,8 @@ void MjcfFile::read_compiler(pugi::xml_node node) {
     element.refuse(fmt::format("expected three letters of xyzXYZ in 'eulerseq', found '{}'", printable(c.eulerseq)));
   }
   if (element.text("coordinate", "local") != "local") {
-    element.refuse("expected local coordinates, found global ones, which MuJoCo gave up; save the model with MuJoCo 2");
+    element.refuse(
+        "expected local coordinates, found global ones, which MuJoCo 3 does not support; save the model with MuJoCo 2");
   }
   c.strips_paths = element.flag("strippath", c.strips_paths);
   c.mesh_folder = element.text("meshdir", element.text("assetdir", c.mesh_folder.string()));
@@ -244,7 +244,7 @@ void MjcfFile::read_compiler(pugi::xml_node node) {
   c.total_mass = element.number("settotalmass", c.total_mass);
   c.exact_meshes = element.flag("exactmeshinertia", c.exact_meshes);
   c.fits_extents = element.flag("fitaabb", c.fits_extents);
-  // These change nothing that is taken over.
+  // These do not affect imported elements.
   for (const char* attribute : {"autolimits", "fusestatic", "usethread", "discardvisual", "texturedir"}) {
     attributes_.record_read("compiler", attribute);
   }
@@ -255,7 +255,7 @@ const std::map<std::string, std::string>* MjcfFile::defaults(const std::string& 
   const auto found = classes_.find(of_class.empty() ? outermost_class : of_class);
   if (found == classes_.end()) {
     if (of_class.empty() || of_class == outermost_class) return nullptr;
-    refuse(fmt::format("expected a default of the class '{}' that {} names, found none", printable(of_class), element));
+    refuse(fmt::format("expected a default of the class '{}' used by {}, found none", printable(of_class), element));
   }
   const auto values = found->second.find(element);
   return values == found->second.end() ? nullptr : &values->second;
@@ -263,8 +263,7 @@ const std::map<std::string, std::string>* MjcfFile::defaults(const std::string& 
 
 MjcfFile::MjcfFile(const fs::path& file, MjcfAttributes& attributes) : path_(file), attributes_(attributes) {
   load(file, document_);
-  if (std::string_view(root().name()) != "mujoco")
-    refuse("expected an MJCF model (<mujoco>), found another kind of XML");
+  if (std::string_view(root().name()) != "mujoco") refuse("expected an MJCF model (<mujoco>), found other XML");
   included_.insert(fs::weakly_canonical(file));
   include(root(), file.parent_path(), 1);
   for (const pugi::xml_node node : root().children("default")) read_class(node, {});

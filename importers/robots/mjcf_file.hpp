@@ -1,4 +1,4 @@
-/// What an MJCF file says, element by element: included files, classes of defaults, units of angles.
+/// Reader of MJCF elements: included files, default classes, angle units.
 #pragma once
 
 #include <filesystem>
@@ -14,14 +14,14 @@
 
 namespace heelstrike::models {
 
-/// How often which attributes of which elements stand in a file, and which were asked for.
+/// Counts of the attributes of each element in a file, and the attributes that were read.
 class MjcfAttributes {
  public:
   void record_element(pugi::xml_node element);
   void record_read(const std::string& element, const std::string& attribute) {
     read_attributes_[element].insert(attribute);
   }
-  /// "geom: friction (12 times)" of each attribute that nobody asked for.
+  /// "geom: friction (12 times)" for each unread attribute.
   [[nodiscard]] std::vector<std::string> unused() const;
 
  private:
@@ -31,7 +31,7 @@ class MjcfAttributes {
 
 class MjcfFile;
 
-/// An element with its own attributes and those of its class of defaults.
+/// An element with its own attributes and those of its default class.
 class MjcfElement {
  public:
   /// @param scope  class of the bodies and frames around it; empty = the outermost
@@ -39,12 +39,13 @@ class MjcfElement {
 
   [[nodiscard]] pugi::xml_node node() const { return node_; }
   [[nodiscard]] std::string name() const { return text("name").value_or(""); }
-  /// Its own attribute, or that of its class.
+  /// Its own attribute, otherwise that of its class.
   [[nodiscard]] std::optional<std::string> text(const char* attribute) const;
   [[nodiscard]] std::string text(const char* attribute, const std::string& fallback) const {
     return text(attribute).value_or(fallback);
   }
-  /// Between `least` and `most` finite numbers; none when the attribute is not there. @throws Error{invalid_input}
+  /// Between `min_count` and `max_count` finite numbers; empty when the attribute is missing. @throws
+  /// Error{invalid_input}
   [[nodiscard]] std::vector<double> numbers(const char* attribute, std::size_t min_count, std::size_t max_count) const;
   [[nodiscard]] double number(const char* attribute, double fallback) const;
   [[nodiscard]] Vector3 vector(const char* attribute, const Vector3& fallback = Vector3::Zero()) const;
@@ -83,7 +84,7 @@ struct MjcfCompiler {
 
 class MjcfFile {
  public:
-  /// Reads it with the files that it includes. @throws Error{invalid_input} @throws Error{file}
+  /// Reads the file and its included files. @throws Error{invalid_input} @throws Error{file}
   MjcfFile(const std::filesystem::path& file, MjcfAttributes& attributes);
   MjcfFile(const MjcfFile&) = delete;
   MjcfFile& operator=(const MjcfFile&) = delete;
@@ -96,8 +97,8 @@ class MjcfFile {
   /// Rotation by three angles of the file, in the order of its compiler.
   [[nodiscard]] Matrix3 euler(const Vector3& angles) const;
   [[nodiscard]] MjcfAttributes& attributes() { return attributes_; }
-  /// @returns values of attributes of elements called `element`; none when the class has none
-  /// @throws Error{invalid_input} for a class that is not there
+  /// @returns attribute values for elements named `element`; null when the class has none
+  /// @throws Error{invalid_input} for an unknown class
   [[nodiscard]] const std::map<std::string, std::string>* defaults(const std::string& element,
                                                                    const std::string& of_class) const;
   [[noreturn]] void refuse(const std::string& what) const;

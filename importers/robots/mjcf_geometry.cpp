@@ -16,14 +16,14 @@ using std::numbers::pi;
 constexpr std::array<std::string_view, 9> geom_names = {"plane",    "hfield", "sphere", "capsule", "ellipsoid",
                                                         "cylinder", "box",    "mesh",   "sdf"};
 
-/// How many lengths `size` must have.
+/// Required number of lengths in `size`.
 std::size_t lengths_of(GeomType type, bool fromto) {
   if (type == GeomType::sphere) return 1;
   if (type == GeomType::capsule || type == GeomType::cylinder) return fromto ? 1 : 2;
   return fromto ? 1 : 3;
 }
 
-/// What is turned about z: moments across and along.
+/// Inertia of a body of revolution about z: moments across and along the axis.
 Matrix3 turned(double across, double along) {
   return Vector3(across, across, along).asDiagonal();
 }
@@ -32,7 +32,7 @@ MassProperties capsule_mass(double r, double half, bool shell) {
   const double h = 2.0 * half;
   const double ball = shell ? 4.0 * pi * r * r : 4.0 / 3.0 * pi * r * r * r;
   const double tube = shell ? 2.0 * pi * r * h : pi * r * r * h;
-  // Two halves of a ball: from the middle of the ball to their centres, and from there out to the ends of the tube.
+  // Two half balls: distance of their centroids from the centre of the ball; they are attached to the ends of the tube.
   const double arm = (shell ? 0.5 : 0.375) * r;
   const double ball_moment = (shell ? 2.0 / 3.0 : 0.4) * ball * r * r;
   const double across =
@@ -59,8 +59,8 @@ MassProperties ellipsoid_mass(const Vector3& s, bool shell) {
     const double m = 4.0 / 3.0 * pi * s.prod();
     return {.mass = m, .inertia = (m / 5.0 * sums).asDiagonal()};
   }
-  // Area by Thomsen's formula; inertia of what lies between it and one with slightly longer half axes, as MuJoCo has
-  // it.
+  // Area by Thomsen's formula; inertia of the shell between it and an ellipsoid with slightly longer semi-axes, as in
+  // MuJoCo.
   constexpr double p = 1.6075;
   const Vector3 sides(s.x() * s.y(), s.y() * s.z(), s.z() * s.x());
   const double area = 4.0 * pi * std::pow(sides.array().pow(p).mean(), 1.0 / p);
@@ -119,7 +119,7 @@ Primitive primitive_of(const MjcfElement& geom, GeomType type) {
     primitive.X_BG = geom.pose();
     return primitive;
   }
-  if (type == GeomType::sphere) geom.refuse("expected no 'fromto' for a sphere; give it 'pos'");
+  if (type == GeomType::sphere) geom.refuse("expected no 'fromto' for a sphere; use 'pos'");
   const Vector3 from(ends[0], ends[1], ends[2]), to(ends[3], ends[4], ends[5]);
   const double half = 0.5 * (to - from).norm();
   if (!(half > 0.0)) geom.refuse("expected two different points in 'fromto'");
@@ -133,7 +133,7 @@ Primitive primitive_of(const MjcfElement& geom, GeomType type) {
 Primitive fitted(const Triangles& mesh, const MassProperties& mass, GeomType type, bool to_extents, double factor) {
   const Eigen::SelfAdjointEigenSolver<Matrix3> principal(mass.inertia);
   Primitive primitive{.type = type, .size = Vector3::Zero(), .X_BG = {.R = {}, .p = mass.center_of_mass}};
-  // MuJoCo's axes: the largest moment first, so that z is the longest one.
+  // MuJoCo's convention: the largest moment first, so that z is the longest axis.
   for (int i = 0; i < 3; ++i) primitive.X_BG.R.col(i) = principal.eigenvectors().col(2 - i);
   primitive.X_BG.R.col(2) = primitive.X_BG.R.col(0).cross(primitive.X_BG.R.col(1));
   Vector3 half;

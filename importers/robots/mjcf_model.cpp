@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Kind = JointDof::Kind;
 
-/// MuJoCo's own binary meshes: numbers of vertices, normals, texture coordinates and triangles, then these.
+/// MuJoCo's binary meshes: counts of vertices, normals, texture coordinates and triangles, then their data.
 Triangles read_mujoco_mesh(const fs::path& file) {
   const std::string bytes = read_file(file, "mesh");
   std::array<std::int32_t, 4> counts{};
@@ -27,7 +27,7 @@ Triangles read_mujoco_mesh(const fs::path& file) {
   const auto n = [&](std::size_t i) { return static_cast<std::uint64_t>(counts.at(i)); };
   const bool counted = std::ranges::all_of(counts, [](std::int32_t c) { return c >= 0; }) && counts[0] > 0;
   if (!counted || bytes.size() != head + 4 * (3 * n(0) + 3 * n(1) + 2 * n(2) + 3 * n(3))) {
-    throw input_error("model", fmt::format("{}: expected a mesh of MuJoCo (.msh), found {} bytes of another kind",
+    throw input_error("model", fmt::format("{}: expected a MuJoCo mesh (.msh), found {} bytes of another format",
                                            file.string(), bytes.size()));
   }
   Triangles mesh;
@@ -56,7 +56,7 @@ struct MeshAsset {
   MeshMass kind = MeshMass::legacy;
 };
 
-/// A file, and what its elements name.
+/// A file and its named assets.
 struct Source {
   Source(const fs::path& path, MjcfAttributes& attributes) : file(path, attributes) {}
   MjcfFile file;
@@ -64,7 +64,7 @@ struct Source {
   std::map<std::string, fs::path> models;
 };
 
-/// Where an element stands.
+/// Position of an element in the tree.
 struct Scope {
   Source* source = nullptr;
   std::optional<std::size_t> link = {};  ///< none: the world
@@ -74,7 +74,7 @@ struct Scope {
   std::size_t depth = 0;
 };
 
-/// A place that equalities name.
+/// A site referenced by equality constraints.
 struct Site {
   std::optional<std::size_t> link;
   Pose X_LS;
@@ -132,7 +132,7 @@ class MjcfReader {
   std::size_t elements_ = 0;
 };
 
-/// Name, or kind and number of what has none.
+/// Name, or kind and number of an unnamed element.
 std::string MjcfReader::name_of(const MjcfElement& element, const Scope& scope, const char* kind) {
   const int number = unnamed_[kind]++;
   const std::string own = element.name();
@@ -157,7 +157,7 @@ void MjcfReader::add_assets(Source& source) {
       if (kind == "model") {
         const MjcfElement element(source.file, node, "");
         const fs::path file = source.file.path().parent_path() / element.text("file", "");
-        // Without a name it is called as it calls itself.
+        // An unnamed asset uses the model name of its file.
         const std::string own = element.name().empty() ? open(file).file.root().attribute("model").value() : "";
         source.models[element.text("name", own)] = file;
       }
@@ -193,7 +193,7 @@ void MjcfReader::add_mesh_asset(Source& source, const MjcfElement& element) {
     auto& t = mesh.triangles.triangles.emplace_back();
     for (std::size_t k = 0; k < 3; ++k) {
       if (!(faces[i + k] >= 0.0 && faces[i + k] < static_cast<double>(mesh.triangles.vertices.size()))) {
-        element.refuse(fmt::format("expected numbers of its vertices in 'face', found {}", faces[i + k]));
+        element.refuse(fmt::format("expected indices of its vertices in 'face', found {}", faces[i + k]));
       }
       t.at(k) = static_cast<std::uint32_t>(faces[i + k]);
     }
@@ -208,11 +208,11 @@ void MjcfReader::add_contents(pugi::xml_node parent, const Scope& scope) {
 }
 
 void MjcfReader::add_element(pugi::xml_node node, const Scope& scope) {
-  // Replicates and attached models can make more of a small file than there is memory, or go round in circles.
+  // Replicates and attached models can expand a small file beyond memory, or be cyclic.
   constexpr std::size_t max_elements = 1'000'000;
   if (++elements_ > max_elements || scope.depth > max_xml_depth) {
-    scope.source->file.refuse(fmt::format(
-        "expected at most {} elements, at most {} of them inside each other, found more", max_elements, max_xml_depth));
+    scope.source->file.refuse(fmt::format("expected at most {} elements with a nesting depth of at most {}, found more",
+                                          max_elements, max_xml_depth));
   }
   const std::string_view kind = node.name();
   if (kind == "body") return add_body(node, scope);
@@ -225,7 +225,7 @@ void MjcfReader::add_element(pugi::xml_node node, const Scope& scope) {
   if (kind == "inertial") return add_inertial(element, scope);
   if (kind == "composite" || kind == "flexcomp") {
     element.refuse(
-        fmt::format("expected bodies with joints, found a {}, which MuJoCo makes bodies of that are not "
+        fmt::format("expected bodies with joints, found a {}, from which MuJoCo generates bodies that are not "
                     "imported; remove it, or load and save the model in MuJoCo",
                     kind));
   }
@@ -236,18 +236,18 @@ void MjcfReader::add_element(pugi::xml_node node, const Scope& scope) {
 
 void MjcfReader::add_body(pugi::xml_node node, const Scope& scope) {
   const MjcfElement element(scope.source->file, node, "");
-  // The world is the first of MuJoCo's bodies.
+  // The world is MuJoCo's first body.
   if (unnamed_["body"] == 0) unnamed_["body"] = 1;
   const std::string name = name_of(element, scope, "body");
   const std::size_t index = model_.links.size();
-  if (!bodies_.emplace(name, index).second) element.refuse("expected a name that no other body has");
+  if (!bodies_.emplace(name, index).second) element.refuse("expected a unique body name");
   model_.links.push_back({.name = name, .mass = {}, .parent = scope.link, .X_PL = scope.X_LF * element.pose()});
   explicit_mass_.push_back(false);
   references_.emplace_back();
   of_geometry_.emplace_back();
-  if (element.flag("mocap", false)) add_omission(fmt::format("body {}: that it is moved from outside (mocap)", name));
+  if (element.flag("mocap", false)) add_omission(fmt::format("body {}: its external motion (mocap)", name));
   if (const double g = element.number("gravcomp", 0.0); g != 0.0) {
-    add_omission(fmt::format("body {}: that {} of its weight is compensated; here it weighs", name, g));
+    add_omission(fmt::format("body {}: its gravity compensation {}; its full weight acts", name, g));
   }
   Scope inner = scope;
   ++inner.depth;
@@ -260,10 +260,10 @@ void MjcfReader::add_body(pugi::xml_node node, const Scope& scope) {
 }
 
 void MjcfReader::add_inertial(const MjcfElement& inertial, const Scope& scope) {
-  if (!scope.link) inertial.refuse("expected it in a body");
+  if (!scope.link) inertial.refuse("expected the element in a body, found it in the world");
   if (scope.source->file.compiler().inertia_from_geom == "true") {
     return add_omission(
-        fmt::format("inertial of body {}: the file wants inertias from geometry", link_name(scope.link)));
+        fmt::format("inertial of body {}: the file requests inertias from geometry", link_name(scope.link)));
   }
   const Pose X = inertial.pose();
   const std::vector<double> full = inertial.numbers("fullinertia", 6, 6);
@@ -289,13 +289,13 @@ void MjcfReader::report_joint_omissions(const MjcfElement& element, const std::s
   }
   if (const auto pair = element.numbers("springdamper", 2, 2); !pair.empty() && (pair[0] > 0.0 || pair[1] > 0.0)) {
     add_omission(
-        fmt::format("joint {}: its springdamper {} {}, of which MuJoCo makes a spring", name, pair[0], pair[1]));
+        fmt::format("joint {}: its springdamper {} {}, from which MuJoCo computes a spring", name, pair[0], pair[1]));
   }
 }
 
 void MjcfReader::add_joint(pugi::xml_node node, const Scope& scope) {
   const MjcfElement element(scope.source->file, node, scope.of_class);
-  if (!scope.link) element.refuse("expected it in a body, found it in the world");
+  if (!scope.link) element.refuse("expected the element in a body, found it in the world");
   Link& link = model_.links[*scope.link];
   JointDof dof{.name = name_of(element, scope, "joint")};
   const std::string type = std::strcmp(node.name(), "freejoint") == 0 ? "free" : element.text("type", "hinge");
@@ -310,17 +310,17 @@ void MjcfReader::add_joint(pugi::xml_node node, const Scope& scope) {
   const bool turns = dof.kind == Kind::revolute || dof.kind == Kind::spherical;
   const double unit = turns ? scope.source->file.angle_unit() : 1.0;
   const Vector3 axis = scope.X_LF.R * element.vector("axis", Vector3::UnitZ());
-  if (!(axis.norm() > 0.0)) element.refuse("expected an axis other than zero");
+  if (!(axis.norm() > 0.0)) element.refuse("expected a nonzero axis");
   dof.axis = axis.normalized();
   dof.point = scope.X_LF * element.vector("pos");
-  // Newer files may have coefficients of higher powers of the velocity behind the first ones.
+  // Newer files may have further coefficients, of higher powers of the velocity.
   constexpr std::size_t powers = 3;
   const std::vector<double> stiffness = element.numbers("stiffness", 1, powers);
   const std::vector<double> damping = element.numbers("damping", 1, powers);
   if (!stiffness.empty()) dof.stiffness = stiffness[0];
   if (!damping.empty()) dof.damping = damping[0];
   if (stiffness.size() > 1 || damping.size() > 1)
-    add_omission(fmt::format("joint {}: that its resistance is not linear", dof.name));
+    add_omission(fmt::format("joint {}: the nonlinear terms of its resistance", dof.name));
   const double reference = unit * element.number("ref", 0.0);
   dof.neutral = unit * element.number("springref", 0.0) - reference;
   references_[*scope.link].push_back(reference);
@@ -336,24 +336,24 @@ const MeshAsset& MjcfReader::mesh_of(const MjcfElement& geom, const Scope& scope
   }
   if (found->second.file.empty() && found->second.triangles.vertices.empty()) {
     geom.refuse(
-        fmt::format("expected a mesh with a file or vertices, found '{}', which MuJoCo or a plugin of it makes; "
-                    "load the model there and save the mesh",
+        fmt::format("expected a mesh with a file or vertices, found '{}', which MuJoCo or one of its plugins "
+                    "generates; load the model in MuJoCo and save the mesh",
                     printable(name, 60)));
   }
   return found->second;
 }
 
-/// [m], where they stand in the frame of the geometry.
+/// [m], in the frame of the geometry.
 Triangles MjcfReader::triangles_of(const MeshAsset& mesh) {
   const bool own = mesh.file.extension() == ".msh" || mesh.file.extension() == ".MSH";
   Triangles all = mesh.file.empty() ? mesh.triangles : own ? read_mujoco_mesh(mesh.file) : files_.triangles(mesh.file);
-  // MuJoCo moves first and scales then.
+  // MuJoCo transforms before scaling.
   for (Vector3& v : all.vertices) v = mesh.X_SM * v;
   all = transformed(std::move(all), mesh.factors, {});
   return all.triangles.empty() ? convex_hull(all.vertices, mesh.name) : all;
 }
 
-/// Adds what geometry weighs to its body, where the body has no inertia of its own.
+/// Adds the mass of the geometry to its body, unless the body has an explicit inertia.
 void MjcfReader::compute_mass(const MjcfElement& geom, const Scope& scope, const MassProperties& of_density_1) {
   const double density = geom.number("density", 1000.0);
   const std::vector<double> mass = geom.numbers("mass", 1, 1);
@@ -366,7 +366,7 @@ void MjcfReader::compute_mass(const MjcfElement& geom, const Scope& scope, const
   all = welded(all, weighed);
 }
 
-/// The body, or world, around the frames that an element is in.
+/// The body or world that contains the frames of an element.
 pugi::xml_node body_of(pugi::xml_node node) {
   do node = node.parent();
   while (std::strcmp(node.name(), "frame") == 0 || std::strcmp(node.name(), "replicate") == 0);
@@ -385,14 +385,14 @@ void MjcfReader::add_geom(pugi::xml_node node, const Scope& scope) {
   const bool counts = scope.link && group >= compiler.first_group && group <= compiler.last_group && heavy;
   const bool touches = geom.number("contype", 1.0) != 0.0 || geom.number("conaffinity", 1.0) != 0.0;
   const bool shell = geom.flag("shellinertia", false);
-  // Only then a mesh is needed: bodies whose inertia comes later in the file have it all the same.
+  // The mesh is read only if it contributes mass; an inertial later in the file counts as well.
   const bool own_mass = body_of(node).child("inertial");
   const bool weighs =
       counts && (compiler.inertia_from_geom == "true" || (!own_mass && compiler.inertia_from_geom != "false"));
   Shape shape{.what = fmt::format("{} {}", to_string(type), name), .X_BS = scope.X_LF * geom.pose()};
   if (has_mesh && (weighs || (touches && !is_mesh))) {
     const MeshAsset& mesh = mesh_of(geom, scope);
-    const std::string owner = fmt::format("mesh '{}', which geom '{}' weighs by", mesh.name, name);
+    const std::string owner = fmt::format("mesh '{}', which defines the mass of geom '{}'", mesh.name, name);
     if (!mesh.file.empty() && !files_.is_there(mesh.file, owner)) return;
     const Triangles triangles = triangles_of(mesh);
     const MassProperties mass = mass_of_mesh(triangles, mesh.kind, mesh.name);
@@ -412,7 +412,7 @@ void MjcfReader::add_geom(pugi::xml_node node, const Scope& scope) {
   }
   if (!touches) {
     return add_omission(
-        fmt::format("{} of {}: a picture; it touches nothing in the file", shape.what, link_name(scope.link)));
+        fmt::format("{} of {}: visual geometry without contact in the file", shape.what, link_name(scope.link)));
   }
   const std::map<GeomType, Shape::Kind> kinds{{GeomType::plane, Shape::Kind::plane},
                                               {GeomType::sphere, Shape::Kind::sphere},
@@ -457,7 +457,7 @@ void MjcfReader::add_replicates(pugi::xml_node node, const Scope& scope) {
   for (int i = 0; i < static_cast<int>(wanted); ++i) {
     Scope inner = scope;
     ++inner.depth;
-    // The i-th one is turned by i times the angles.
+    // The i-th copy is rotated by i times the angles.
     X.R = scope.source->file.euler(i * euler);
     inner.X_LF = scope.X_LF * X;
     inner.suffix = fmt::format("{}{:0{}}{}", separator, i, digits, scope.suffix);
@@ -474,7 +474,7 @@ void MjcfReader::add_attached(pugi::xml_node node, const Scope& scope) {
   if (!model.empty() && found == scope.source->models.end()) {
     element.refuse(fmt::format("expected a model of the assets in 'model', found '{}'", printable(model, 60)));
   }
-  // Without a model it is a part of this one.
+  // Without a model, the body belongs to this model.
   Source& source = model.empty() ? *scope.source : open(found->second);
   Scope inner = scope;
   ++inner.depth;
@@ -490,7 +490,7 @@ void MjcfReader::add_attached(pugi::xml_node node, const Scope& scope) {
     done = done || body.empty() || part;
   }
   if (!done) element.refuse(fmt::format("expected a body '{}' in {}, found none", body, source.file.path().string()));
-  add_omission(fmt::format("attached model {}: what it has beside bodies", model));
+  add_omission(fmt::format("attached model {}: elements other than bodies", model));
 }
 
 void MjcfReader::bound(MassProperties& mass, const MjcfCompiler& compiler, const std::string& name) {
@@ -502,7 +502,7 @@ void MjcfReader::bound(MassProperties& mass, const MjcfCompiler& compiler, const
   if (compiler.balance && moments[0] + moments[1] < moments[2]) {
     moments.setConstant(moments.mean());
     add_omission(
-        fmt::format("body {}: its principal moments of inertia, {} kg m^2; the file wants them balanced, to {} kg m^2",
+        fmt::format("body {}: its principal moments of inertia, {} kg m^2; balanced to {} kg m^2 as the file requests",
                     name, list(principal.eigenvalues()), moments[0]));
   }
   if (moments == principal.eigenvalues()) return;
@@ -530,7 +530,7 @@ Pose MjcfReader::pose_of(const std::optional<std::size_t>& link) const {
   return X;
 }
 
-/// @param body  key of a body instead of a site; none means the world
+/// @param body  key of a body instead of a site; none = the world
 Site MjcfReader::site_of(const MjcfElement& element, const char* site, const char* body) const {
   if (const auto name = element.text(site)) {
     const auto found = sites_.find(*name);
@@ -553,7 +553,7 @@ void MjcfReader::add_equality(const MjcfElement& element) {
     return add_omission(fmt::format("equality {} ({})", name, kind));
   }
   Site a = site_of(element, "site1", "body1"), b = site_of(element, "site2", "body2");
-  // With bodies the place on the second one is where the first one's is at the initial pose.
+  // With bodies, the point on the second body is the one that coincides with the first's at the initial pose.
   if (!element.text("site1")) {
     a.X_LS.p = element.vector("anchor");
     const auto relative = element.numbers("relpose", 7, 7);
@@ -582,7 +582,7 @@ void MjcfReader::read_option(Source& source) {
   }
 }
 
-/// Moves a link by one of its freedoms. @param q  of it, from the initial pose
+/// Motion of a link by one of its degrees of freedom. @param q  its coordinate relative to the initial pose
 Pose motion_of(const JointDof& dof, const double* q) {
   switch (dof.kind) {
     case Kind::revolute: {
@@ -601,7 +601,7 @@ Pose motion_of(const JointDof& dof, const double* q) {
   return {};
 }
 
-/// Puts all links where the coordinates of a keyframe have them.
+/// Sets all links to the poses of a keyframe.
 void MjcfReader::set_keyframe(Source& source) {
   std::vector<double> q;
   bool found = false;
@@ -638,10 +638,10 @@ void MjcfReader::set_keyframe(Source& source) {
       }
       const Pose X = motion_of(dof, &q[at]);
       at += count;
-      // A free joint says where the body is; others move it within the parent, the first one outermost.
+      // A free joint sets the pose of the body; other joints move it relative to the parent, the first one outermost.
       if (dof.kind == Kind::free) link.X_PL = {};
       moved = moved * X;
-      // Seen from where the body comes to stand.
+      // In the frame of the body at the keyframe.
       const Matrix3 R = X.R.transpose();
       for (std::size_t before = 0; before <= k; ++before) {
         link.dofs[before].axis = R * link.dofs[before].axis;
@@ -657,7 +657,7 @@ void MjcfReader::set_keyframe(Source& source) {
   }
 }
 
-/// Sections that a scenario has nothing for.
+/// Reports sections without a counterpart in a scenario.
 void MjcfReader::print_repeat_counts(const Source& source) {
   for (const pugi::xml_node section : source.file.root().children()) {
     if (section.type() != pugi::node_element) continue;

@@ -1,4 +1,4 @@
-/// An MJCF file (of MuJoCo 2 and 3) as far as a scenario can take it over.
+/// The parts of an MJCF file (MuJoCo 2 and 3) that a scenario can represent.
 #pragma once
 
 #include <filesystem>
@@ -15,9 +15,9 @@ struct MjcfOptions {
 };
 
 /// Read by the rules of MuJoCo 3: included files, classes of defaults, frames, replicates, attached models, settings of
-/// the compiler, inertias from geometry (primitives, meshes). Attributes and elements that mean nothing here are told.
-/// @throws Error{invalid_input} for what the file does not define or what would leave out moving bodies (composites,
-/// flexible bodies), naming the element; for mesh files that are not there, all of them
+/// the compiler, inertias from geometry (primitives, meshes). Unsupported attributes and elements are reported.
+/// @throws Error{invalid_input} with the element, for undefined references and for elements that generate moving bodies
+/// (composites, flexible bodies); for missing mesh files, with all of them
 [[nodiscard]] TreeModel read_mjcf(const std::filesystem::path& file, const MjcfOptions& import_options);
 
 }  // namespace heelstrike::models

@@ -7,7 +7,7 @@
 
 namespace heelstrike::models {
 
-/// Finite numbers between blanks; none when there is something else.
+/// Finite numbers separated by blanks; none for any other text.
 [[nodiscard]] std::optional<std::vector<double>> numbers_in(std::string_view text);
 
 }  // namespace heelstrike::models

@@ -9,21 +9,21 @@ namespace {
 
 using Kind = JointDof::Kind;
 
-/// Axes and points of a file have about seven digits; what agrees to six is meant to be the same. Lengths are compared
-/// with those of the points, which is what their digits count from.
+/// Axes and points of a file have about seven digits; values that agree to six are taken as equal. Lengths are compared
+/// relative to those of the points.
 constexpr double same_direction = 1e-6;
 
 bool parallel(const Vector3& a, const Vector3& b) {
   return a.cross(b).norm() < same_direction;
 }
 
-/// Whether the axes of two turns meet.
+/// True if the axes of two rotations intersect.
 bool meet(const JointDof& a, const JointDof& b) {
   const double apart = std::abs((b.point - a.point).dot(a.axis.cross(b.axis)));
   return apart <= same_direction * (a.point.norm() + b.point.norm());
 }
 
-/// The point that the axes of two turns have in common.
+/// The intersection of the axes of two rotations.
 Vector3 crossing(const JointDof& a, const JointDof& b) {
   const Vector3 n = a.axis.cross(b.axis);
   return a.point + (b.point - a.point).cross(b.axis).dot(n) / n.squaredNorm() * a.axis;
@@ -45,7 +45,7 @@ Sorted sorted(std::span<const JointDof> dofs) {
   return all;
 }
 
-/// Three directions that span space.
+/// True if three directions span space.
 bool span(const std::vector<JointDof>& three) {
   Matrix3 axes;
   for (int i = 0; i < 3; ++i) axes.col(i) = three[static_cast<std::size_t>(i)].axis;
@@ -70,7 +70,7 @@ std::optional<ScenarioJoint> make_joint_of_rotations(const std::vector<JointDof>
   return ScenarioJoint{.type = "spherical", .point = point};
 }
 
-/// None when no joint of a scenario is like it.
+/// None when no joint type of a scenario matches.
 std::optional<ScenarioJoint> one_joint(std::span<const JointDof> dofs) {
   const Sorted all = sorted(dofs);
   const std::size_t rotations = all.rotations.size(), translations = all.translations.size();
@@ -106,7 +106,7 @@ std::vector<ScenarioJoint> make_joints(std::span<const JointDof> dofs) {
   while (!dofs.empty()) {
     std::size_t count = one_by_one ? 1 : dofs.size();
     std::optional<ScenarioJoint> joint;
-    // A single freedom always has its joint.
+    // A single degree of freedom always has a joint type.
     while (!(joint = one_joint(dofs.first(count)))) --count;
     joint->dofs.assign(dofs.begin(), dofs.begin() + static_cast<std::ptrdiff_t>(count));
     joints.push_back(std::move(*joint));

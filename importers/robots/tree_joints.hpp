@@ -1,4 +1,4 @@
-/// Joints of a scenario for what joints of a robot file allow.
+/// Mapping of the joints of a robot file to joints of a scenario.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace heelstrike::models {
 
-/// A joint of a scenario that allows what freedoms together allow. Axes and point are in the body's frame; the first
-/// axis is carried by the parent.
+/// A scenario joint equivalent to a sequence of degrees of freedom. Axes and point are in the body's frame; the first
+/// axis is fixed in the parent.
 struct ScenarioJoint {
   std::string type;  ///< "free" has no equations
   Vector3 point = Vector3::Zero();
@@ -19,9 +19,9 @@ struct ScenarioJoint {
   bool angle = false;               ///< a spring about its axis is possible
 };
 
-/// One joint for all freedoms where there is one, else a chain of joints, from the parent to the body. Springs and
-/// dampers about axes stay: where there are some, every axis is a joint of its own.
-/// @param freedoms  in the order in which they follow each other from the parent; not empty
+/// One joint for all degrees of freedom if a type matches, otherwise a chain of joints from the parent to the body.
+/// Springs and dampers on axes are preserved: with any of them, every axis is a separate joint.
+/// @param dofs  in order from the parent; not empty
 [[nodiscard]] std::vector<ScenarioJoint> make_joints(std::span<const JointDof> dofs);
 
 }  // namespace heelstrike::models

@@ -1,4 +1,4 @@
-/// Bodies in a tree of joints, which is what robots are described as (URDF, MJCF).
+/// Tree of bodies and joints, the common model of robot descriptions (URDF, MJCF).
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace heelstrike::models {
 
-/// One thing that a joint lets a body do against its parent.
+/// One degree of freedom of a body relative to its parent.
 struct JointDof {
   enum class Kind { revolute, prismatic, spherical, free };
   Kind kind = Kind::revolute;
@@ -21,9 +21,9 @@ struct JointDof {
   double damping = 0.0;             ///< [N m s/rad] or [N s/m]
 };
 
-/// Geometry that a body may touch with.
+/// Collision geometry of a body.
 struct Shape {
-  /// `none`: no surface of a scenario is like it.
+  /// `none`: no equivalent surface type in a scenario.
   enum class Kind { none, plane, sphere, cylinder, capsule, box, mesh };
   std::string what = {};  ///< for messages: "collision mesh foot.stl"
   Kind kind = Kind::none;
@@ -37,14 +37,14 @@ struct Link {
   std::string name;
   std::optional<MassProperties> mass;  ///< in the link's frame
   std::vector<Shape> shapes = {};
-  // To the parent, which comes before it in the list.
+  // Joint to the parent, which precedes the link in the list.
   std::optional<std::size_t> parent = {};  ///< none: the ground
   Pose X_PL;                               ///< in the parent's frame, at the initial pose
   std::vector<JointDof> dofs = {};         ///< none: welded
   std::string joint = {};                  ///< name of the joint, or of its first part
 };
 
-/// What holds two links beside the tree.
+/// Loop-closing constraint between two links.
 struct Loop {
   enum class Kind { point, weld };
   Kind kind = Kind::point;
@@ -65,16 +65,16 @@ struct TreeModel {
   std::vector<std::string> omissions;  ///< what the file has besides, one line each
 };
 
-/// What is done about inertias that no body has, as other importers do it on request; told for every body.
+/// Optional corrections of impossible inertias, as in other importers; reported for every body.
 struct InertiaRepair {
   bool balance = false;     ///< principal moments of which one exceeds the sum of the others become their mean
   double min_mass = 0.0;    ///< [kg] of every moving body
   double min_moment = 0.0;  ///< [kg m^2] principal, of every moving body
 };
 
-/// Joints that no joint of a scenario is like become a chain of them, with light bodies between.
-/// @throws Error{invalid_input} for moving links whose mass or inertia no body has, all of them with their joints, and
-/// for a model in which nothing moves
+/// Joints without an equivalent type in a scenario become a chain of joints with light intermediate bodies.
+/// @throws Error{invalid_input} with all moving links of impossible mass or inertia and their joints, and for a model
+/// without moving links
 [[nodiscard]] Import import_tree(const TreeModel& model, const InertiaRepair& repair = {});
 
 }  // namespace heelstrike::models

@@ -15,11 +15,11 @@ namespace {
 /// Moments and points of files have about seven digits.
 constexpr double rounding = 1e-6;
 
-/// Bodies between joints of a chain, and links without mass between joints, have this part of the mass and of the
-/// largest moment of the body that they carry: accelerations change by no more than that, and it is far above what
-/// rounding does to a body of mass 1.
+/// Fraction of the mass and of the largest moment of the carried body, for intermediate bodies of a chain and massless
+/// links between joints: accelerations change by at most this fraction, which is far above rounding for a body of mass
+/// 1.
 constexpr double light = 1e-9;
-/// Least mass that a scenario accepts. [kg]
+/// Minimum mass accepted by a scenario. [kg]
 constexpr double min_mass_of_scenario = 1e-12;
 
 /// "joint knee", or all joints of one body.
@@ -33,12 +33,12 @@ Vector3 principal_moments(const Matrix3& inertia) {
   return Eigen::SelfAdjointEigenSolver<Matrix3>(inertia).eigenvalues();
 }
 
-/// Of masses of any distribution the largest moment is at most the sum of the others; equality is a flat body.
+/// For any mass distribution the largest moment is at most the sum of the others; equality holds for a flat body.
 bool is_impossible_inertia(const Vector3& moments) {
   return moments[2] > (moments[0] + moments[1]) * (1.0 + rounding);
 }
 
-/// A body that shall not change how `carried` moves.
+/// A light body with negligible influence on the motion of `carried`.
 MassProperties make_massless_body(const MassProperties& carried, const Vector3& point) {
   const double moment = light * principal_moments(carried.inertia)[2];
   return {.mass = std::max(light * carried.mass, min_mass_of_scenario),
@@ -46,14 +46,14 @@ MassProperties make_massless_body(const MassProperties& carried, const Vector3& 
           .inertia = moment * Matrix3::Identity()};
 }
 
-/// Where a link of the model is in the scenario.
+/// Location of a model link in the scenario.
 struct Place {
   std::string body;  ///< its name there, or `ground`
   Pose X_BL;
   std::optional<std::size_t> mover = {};  ///< that it is a part of
 };
 
-/// A link that joints let move.
+/// A link moved by joints.
 struct MovingLink {
   std::size_t link;
   std::vector<ScenarioJoint> joints;
@@ -97,12 +97,12 @@ class TreeImporter {
   std::string joints_, forces_;
 };
 
-/// A name of the scenario that nothing else has.
+/// A unique name in the scenario.
 std::string TreeImporter::new_name(const std::string& wanted, const std::string& what) {
   std::string name = plain(wanted);
   for (int i = 2; names_.contains(name); ++i) name = fmt::format("{}_{}", plain(wanted), i);
   names_.insert(name);
-  if (name != wanted) add_omission(fmt::format("{} '{}': its name is {} here", what, wanted, name));
+  if (name != wanted) add_omission(fmt::format("{} '{}': renamed to {}", what, wanted, name));
   return name;
 }
 
@@ -131,17 +131,18 @@ void TreeImporter::place_links() {
   }
   if (moving_links_.empty()) {
     throw input_error(
-        "model", fmt::format("{}: model '{}': expected at least one body that a joint lets move, found none{}",
-                             model_.file, model_.name,
-                             model_.root_is_held ? "; --base free lets the root link move against the ground" : ""));
+        "model",
+        fmt::format("{}: model '{}': expected at least one body moved by a joint, found none{}", model_.file,
+                    model_.name,
+                    model_.root_is_held ? "; use --base free for a root link that moves relative to the ground" : ""));
   }
 }
 
-/// What was asked for, told where it changes something.
+/// Applies the requested corrections and reports changes.
 MassProperties TreeImporter::repaired(std::size_t link, MassProperties mass) {
   const std::string& name = model_.links[link].name;
   if (mass.mass < repair_.min_mass) {
-    add_omission(fmt::format("link {}: its mass of {} kg; it is {} kg here", name, mass.mass, repair_.min_mass));
+    add_omission(fmt::format("link {}: its mass of {} kg; set to {} kg", name, mass.mass, repair_.min_mass));
     mass.mass = repair_.min_mass;
   }
   const Eigen::SelfAdjointEigenSolver<Matrix3> principal(mass.inertia);
@@ -150,20 +151,20 @@ MassProperties TreeImporter::repaired(std::size_t link, MassProperties mass) {
   if (repair_.balance && is_impossible_inertia(moments)) moments.setConstant(moments.mean());
   if (repair_.min_moment > 0.0) moments = moments.cwiseMax(repair_.min_moment);
   if (moments == found) return mass;
-  add_omission(fmt::format("link {}: its principal moments of inertia, {} kg m^2; they are {} kg m^2 here", name,
-                           list(found), list(moments)));
+  add_omission(fmt::format("link {}: its principal moments of inertia, {} kg m^2; set to {} kg m^2", name, list(found),
+                           list(moments)));
   mass.inertia = principal.eigenvectors() * moments.asDiagonal() * principal.eigenvectors().transpose();
   return mass;
 }
 
-/// Why a link cannot move with these; empty when it can.
+/// Error message for mass properties with which a link cannot move; empty for valid ones.
 std::string TreeImporter::find_inertia_error(std::size_t link, const MassProperties& mass) const {
   const Link& moving = model_.links[link];
-  const std::string why = fmt::format("joint '{}' lets it move", moving.joint);
+  const std::string why = fmt::format("joint '{}' moves it", moving.joint);
   if (!(mass.mass > 0.0)) {
     return fmt::format(
-        "link '{}': expected an inertia with a mass above 0 kg, since {}, found {}; give it one in the "
-        "model, weld it to another link, or set --bound-mass and --bound-inertia",
+        "link '{}': expected an inertia with a mass above 0 kg, since {}, found {}; specify it in the model, weld the "
+        "link to another one, or set --bound-mass and --bound-inertia",
         moving.name, why, moving.mass ? fmt::format("{} kg", mass.mass) : "none");
   }
   const Vector3 moments = principal_moments(mass.inertia);
@@ -175,12 +176,12 @@ std::string TreeImporter::find_inertia_error(std::size_t link, const MassPropert
   }
   if (!is_impossible_inertia(moments)) return {};
   return fmt::format(
-      "link '{}': expected principal moments of inertia of which none exceeds the sum of the others, as "
-      "those of every body, found {} kg m^2; correct them, or use --balance-inertia",
+      "link '{}': expected principal moments of inertia, none of which exceeds the sum of the others, found {} kg m^2; "
+      "correct them, or use --balance-inertia",
       moving.name, list(moments));
 }
 
-/// The mass of what comes after a mover in the tree; none when there is none.
+/// The mass properties of the body carried by a moving link; null if there is none.
 const MassProperties* TreeImporter::find_carried_mass(std::size_t mover,
                                                       const std::vector<MassProperties>& masses) const {
   std::set<std::size_t> beyond = {moving_links_[mover].link};
@@ -193,7 +194,7 @@ const MassProperties* TreeImporter::find_carried_mass(std::size_t mover,
   return nullptr;
 }
 
-/// Of all movers. @throws Error with everything that is wrong with them
+/// Mass properties of all moving links. @throws Error with all invalid links
 std::vector<MassProperties> TreeImporter::masses() {
   std::vector<MassProperties> all(moving_links_.size());
   for (std::size_t i = 0; i < places_.size(); ++i) {
@@ -208,7 +209,7 @@ std::vector<MassProperties> TreeImporter::masses() {
     const MassProperties* carried = all[k].mass == 0.0 ? find_carried_mass(k, all) : nullptr;
     if (carried != nullptr) {
       all[k] = make_massless_body(*carried, Vector3::Zero());
-      add_omission(fmt::format("link {}: that it has no mass; it has {} kg here, {} of what it carries", link.name,
+      add_omission(fmt::format("link {}: its missing mass; set to {} kg, {} of the carried mass", link.name,
                                all[k].mass, light));
     } else if (std::string mistake = find_inertia_error(moving_links_[k].link, all[k]); !mistake.empty()) {
       mistakes.push_back(std::move(mistake));
@@ -217,7 +218,7 @@ std::vector<MassProperties> TreeImporter::masses() {
   if (mistakes.empty()) return all;
   throw input_error("model",
                     fmt::format("{}: {}{}", model_.file,
-                                mistakes.size() > 1 ? fmt::format("{} links cannot move: ", mistakes.size()) : "",
+                                mistakes.size() > 1 ? fmt::format("{} links are invalid: ", mistakes.size()) : "",
                                 fmt::join(mistakes, "\n  ")));
 }
 
@@ -229,7 +230,7 @@ std::string TreeImporter::bodies_text() {
     for (std::size_t j = 0; j + 1 < mover.bodies.size(); ++j) {
       const MassProperties mass = make_massless_body(all[k], mover.joints[j].point);
       text += body_text(mover.bodies[j], mass, poses_[mover.link]);
-      add_omission(fmt::format("body {}: it stands between joints of {}, with {} of its mass", mover.bodies[j],
+      add_omission(fmt::format("body {}: intermediate body between joints of {}, with {} of its mass", mover.bodies[j],
                                mover.bodies.back(), light));
     }
     text += body_text(mover.bodies.back(), all[k], poses_[mover.link]);
@@ -237,7 +238,7 @@ std::string TreeImporter::bodies_text() {
   return text;
 }
 
-/// @param X_AL  pose of the frame that the joint's axes are given in, which is that of b
+/// @param X_AL  pose of the frame of the joint's axes, which is that of b
 void TreeImporter::add_joint(const std::string& a, const Pose& X_AL, const std::string& b, const ScenarioJoint& joint) {
   const std::string names = names_of_joints(joint.dofs);
   for (const JointDof& dof : joint.dofs) {
@@ -247,8 +248,8 @@ void TreeImporter::add_joint(const std::string& a, const Pose& X_AL, const std::
   }
   const JointDof& first = joint.dofs.front();
   if (joint.type == "free") {
-    import_.imported.push_back(fmt::format("{}: its bodies move freely against each other", names));
-    joints_ += fmt::format("  # {}: {} moves freely against {}\n", plain(first.name), b, a);
+    import_.imported.push_back(fmt::format("{}: free relative motion of its bodies", names));
+    joints_ += fmt::format("  # {}: {} moves freely relative to {}\n", plain(first.name), b, a);
     return;
   }
   const std::string name = new_name(first.name, "joint");
@@ -263,14 +264,14 @@ void TreeImporter::add_joint(const std::string& a, const Pose& X_AL, const std::
   forces_ += fmt::format(
       "  {0}-resistance: {{type: torsional_spring, joint: {0}, stiffness: {1}, damping: {2}, neutral: {3}}}\n", name,
       first.stiffness, first.damping, first.neutral);
-  import_.imported.push_back(fmt::format("joint {}: its stiffness and its damping", first.name));
+  import_.imported.push_back(fmt::format("joint {}: its stiffness and damping", first.name));
 }
 
 void TreeImporter::add_moving_link(const MovingLink& mover) {
   const Link& link = model_.links[mover.link];
   const Place parent = location_of(link.parent);
   for (std::size_t j = 0; j < mover.joints.size(); ++j) {
-    // Within a chain all frames are those of the link at the initial pose.
+    // Within a chain all frames coincide with the link's at the initial pose.
     add_joint(j == 0 ? parent.body : mover.bodies[j - 1], j == 0 ? parent.X_BL * link.X_PL : Pose{}, mover.bodies[j],
               mover.joints[j]);
   }
@@ -279,12 +280,12 @@ void TreeImporter::add_moving_link(const MovingLink& mover) {
 void TreeImporter::add_loop(const Loop& loop) {
   const Place a = location_of(loop.a), b = location_of(loop.b);
   const std::string what = fmt::format("equality {}", loop.name);
-  if (a.body == b.body) return add_omission(fmt::format("{}: both its bodies are one here", what));
+  if (a.body == b.body) return add_omission(fmt::format("{}: both of its bodies are merged", what));
   const Vector3 at_a = pose_of(loop.a) * loop.X_AJ.p, at_b = pose_of(loop.b) * loop.X_BJ.p;
   const double apart = (at_a - at_b).norm();
   const double turned = (pose_of(loop.a).R * loop.X_AJ.R - pose_of(loop.b).R * loop.X_BJ.R).norm();
   if (apart > rounding * (at_a.norm() + at_b.norm()) || (loop.kind == Loop::Kind::weld && turned > rounding)) {
-    return add_omission(fmt::format("{}: what it holds is {} m apart at the initial pose", what, apart));
+    return add_omission(fmt::format("{}: its points are {} m apart at the initial pose", what, apart));
   }
   const std::string name = new_name(loop.name, "equality");
   if (loop.kind == Loop::Kind::weld) {
@@ -308,16 +309,15 @@ void TreeImporter::add_surface(const Place& place, const std::string& link, Shap
     text += fmt::format("#   {}: {}   # {}\n", place.body, surface.text, surface.what);
   }
   add_omission(surfaces.empty()
-                   ? fmt::format("{} of {}: no surface is like it", shape.what, link)
-                   : fmt::format("{} of {}: it touches nothing by itself; its surface is written at the end of "
-                                 "the scenario, for contact pairs",
+                   ? fmt::format("{} of {}: no equivalent surface type", shape.what, link)
+                   : fmt::format("{} of {}: no contact pair; its surface is written at the end of the scenario, for contact pairs",
                                  shape.what, link));
   if (shape.mesh && std::ranges::find(import_.meshes, shape.mesh->to, &ImportedMesh::to) == import_.meshes.end()) {
     import_.meshes.push_back(std::move(*shape.mesh));
   }
 }
 
-/// Surfaces are for contact pairs, which robot files do not have: they are written down to be taken from there.
+/// Surfaces as a comment for contact pairs, which robot files do not define.
 std::string TreeImporter::surfaces_text() {
   std::string text;
   for (const Shape& shape : model_.ground_shapes) add_surface(location_of({}), "the world", shape, text);
@@ -334,14 +334,14 @@ Import TreeImporter::run() {
   for (const Loop& loop : model_.loops) add_loop(loop);
   for (const std::string& line : model_.omissions) add_omission(line);
   const std::string surfaces = surfaces_text();
-  // A comment alone is no map.
+  // A YAML section with only comments is not a map.
   const bool has_joints = joints_.find(": {type: ") != std::string::npos;
   import_.scenario = fmt::format(
-      "# From the {} model {}; what of it is not here is in NOT_IMPORTED.txt.\n{}heelstrike: 1\ngravity: "
+      "# From the {} model {}; NOT_IMPORTED.txt lists the parts that were not imported.\n{}heelstrike: 1\ngravity: "
       "{}\n\n{}\n{}{}\n{}"
       "analysis:\n  end_time: 1.0\n\noutput:\n  interval: 0.01\n{}",
       model_.kind, plain(model_.name),
-      model_.root_is_held ? "# Its root link is part of the ground; imported with --base free it moves.\n" : "",
+      model_.root_is_held ? "# The root link is part of the ground; use --base free for a moving root link.\n" : "",
       list(model_.gravity), bodies, has_joints ? "joints:\n" : "", joints_,
       forces_.empty() ? "" : "forces:\n" + forces_ + "\n", surfaces);
   return std::move(import_);

@@ -24,9 +24,9 @@ std::string mesh_text(const Shape& shape) {
 
 std::vector<ScenarioSurface> of_capsule(const Shape& shape) {
   const Vector3 half = shape.size.y() * shape.X_BS.R.col(2);
-  return {{ball_text(shape.size.x(), shape.X_BS.p + half), shape.what + ", its one end"},
-          {ball_text(shape.size.x(), shape.X_BS.p - half), shape.what + ", its other end"},
-          {cylinder_text(shape), shape.what + ", its side"}};
+  return {{ball_text(shape.size.x(), shape.X_BS.p + half), shape.what + ", first end"},
+          {ball_text(shape.size.x(), shape.X_BS.p - half), shape.what + ", second end"},
+          {cylinder_text(shape), shape.what + ", lateral surface"}};
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ ImportedMesh box_mesh(const Vector3& half_lengths, const std::string& name) {
     const auto side = [&](int axis) { return ((corner >> axis) & 1) != 0 ? half_lengths[axis] : -half_lengths[axis]; };
     text += fmt::format("v {} {} {}\n", side(0), side(1), side(2));
   }
-  // Corners are numbered by their signs; seen from outside all faces go round against the clock.
+  // Corners are numbered by their signs; all faces are counterclockwise from outside.
   constexpr std::array<std::array<int, 4>, 6> faces{
       {{1, 3, 4, 2}, {5, 6, 8, 7}, {1, 2, 6, 5}, {3, 7, 8, 4}, {1, 5, 7, 3}, {2, 4, 8, 6}}};
   for (const auto& face : faces) text += fmt::format("f {} {} {} {}\n", face[0], face[1], face[2], face[3]);

@@ -1,4 +1,4 @@
-/// Surfaces of a scenario that are like shapes of a robot file.
+/// Surfaces of a scenario equivalent to shapes of a robot file.
 #pragma once
 
 #include <string>
@@ -10,18 +10,18 @@ namespace heelstrike::models {
 
 struct ScenarioSurface {
   std::string text;  ///< value of `surface` in a scenario: "{sphere: {...}}"
-  std::string what;  ///< for messages: "collision capsule, its side"
+  std::string what;  ///< for messages: "collision capsule, lateral surface"
 };
 
-/// None for a shape that no surface is like; a capsule is two balls and a cylinder.
-/// @param shape  at its place in a body of the scenario
+/// Empty for a shape without an equivalent surface; a capsule becomes two balls and a cylinder.
+/// @param shape  with its pose in a body of the scenario
 [[nodiscard]] std::vector<ScenarioSurface> make_surfaces(const Shape& shape);
 
-/// The mesh that stands for a box that does not lie along the axes of its body.
-/// @param name  of the file, without ending
+/// Mesh of a box that is not aligned with the axes of its body.
+/// @param name  of the file, without extension
 [[nodiscard]] ImportedMesh box_mesh(const Vector3& half_lengths, const std::string& name);
 
-/// Whether a box at this place is a block: its edges lie along the axes of the body.
+/// True if the edges of a box with this pose are parallel to the axes of the body.
 [[nodiscard]] bool lies_along_axes(const Pose& X_BS);
 
 }  // namespace heelstrike::models

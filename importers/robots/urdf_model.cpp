@@ -20,16 +20,16 @@ namespace fs = std::filesystem;
 using Kind = JointDof::Kind;
 using Node = pugi::xml_node;
 
-/// Folders that an environment variable lists, with `below` added to each.
+/// Folders listed in an environment variable, with `below` appended to each.
 std::vector<fs::path> listed_folders(const char* variable, const fs::path& below) {
   std::vector<fs::path> folders;
-  const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  const char* const value = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe): never modified
   std::istringstream all(value == nullptr ? "" : value);
   for (std::string folder; std::getline(all, folder, ':');) folders.push_back(fs::path(folder) / below);
   return folders;
 }
 
-/// "%20" and the like of a URL as the characters that they stand for.
+/// Decodes the percent-encoding of a URL.
 std::string unescaped_url(const std::string& text) {
   std::string plain_text;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -109,7 +109,7 @@ Vector3 UrdfReader::vector(Node node, const char* attribute, const Vector3& fall
   return found.empty() ? fallback : Vector3(found[0], found[1], found[2]);
 }
 
-/// Roll, pitch, yaw: turns about the fixed axes x, y, z in this order.
+/// Roll, pitch, yaw: rotations about the fixed axes x, y, z in this order.
 Pose UrdfReader::origin(Node parent, const std::string& where) const {
   const Node node = parent.child("origin");
   const Vector3 rpy = vector(node, "rpy", Vector3::Zero(), where);
@@ -117,7 +117,7 @@ Pose UrdfReader::origin(Node parent, const std::string& where) const {
   return {.R = (turn(2) * turn(1) * turn(0)).toRotationMatrix(), .p = vector(node, "xyz", Vector3::Zero(), where)};
 }
 
-/// Links and joints by name. @throws for names that are not there or there twice
+/// Collects links and joints by name. @throws for missing or duplicate names
 void UrdfReader::collect(Node robot) {
   for (const Node link : robot.children("link")) {
     const std::string name = link.attribute("name").value();
@@ -131,7 +131,7 @@ void UrdfReader::collect(Node robot) {
     const std::string parent = joint.child("parent").attribute("link").value();
     const std::string child = joint.child("child").attribute("link").value();
     if (name.empty() || !names.insert(name).second) {
-      refuse(fmt::format("joint '{}': expected a name that no other joint has", name));
+      refuse(fmt::format("joint '{}': expected a unique joint name", name));
     }
     for (const std::string& end : {parent, child}) {
       if (!links_.contains(end))
@@ -139,7 +139,7 @@ void UrdfReader::collect(Node robot) {
     }
     const auto [other, is_new] = joint_to_.emplace(child, joint);
     if (!is_new) {
-      refuse(fmt::format("link '{}': expected one joint that it is the child of, found '{}' and '{}'", child,
+      refuse(fmt::format("link '{}': expected one parent joint, found '{}' and '{}'", child,
                          other->second.attribute("name").value(), name));
     }
     joints_from_[parent].push_back(joint);
@@ -153,10 +153,10 @@ std::string UrdfReader::root_link() const {
     roots += (roots.empty() ? "" : "', '") + name;
   }
   if (roots.empty() || roots.find("', '") != std::string::npos) {
-    refuse(fmt::format("expected a URDF model with one link that is no child of a joint, found {}",
-                       links_.empty()  ? "no link"
-                       : roots.empty() ? "none"
-                                       : fmt::format("'{}'", roots)));
+    refuse(fmt::format("expected a URDF model with one root link, found {}", links_.empty() ? "no link"
+                                                                             : roots.empty()
+                                                                                 ? "none"
+                                                                                 : fmt::format("'{}'", roots)));
   }
   return roots;
 }
@@ -181,7 +181,7 @@ std::vector<JointDof> UrdfReader::dofs_of(Node joint, const std::string& where) 
   if (type == "fixed") return {};
   if (type == "floating") return {{.kind = Kind::free, .name = name}};
   const Vector3 axis = vector(joint.child("axis"), "xyz", Vector3::UnitX(), where);
-  if (!(axis.norm() > 0.0)) refuse(fmt::format("{}: expected an axis other than zero, found {}", where, list(axis)));
+  if (!(axis.norm() > 0.0)) refuse(fmt::format("{}: expected a nonzero axis, found {}", where, list(axis)));
   JointDof along{.kind = Kind::revolute, .name = name, .axis = axis.normalized()};
   along.damping = number(joint.child("dynamics"), "damping", 0.0, where);
   if (type == "revolute" || type == "continuous") return {along};
@@ -199,7 +199,7 @@ std::vector<JointDof> UrdfReader::dofs_of(Node joint, const std::string& where) 
           along};
 }
 
-/// What a joint has besides its axis.
+/// Reports properties of a joint that are not imported.
 void UrdfReader::report_joint_omissions(Node joint, const std::string& where) {
   const std::string name = fmt::format("joint {}", joint.attribute("name").value());
   if (const Node limit = joint.child("limit")) {
@@ -217,7 +217,8 @@ void UrdfReader::report_joint_omissions(Node joint, const std::string& where) {
     add_omission(fmt::format("{}: its friction {}", name, friction));
   }
   if (const Node mimic = joint.child("mimic")) {
-    add_omission(fmt::format("{}: that it mimics {}; it moves on its own", name, mimic.attribute("joint").value()));
+    add_omission(
+        fmt::format("{}: its coupling to {} (mimic); it moves independently", name, mimic.attribute("joint").value()));
   }
   if (joint.child("safety_controller")) add_omission(name + ": its safety controller");
   if (joint.child("calibration")) add_omission(name + ": its calibration");
@@ -237,20 +238,20 @@ std::optional<fs::path> UrdfReader::package_folder(const std::string& name, cons
   for (const fs::path& folder : others) {
     if (fs::is_directory(folder)) return folder;
   }
-  // A copy of the package under another name has the file all the same.
+  // A copy of the package may have another folder name.
   for (fs::path folder = model; folder.has_relative_path(); folder = folder.parent_path()) {
     if (fs::is_regular_file(folder / rest)) return folder;
   }
   return std::nullopt;
 }
 
-/// Where a mesh is, or where it was looked for last; none for one of a package that is not there.
+/// Path of a mesh, or the last searched path; none for a mesh of a missing package.
 std::optional<fs::path> UrdfReader::file_of(const std::string& name, const std::string& where) {
   const auto scheme = name.find("://");
   const std::string kind = scheme == std::string::npos ? "" : name.substr(0, scheme);
   std::string rest = scheme == std::string::npos ? name : unescaped_url(name.substr(scheme + 3));
   if (kind == "package" || kind == "model") {
-    // A third slash means nothing: readers that put a folder in the place of `package:/` find the file.
+    // A third slash is ignored, as in readers that replace `package:/` by a folder.
     if (rest.starts_with('/')) rest.erase(0, 1);
     const auto slash = rest.find('/');
     if (slash == std::string::npos || slash == 0) {
@@ -258,12 +259,12 @@ std::optional<fs::path> UrdfReader::file_of(const std::string& name, const std::
     }
     const fs::path inside = fs::path(rest.substr(slash + 1)).lexically_normal();
     if (inside.is_absolute() || inside.empty() || *inside.begin() == "..") {
-      refuse(fmt::format("{}: expected a mesh inside the package '{}', found '{}', which leads outside", where,
+      refuse(fmt::format("{}: expected a mesh inside the package '{}', found '{}', which is outside of it", where,
                          rest.substr(0, slash), printable(name)));
     }
     const auto folder = package_folder(rest.substr(0, slash), inside);
     if (folder) return *folder / inside;
-    files_.add_missing(fmt::format("{} of {} (no package '{}' above the model; --package {}=FOLDER says where it is)",
+    files_.add_missing(fmt::format("{} of {} (no package '{}' above the model; specify it with --package {}=FOLDER)",
                                    printable(name), where, rest.substr(0, slash), rest.substr(0, slash)));
     return std::nullopt;
   }
@@ -273,7 +274,7 @@ std::optional<fs::path> UrdfReader::file_of(const std::string& name, const std::
   const fs::path file = rest.starts_with("localhost/") ? rest.substr(9) : rest;
   const fs::path beside = file_.parent_path() / file;
   if (file.is_absolute() || fs::is_regular_file(beside)) return beside;
-  // Some name theirs from a folder above that of the model.
+  // Some paths are relative to a folder above that of the model.
   for (fs::path folder = fs::absolute(file_).lexically_normal().parent_path(); folder.has_relative_path();
        folder = folder.parent_path()) {
     if (fs::is_regular_file(folder / file)) return folder / file;
@@ -295,7 +296,7 @@ Shape UrdfReader::shape_of(Node collision, const std::string& where) {
     shape.what = fmt::format("collision mesh {}", printable(name));
     const Vector3 factors = vector(mesh, "scale", Vector3::Ones(), where);
     if (factors.cwiseAbs().minCoeff() == 0.0) {
-      refuse(fmt::format("{}: expected factors other than 0 in 'scale', found {}", where, list(factors)));
+      refuse(fmt::format("{}: expected nonzero factors in 'scale', found {}", where, list(factors)));
     }
     const auto file = import_options_.meshes.leave_out ? fs::path(name) : file_of(name, where);
     if (file) files_.use(shape, *file, where, factors);
@@ -323,7 +324,7 @@ Shape UrdfReader::shape_of(Node collision, const std::string& where) {
   return shape;
 }
 
-/// @param joint  that it is the child of; none for the root
+/// @param joint  parent joint; none for the root
 void UrdfReader::add_link(const std::string& name, Node joint, std::optional<std::size_t> parent) {
   const Node node = links_.at(name);
   const std::string where = fmt::format("link '{}'", name);
@@ -342,14 +343,14 @@ void UrdfReader::add_link(const std::string& name, Node joint, std::optional<std
   } else if (name != "world") {
     model_.root_is_held = true;
     add_omission(
-        fmt::format("root link {}: URDF does not say whether it moves; it is part of the ground, and --base free lets "
-                    "it move",
+        fmt::format("root link {}: URDF does not define whether it moves; it is part of the ground; use --base free "
+                    "for a moving root link",
                     name));
   }
   model_.links.push_back(std::move(link));
 }
 
-/// Depth first without recursion: chains may be long.
+/// Depth-first without recursion, because chains may be long.
 void UrdfReader::add_tree(const std::string& root) {
   struct Next {
     std::string link;
@@ -368,11 +369,11 @@ void UrdfReader::add_tree(const std::string& root) {
     }
   }
   if (model_.links.size() == links_.size()) return;
-  refuse(fmt::format("expected that all links hang on '{}', found {} of {} in circles of joints", root,
+  refuse(fmt::format("expected all links to descend from '{}', found {} of {} in cycles of joints", root,
                      links_.size() - model_.links.size(), links_.size()));
 }
 
-/// Elements that mean nothing here.
+/// Reports unsupported elements.
 void UrdfReader::print_repeat_counts(Node robot) {
   const auto unknown = [this](Node parent, std::initializer_list<std::string_view> known, const std::string& where) {
     for (const Node node : parent.children()) {
@@ -405,7 +406,7 @@ TreeModel UrdfReader::read(const std::string& text) {
                        line_of_offset(text, static_cast<std::size_t>(result.offset)), result.description()));
   }
   const Node robot = document.child("robot");
-  if (!robot) refuse("expected a URDF model (<robot>), found another kind of XML");
+  if (!robot) refuse("expected a URDF model (<robot>), found other XML");
   if (const Node macro = robot.find_node([](Node n) { return std::string_view(n.name()).starts_with("xacro:"); })) {
     refuse(fmt::format("expected a URDF model, found macros ({}); expand them first: xacro MODEL > MODEL.urdf",
                        macro.name()));
@@ -415,7 +416,7 @@ TreeModel UrdfReader::read(const std::string& text) {
   model_.name = robot.attribute("name").value();
   collect(robot);
   add_tree(root_link());
-  add_omission("gravity: URDF does not have it; it is 9.81 m/s^2 against z");
+  add_omission("gravity: URDF does not define it; set to 9.81 m/s^2 along -z");
   print_repeat_counts(robot);
   files_.throw_missing(file_.string());
   return std::move(model_);

@@ -1,4 +1,4 @@
-/// A URDF file as far as a scenario can take it over.
+/// The parts of a URDF file that a scenario can represent.
 #pragma once
 
 #include <filesystem>
@@ -17,11 +17,11 @@ struct UrdfOptions {
 };
 
 /// Meshes are those of `collision`: relative to the model's folder or to one above it, absolute, file:// or
-/// package://NAME/FILE. Packages are looked for in `wish`, in the folders above the model (by their name, by their
-/// package.xml, or by having the file), and where ROS has them (ROS_PACKAGE_PATH, AMENT_PREFIX_PATH).
+/// package://NAME/FILE. Packages are searched in `import_options`, in the folders above the model (by name, by
+/// package.xml, or by the file itself), and in the ROS paths (ROS_PACKAGE_PATH, AMENT_PREFIX_PATH).
 /// @param text  content of the file. @param file  its path
-/// @throws Error{invalid_input} for what is no URDF, naming link or joint; for mesh files that are not there, all of
-/// them, and for a mesh that leads out of its package
+/// @throws Error{invalid_input} for invalid URDF, with link or joint; for missing mesh files, with all of them; and for
+/// a mesh outside of its package
 [[nodiscard]] TreeModel read_urdf(const std::string& text, const std::filesystem::path& file,
                                   const UrdfOptions& import_options);
 

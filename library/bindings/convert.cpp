@@ -125,8 +125,8 @@ ContactFactory contact_source(const hs::OpenOptions& options) {
 OpenContext open_context(const hs::OpenOptions& options) {
   OpenContext context{.run_id = "library", .on_progress = {}, .stop = options.stop};
   if (options.on_progress) {
-    context.on_progress = [tell = options.on_progress](std::string_view stage, double fraction) {
-      tell({.stage = std::string(stage), .fraction = fraction});
+    context.on_progress = [report = options.on_progress](std::string_view stage, double fraction) {
+      report({.stage = std::string(stage), .fraction = fraction});
     };
   }
   return context;

@@ -123,8 +123,8 @@ FMI2_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String 
   const FmiStatus status = guarded(*instance, [&] {
     if (guid == nullptr)
       throw heelstrike::input_error("guid", "an FMU is instantiated with its guid, found none (null)");
-    const bool is_told = resources != nullptr && *resources != '\0';
-    instance->unit = std::make_unique<Fmu>(is_told ? std::filesystem::path(path_of(resources)) : resources_beside(),
+    const bool is_given = resources != nullptr && *resources != '\0';
+    instance->unit = std::make_unique<Fmu>(is_given ? std::filesystem::path(path_of(resources)) : resources_beside(),
                                            guid, type != co_simulation);
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;

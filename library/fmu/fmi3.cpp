@@ -82,9 +82,9 @@ void make_unit(FmuInstance& instance, fmi3String token, fmi3String resource_path
   if (token == nullptr) {
     throw heelstrike::input_error("instantiationToken", "an FMU is instantiated with its token, found none (null)");
   }
-  const bool is_told = resource_path != nullptr && *resource_path != '\0';
+  const bool is_given = resource_path != nullptr && *resource_path != '\0';
   instance.unit =
-      std::make_unique<Fmu>(is_told ? std::filesystem::path(resource_path) : resources_beside(), token, model_exchange);
+      std::make_unique<Fmu>(is_given ? std::filesystem::path(resource_path) : resources_beside(), token, model_exchange);
 }
 
 }  // namespace

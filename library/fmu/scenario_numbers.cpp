@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "scenario/catalog.hpp"
+#include "scenario/scenario_schema.hpp"
 #include "scenario/schema/document.hpp"
 #include "scenario/schema/schema.hpp"
 

@@ -280,28 +280,28 @@ void Fmu::require_columns(const std::vector<std::string>& names) const {
                           theirs == names.end() ? "none" : *theirs));
 }
 
-double Fmu::parameter(const FmuVariable& asked) const {
-  const auto found = parameters_.find(asked.reference);
-  return found == parameters_.end() ? asked.start : found->second;
+double Fmu::parameter(const FmuVariable& requested) const {
+  const auto found = parameters_.find(requested.reference);
+  return found == parameters_.end() ? requested.start : found->second;
 }
 
 void Fmu::get(std::span<const std::uint32_t> references, std::span<double> values) {
   std::span<const double> row;
   for (std::size_t i = 0; i < references.size(); ++i) {
-    const FmuVariable& asked = variable(references[i]);
-    switch (asked.causality) {
+    const FmuVariable& requested = variable(references[i]);
+    switch (requested.causality) {
       case Causality::independent:
         values[i] = time();
         break;
       case Causality::parameter: {
-        const auto tuned = pending_tunable_.find(asked.reference);
-        values[i] = tuned != pending_tunable_.end() ? tuned->second : parameter(asked);
+        const auto tuned = pending_tunable_.find(requested.reference);
+        values[i] = tuned != pending_tunable_.end() ? tuned->second : parameter(requested);
         break;
       }
       case Causality::input: {
-        const auto found = inputs_.find(asked.reference);
-        const auto unset = model_ ? model_->unset_input(asked.reference - first_input_) : std::nullopt;
-        values[i] = found != inputs_.end() ? found->second.at(time()) : unset.value_or(asked.start);
+        const auto found = inputs_.find(requested.reference);
+        const auto unset = model_ ? model_->unset_input(requested.reference - first_input_) : std::nullopt;
+        values[i] = found != inputs_.end() ? found->second.at(time()) : unset.value_or(requested.start);
         break;
       }
       case Causality::output:
@@ -312,7 +312,7 @@ void Fmu::get(std::span<const std::uint32_t> references, std::span<double> value
           apply_inputs();
           row = model_->outputs();
         }
-        values[i] = row[asked.reference - first_output_];
+        values[i] = row[requested.reference - first_output_];
         if (std::isnan(values[i])) values[i] = 0.0;
         break;
     }
@@ -474,8 +474,8 @@ std::vector<double> Fmu::derivative(std::span<const std::uint32_t> unknowns, std
   const bool has_states = content_.model_exchange && content_.pair.empty();
   const auto index = [&](std::uint32_t reference, Causality causality, std::uint32_t first) {
     const FmuVariable& found = variable(reference);
-    const bool is_told = found.causality == Causality::output || found.causality == Causality::local;
-    if (found.causality == causality || (has_states && is_told)) return static_cast<std::size_t>(reference - first);
+    const bool is_readable = found.causality == Causality::output || found.causality == Causality::local;
+    if (found.causality == causality || (has_states && is_readable)) return static_cast<std::size_t>(reference - first);
     throw input_error(found.name, fmt::format("{}: derivatives are those of outputs with respect to inputs, and it is "
                                               "none of the {}",
                                               found.name, causality == Causality::input ? "inputs" : "outputs"));

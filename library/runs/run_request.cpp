@@ -178,9 +178,9 @@ bool has_entry(const config::Node& root, const std::string& key) {
 
 /// Errors in lines from the imported model, which are in no file, name the model instead.
 /// @param own  text of the file itself
-std::string told_of_model(const std::string& mistakes, const std::string& file, const config::Node& own,
+std::string messages_of_model(const std::string& mistakes, const std::string& file, const config::Node& own,
                           const std::string& model) {
-  std::string told;
+  std::string messages;
   bool of_model = false;
   std::istringstream lines(mistakes);
   for (std::string line; std::getline(lines, line);) {
@@ -188,11 +188,11 @@ std::string told_of_model(const std::string& mistakes, const std::string& file, 
     const auto end = line.find_first_not_of("0123456789", number);
     const auto key = end == std::string::npos || !line.substr(end).starts_with(": ") ? line.size() : end + 2;
     const bool is_own = key == line.size() || has_entry(own, line.substr(key, line.find(": ", key) - key));
-    told += (is_own ? line : model + ": " + line.substr(key)) + "\n";
+    messages += (is_own ? line : model + ": " + line.substr(key)) + "\n";
     of_model = of_model || !is_own;
   }
   if (!of_model) return mistakes;
-  return told + file + ": imports that model; `heelstrike import-osim` writes the imported scenario into a file";
+  return messages + file + ": imports that model; `heelstrike import-osim` writes the imported scenario into a file";
 }
 
 /// @param own  text of the file itself. @param model  imported model; empty = none
@@ -202,7 +202,7 @@ void parse(RunRequest& request, const Catalog& catalog, const std::string& own, 
   } catch (const config::Mistake& mistake) {
     if (model.empty()) throw;
     const auto root = config::load_document(own, request.file_name).root;
-    throw Error(mistake.code(), told_of_model(mistake.what(), request.file_name, *root, model), mistake.field());
+    throw Error(mistake.code(), messages_of_model(mistake.what(), request.file_name, *root, model), mistake.field());
   }
 }
 

@@ -18,8 +18,8 @@ constexpr std::chrono::seconds start_deadline{20};  // a loaded machine may need
 
 }  // namespace
 
-SupervisedServer::SupervisedServer(ChildOptions options, OnEvent tell)
-    : options_(std::move(options)), on_event_(std::move(tell)), wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+SupervisedServer::SupervisedServer(ChildOptions options, OnEvent on_event)
+    : options_(std::move(options)), on_event_(std::move(on_event)), wake_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   thread_ = std::jthread([this] {
     supervise();
     set_start_failure(

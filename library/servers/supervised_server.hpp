@@ -30,7 +30,7 @@ class SupervisedServer {
   using OnEvent = std::function<void(const std::string& sentence, bool last)>;
 
   /// Starts the server. @param on_event  called from the thread of this object
-  SupervisedServer(ChildOptions options, OnEvent tell);
+  SupervisedServer(ChildOptions options, OnEvent on_event);
   SupervisedServer(const SupervisedServer&) = delete;
   SupervisedServer& operator=(const SupervisedServer&) = delete;
   ~SupervisedServer();

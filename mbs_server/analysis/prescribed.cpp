@@ -139,10 +139,10 @@ std::vector<Column> PrescribedRun::columns() {
 
 std::shared_ptr<const PendingRequest> PrescribedRun::begin_row(double t, const VectorX& y, const VectorX& z,
                                                                std::vector<double>& row) {
-  auto asked = RunBase::begin_row(t, y, z, row);
+  auto request = RunBase::begin_row(t, y, z, row);
   if (balance_) row.insert(row.end(), balance_->shifts().begin(), balance_->shifts().end());
   if (kind_ == Kind::inverse) loads_.append(model_.state(t, y), system_, row);
-  return asked;
+  return request;
 }
 
 void PrescribedRun::check() const {

@@ -154,17 +154,17 @@ void RunBase::write_row(double t, const VectorX& y, const VectorX& z) {
                                   most, t));
   }
   Row row;
-  row.asked = begin_row(t, y, z, row.values);
+  row.request = begin_row(t, y, z, row.values);
   rows_.push_back(std::move(row));
   write_completed_rows();
   if (rows_.size() > max_pending_rows) finish_rows();
 }
 
 void RunBase::write_completed_rows() {
-  while (!rows_.empty() && (!rows_.front().asked || rows_.front().asked->answered)) {
+  while (!rows_.empty() && (!rows_.front().request || rows_.front().request->answered)) {
     Row row = std::move(rows_.front());
     rows_.pop_front();
-    if (row.asked) model_.complete_row(*row.asked, row.values);
+    if (row.request) model_.complete_row(*row.request, row.values);
     note_gaps(row.values);
     sink_.on_row(row.values);
   }

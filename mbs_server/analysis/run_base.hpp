@@ -104,7 +104,7 @@ class RunBase {
 
   struct Row {
     std::vector<double> values;
-    std::shared_ptr<const PendingRequest> asked;  ///< null = the row is complete
+    std::shared_ptr<const PendingRequest> request;  ///< null = the row is complete
   };
   void write_completed_rows();
   void note_gaps(std::span<const double> row);

@@ -72,9 +72,9 @@ class StaticRun final : public RunBase {
   [[nodiscard]] std::vector<Column> columns() override;
   [[nodiscard]] std::shared_ptr<const PendingRequest> begin_row(double t, const VectorX& y, const VectorX& z,
                                                                 std::vector<double>& row) override {
-    auto asked = RunBase::begin_row(t, y, z, row);
+    auto request = RunBase::begin_row(t, y, z, row);
     loads_.append(model_.state(t, y), system_, row);
-    return asked;
+    return request;
   }
 
   [[nodiscard]] bool depends_on_time() const;

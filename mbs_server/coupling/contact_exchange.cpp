@@ -275,14 +275,14 @@ bool ContactExchange::history_independent() const {
 
 void ContactExchange::evaluate_batch(std::span<PrescribedState> states) {
   auto& batches = dynamic_cast<BatchContact&>(*contact_);
-  std::vector<PairState> asked(states.size());
+  std::vector<PairState> requested(states.size());
   for (PrescribedState& state : states) state.responses.resize(n_pairs());
   for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
     for (std::size_t i = 0; i < states.size(); ++i) {
-      asked[i] = pair_state(model_.pairs[pair], states[i].t, states[i].q, states[i].qd);
+      requested[i] = pair_state(model_.pairs[pair], states[i].t, states[i].q, states[i].qd);
     }
     const WallTimer timer(waited_);
-    const auto entries = batches.evaluate_batch(pair, asked, false, stop_);
+    const auto entries = batches.evaluate_batch(pair, requested, false, stop_);
     for (std::size_t i = 0; i < states.size(); ++i) {
       states[i].responses[pair] = entries[i].response;
       if (!states[i].error) states[i].error = entries[i].error;
@@ -296,13 +296,13 @@ bool ContactExchange::commits_motion() const {
 
 std::size_t ContactExchange::commit_motion(std::span<PrescribedState> states, const std::stop_token& stop) {
   auto& batches = dynamic_cast<BatchContact&>(*contact_);
-  std::vector<std::vector<PairState>> asked(n_pairs());
+  std::vector<std::vector<PairState>> requested(n_pairs());
   for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
     for (const PrescribedState& state : states)
-      asked[pair].push_back(pair_state(model_.pairs[pair], state.t, state.q, state.qd));
+      requested[pair].push_back(pair_state(model_.pairs[pair], state.t, state.q, state.qd));
   }
   const WallTimer timer(waited_);
-  const MotionResponses answers = batches.commit_motion(committed_step_ + 1, asked, stop);
+  const MotionResponses answers = batches.commit_motion(committed_step_ + 1, requested, stop);
   const std::size_t n = answers.responses.front().size();
   for (std::size_t i = 0; i < n; ++i) {
     for (const auto& responses : answers.responses) states[i].responses.push_back(responses[i]);

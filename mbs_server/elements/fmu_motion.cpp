@@ -14,25 +14,25 @@ namespace {
 class FmuMotion final : public TimeFunction {
  public:
   FmuMotion(std::shared_ptr<const SampledFmu> unit, const SampledFmu::Drive& drive)
-      : unit_(std::move(unit)), value_(drive.value), rate_(drive.rate) {}
+      : fmu_(std::move(unit)), value_(drive.value), rate_(drive.rate) {}
 
   [[nodiscard]] Jet at(double t) const override {
-    const double h = unit_->step;
-    const double f0 = unit_->start_values[value_];
-    const double d0 = unit_->start_values[rate_];
-    const double d1 = unit_->output_values[rate_];
+    const double h = fmu_->step;
+    const double f0 = fmu_->start_values[value_];
+    const double d0 = fmu_->start_values[rate_];
+    const double d1 = fmu_->output_values[rate_];
     // Hermite cubic f0 + d0 tau + b tau^2 + c tau^3 with the end value and end rate at tau = h.
-    const double slope = (unit_->output_values[value_] - f0) / h;
+    const double slope = (fmu_->output_values[value_] - f0) / h;
     const double b = (3.0 * slope - 2.0 * d0 - d1) / h;
     const double c = (d0 + d1 - 2.0 * slope) / (h * h);
-    const double tau = t - unit_->since;
+    const double tau = t - fmu_->since;
     return {.f = f0 + tau * (d0 + tau * (b + tau * c)),
             .d = d0 + tau * (2.0 * b + 3.0 * c * tau),
             .dd = 2.0 * b + 6.0 * c * tau};
   }
 
  private:
-  std::shared_ptr<const SampledFmu> unit_;
+  std::shared_ptr<const SampledFmu> fmu_;
   std::size_t value_, rate_;
 };
 

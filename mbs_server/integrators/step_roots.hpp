@@ -8,8 +8,8 @@
 /// its new sign.
 ///
 ///     begin(t, y)                         at a restart
-///     repeat:  take(t_end, y_end)         once at_end(): the integrator has finished a step
-///              repeat:  advance(dense)    to each root in turn, and to the end of the step
+///     repeat:  set_step(t_end, y_end)     once at_end(): the integrator has finished a step
+///              repeat:  advance(dense)    to each root, then to the end of the step
 #pragma once
 
 #include <functional>

@@ -11,7 +11,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-constexpr std::chrono::milliseconds progress_distance{100};  // ten reports per second are enough for any display
+constexpr std::chrono::milliseconds progress_distance{100};  // ten reports per second suffice for any display
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void LogSink::on_row(std::span<const double> values) {
   row_bytes_ += values.size_bytes();
   if (row_bytes_ > limits_.max_row_bytes) {
     return fail(Error(ErrorCode::limit,
-                      fmt::format("the rows of this run take more than the {} MiB that this server keeps of a run; "
+                      fmt::format("the rows of this run take more than the {} MiB that this server stores of a run; "
                                   "choose a larger output.interval, or raise its --max-row-mib",
                                   limits_.max_row_bytes >> 20U),
                       "output.interval", true));
@@ -89,7 +89,7 @@ void LogSink::on_fields(const FieldFrame& frame) {
   if (field_bytes_ + frame.vtu.size() > limits_.max_field_bytes) {
     field_limit_reached_ = true;
     on_log("warning",
-           fmt::format("no fields from t = {} s on: those before take {} MiB and this server keeps {} MiB of a run; "
+           fmt::format("no fields from t = {} s on: earlier ones take {} MiB and this server stores {} MiB of a run; "
                        "raise its --max-field-mib, or output.fields.interval",
                        frame.time, field_bytes_ >> 20U, limits_.max_field_bytes >> 20U));
     return;
@@ -103,7 +103,7 @@ void LogSink::on_fields(const FieldFrame& frame) {
 std::optional<Error> LogSink::lost_fields() const {
   if (!field_limit_reached_) return std::nullopt;
   return limit_error("output.fields",
-                     fmt::format("fields are missing: this server keeps {} MiB of a run (--max-field-mib)",
+                     fmt::format("fields are missing: this server stores {} MiB of a run (--max-field-mib)",
                                  limits_.max_field_bytes >> 20U));
 }
 

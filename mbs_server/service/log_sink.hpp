@@ -1,4 +1,4 @@
-/// Turns what a run tells into events of its log.
+/// Converts the output of a run to events of its log.
 #pragma once
 
 #include <chrono>
@@ -12,13 +12,13 @@
 
 namespace heelstrike::mbs {
 
-/// What one run may put into the spool.
+/// Limits of one run in the spool.
 struct SinkLimits {
-  std::uint64_t max_row_bytes;    ///< rows beyond them end the run: a table with a hole would be a lie
-  std::uint64_t max_field_bytes;  ///< fields beyond them are not kept, which a warning says
+  std::uint64_t max_row_bytes;    ///< further rows end the run: a table must not have gaps
+  std::uint64_t max_field_bytes;  ///< further fields are discarded with a warning
 };
 
-/// Used from the run's thread only. When the spool cannot be written the run is asked to stop and the cause is kept.
+/// Used from the run's thread only. When the spool cannot be written the run is stopped and the cause is stored.
 class LogSink : public RunSink {
  public:
   /// @param on_progress  called for every progress report; the log gets at most ten per second of wall time
@@ -33,13 +33,13 @@ class LogSink : public RunSink {
   void on_resumed(std::optional<std::int64_t> step) override;
   void on_fields(const FieldFrame& frame) override;
 
-  /// What an earlier server had put into the log counts too.
+  /// Includes the log entries of an earlier server in the counts.
   void count(const LogUsage& remains);
   /// Appends the last event and closes the log.
   void finish(const RunSummary& summary);
-  /// Why fields of the run are not in the log; none = all are.
+  /// Reason for missing fields of the run in the log; none = complete.
   [[nodiscard]] std::optional<Error> lost_fields() const;
-  /// Why the spool could not be written.
+  /// Error of writing the spool.
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
 
  private:
@@ -58,7 +58,7 @@ class LogSink : public RunSink {
   bool field_limit_reached_ = false;
 };
 
-/// The summary of a run that ended before it could make its own.
+/// The summary of a run that ended before creating one.
 [[nodiscard]] RunSummary failed_summary(const RunInput& input, const Error& error);
 
 }  // namespace heelstrike::mbs

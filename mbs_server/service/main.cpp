@@ -44,17 +44,15 @@ void add_fem_options(CLI::App& app, Settings& settings) {
   app.add_option("--fem", settings.fem.address, "address of the contact server, host:port or unix:/path")
       ->capture_default_str();
   app.add_option("--fem-tls-ca", settings.fem.tls.ca_file,
-                 "PEM of the authority that signed its certificate; switches TLS to it on");
-  app.add_option("--fem-tls-cert", settings.fem.tls.certificate_file,
-                 "PEM of the certificate shown to it (mutual TLS)");
+                 "PEM of the authority that signed its certificate; enables TLS");
+  app.add_option("--fem-tls-cert", settings.fem.tls.certificate_file, "PEM of the client certificate (mutual TLS)");
   app.add_option("--fem-tls-key", settings.fem.tls.key_file, "PEM of the key of that certificate");
   app.add_option("--fem-tls-authority", settings.fem.tls.authority, "name expected in its certificate");
-  app.add_option(
-         "--exchange-timeout", settings.exchange_timeout,
-         "longest time of one answer of the contact server [s]; without it one that answers pings is waited for")
+  app.add_option("--exchange-timeout", settings.exchange_timeout,
+                 "timeout of one reply of the contact server [s]; default: none while it replies to pings")
       ->check(CLI::Range(0.01, 86400.0));
   app.add_option("--reconnect-timeout", settings.reconnect_timeout,
-                 "time for which a lost connection to the contact server is tried again before a run fails [s]")
+                 "time for reconnection attempts to the contact server before a run fails [s]")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
 }
@@ -70,12 +68,13 @@ void add_options(CLI::App& app, Settings& settings) {
   app.set_version_flag("--version", fmt::format("mbs_server {} (contract {})", program_version, contract_version));
   rpc::add_server_options(app, settings.program);
   add_fem_options(app, settings);
-  app.add_option("--spool", settings.spool, "folder that keeps the events of all runs until they are forgotten")
+  app.add_option("--spool", settings.spool, "folder for the events of all runs until they are deleted")
       ->capture_default_str();
-  app.add_option("--max-runs", settings.limits.max_running, "runs at the same time")
+  app.add_option("--max-runs", settings.limits.max_running, "maximum number of concurrent runs")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  app.add_option("--max-stored-runs", settings.limits.max_stored_runs, "runs in the spool, finished ones included")
+  app.add_option("--max-stored-runs", settings.limits.max_stored_runs,
+                 "maximum number of runs in the spool, including finished ones")
       ->check(CLI::Range(1, 100000000))
       ->capture_default_str();
   app.add_option_function<double>(
@@ -83,28 +82,29 @@ void add_options(CLI::App& app, Settings& settings) {
          [&settings](double hours) {
            settings.limits.retention_time = std::chrono::seconds(static_cast<std::int64_t>(3600.0 * hours));
          },
-         "time after which a finished run that no client fetched is forgotten [h] (default 168)")
+         "retention time of a finished run that no client fetched [h] (default 168)")
       ->check(CLI::Range(0.0, 876000.0));
-  app.add_option("--max-watchers", settings.limits.max_watchers, "clients watching runs at the same time")
+  app.add_option("--max-watchers", settings.limits.max_watchers, "maximum number of concurrent watchers of runs")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
   app.add_option_function<std::uint64_t>(
          "--max-field-mib", [&settings](std::uint64_t mib) { settings.limits.max_field_bytes = mib << 20U; },
-         "all fields (files for ParaView) of one run together [MiB] (default 4096)")
+         "maximum size of all fields (files for ParaView) of one run [MiB] (default 4096)")
       ->check(CLI::Range(0, 1 << 30));
   app.add_option_function<std::uint64_t>(
          "--max-row-mib", [&settings](std::uint64_t mib) { settings.limits.max_row_bytes = mib << 20U; },
-         "all rows of one run together [MiB] (default 4096)")
+         "maximum size of all rows of one run [MiB] (default 4096)")
       ->check(CLI::Range(1, 1 << 30));
   app.add_option_function<std::uint64_t>(
          "--max-upload-mib", [&settings](std::uint64_t mib) { settings.limits.max_upload_bytes = mib << 20U; },
-         "unfinished submissions together, half of it for one client [MiB] (default 2048)")
+         "maximum size of all unfinished submissions, half of it per client [MiB] (default 2048)")
       ->check(CLI::Range(2, 1 << 30));
-  add_bytes_option(app, "--max-scenario-kib", settings.limits.max_scenario_bytes, "largest scenario text");
-  add_bytes_option(app, "--max-files-kib", settings.limits.max_files_bytes, "files of one scenario together");
+  add_bytes_option(app, "--max-scenario-kib", settings.limits.max_scenario_bytes, "maximum size of the scenario text");
+  add_bytes_option(app, "--max-files-kib", settings.limits.max_files_bytes,
+                   "maximum size of all files of one scenario");
   app.add_flag("--allow-fmu", settings.allow_fmus,
-               "run the machine code of units (FMU) that scenarios bring along; whoever may submit runs can then do "
-               "whatever this server can");
+               "run the machine code of FMUs in scenarios; clients that may submit runs then have all rights of "
+               "this server");
   app.add_option("--metrics", settings.metrics_address, "serve Prometheus metrics at host:port (off by default)");
   app.add_option("--log-level", settings.log_level, "trace, debug, info, warning, error or off")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error", "off"}))
@@ -117,7 +117,7 @@ void start_logging(const std::string& level) {
   spdlog::set_level(spdlog::level::from_str(level));
 }
 
-// Only for tests of what happens when versions differ.
+// Only for tests with different versions.
 std::uint32_t announced_contract() {
   const char* test_contract = std::getenv("HEELSTRIKE_TEST_CONTRACT");
   return test_contract != nullptr ? static_cast<std::uint32_t>(std::strtoul(test_contract, nullptr, 10))
@@ -128,7 +128,7 @@ int serve(const Settings& settings) {
   mbs::RunStore store(settings.spool, settings.limits, mbs::run_scenario);
   rpc::RemoteContactOptions contact;
   contact.endpoint = settings.fem;
-  contact.is_server_known = true;  // it has told its back-ends when the run was submitted
+  contact.is_server_known = true;  // its back-ends were reported when the run was submitted
   if (settings.exchange_timeout) {
     contact.exchange_timeout =
         std::chrono::milliseconds(static_cast<std::int64_t>(1000.0 * *settings.exchange_timeout));

@@ -11,8 +11,8 @@ void resume_from(std::string_view bytes, RunInput& input) {
   Checkpoint checkpoint = wire::checkpoint_from(bytes, wire::FieldPath("resume_from"));
   if (checkpoint.scenario_digest != input.scenario_digest) {
     throw input_error("resume_from",
-                      "the checkpoint belongs to another scenario or to other files; resume with those it "
-                      "was made with");
+                      "the checkpoint belongs to another scenario or to other files; resume with the "
+                      "original ones");
   }
   input.resume_from = std::move(checkpoint);
 }

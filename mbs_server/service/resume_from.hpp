@@ -1,4 +1,4 @@
-/// A run that goes on, from what a client keeps of it.
+/// Resumption of a run from the checkpoint of a client.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace heelstrike::mbs {
 
-/// The input goes on from a checkpoint. @param bytes  of it, a message of simulation.proto, as a client keeps them
-/// @throws Error{invalid_input} for bytes that are none, and for one of another scenario or other files
+/// Sets the checkpoint from which the input resumes. @param bytes  of a message of simulation.proto, stored by a client
+/// @throws Error{invalid_input} for other bytes, and for a checkpoint of another scenario or other files
 void resume_from(std::string_view bytes, RunInput& input);
 
 }  // namespace heelstrike::mbs

@@ -16,7 +16,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Meshes are named by their digests, tables are read.
+/// Replaces names of meshes by their digests and reads tables.
 void resolve_file(ContactBody& body, const std::vector<AssetContent>& assets) {
   const auto file = asset_of(body.surface);
   if (!file || !file->sha256.empty()) return;

@@ -1,4 +1,4 @@
-/// From what a client sends (scenario text and files) to what an analysis takes; the same for the service and for runs
+/// Converts the scenario text and files of a client to the input of an analysis; the same for the service and for runs
 /// without servers.
 #pragma once
 

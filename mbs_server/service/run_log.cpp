@@ -12,8 +12,9 @@
 namespace heelstrike::mbs {
 namespace {
 
-constexpr int max_joined_values = 1 << 13;   // 64 KiB of doubles per message
-constexpr int max_thinned_values = 1 << 19;  // 4 MiB to choose from: a viewer shall not be woken by a fast run
+constexpr int max_joined_values = 1 << 13;  // 64 KiB of doubles per message
+constexpr int max_thinned_values =
+    1 << 19;  // 4 MiB to select from, so that a fast run does not wake a viewer too often
 
 }  // namespace
 
@@ -34,7 +35,7 @@ std::shared_ptr<RunLog> RunLog::open_existing(const std::filesystem::path& file)
       if (event.has_finished()) log->summary_ = std::make_unique<v1::RunSummary>(event.finished());
     }
   } catch (const Error& damaged) {
-    // The run goes on from the last checkpoint before that, and tells what comes after it again.
+    // The run resumes from the last checkpoint before that and repeats the later events.
     spdlog::error("event=spool_damaged reason=\"{}\"", one_line(damaged.what()));
   }
   log->size_ = reader.position();
@@ -45,7 +46,7 @@ std::shared_ptr<RunLog> RunLog::open_existing(const std::filesystem::path& file)
 void RunLog::note(const v1::RunEvent& event) {
   if (event.has_samples() && event.samples().values_size() > 0) {
     usage_.row_bytes += sizeof(double) * static_cast<std::uint64_t>(event.samples().values_size());
-    // A log holds single rows, and time is their first column.
+    // A log contains single rows with time as the first column.
     if (event.samples().values(0) > usage_.last_time) {
       usage_.last_time = event.samples().values(0);
       usage_.n_failed_restarts = 0;
@@ -66,7 +67,7 @@ void RunLog::resume() {
 }
 
 void RunLog::append(v1::RunEvent& event) {
-  // Only this thread changes the number, so it may be read outside the lock.
+  // Only this thread changes the number, so it can be read without the lock.
   const std::uint64_t sequence = last_sequence_ + 1;
   event.set_sequence(sequence);
   const std::uint64_t size = writer_->append(event);
@@ -80,9 +81,10 @@ void RunLog::append(v1::RunEvent& event) {
       closed_ = true;
     }
     needs_tangents = closed_ || size_ > wake_size_;
-    if (needs_tangents) wake_size_ = UINT64_MAX;  // who goes on waiting says so again
+    if (needs_tangents) wake_size_ = UINT64_MAX;  // a reader that continues to wait sets it again
   }
-  if (event.has_finished()) writer_.reset();  // a server keeps many runs that are over; each would hold a descriptor
+  if (event.has_finished())
+    writer_.reset();  // a server stores many finished runs, each of which would use a descriptor
   if (needs_tangents) changed_.notify_all();
 }
 
@@ -105,7 +107,7 @@ std::shared_ptr<const v1::RunEvent> RunLog::unwritten_end() const {
 }
 
 void RunLog::wake() {
-  { const std::scoped_lock lock(mutex_); }  // a waiter between its test and its sleep must not miss this
+  { const std::scoped_lock lock(mutex_); }  // a waiter between its test and its wait must not miss this
   changed_.notify_all();
 }
 

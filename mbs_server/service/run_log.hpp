@@ -1,7 +1,7 @@
-/// The events of one run: appended by the run's thread, read by any number of watchers at their own speed.
+/// The events of one run: appended by the run's thread, read by any number of watchers independently.
 ///
-/// The run's thread writes to the spool file and wakes whoever waits; it never waits for a watcher. Watchers read the
-/// file, not the memory of the run, so a slow or vanished one costs nothing.
+/// The run's thread writes to the spool file and wakes waiting watchers; it never waits for a watcher. Watchers read
+/// the file, not the memory of the run, so slow or disconnected watchers have no cost.
 #pragma once
 
 #include <chrono>
@@ -16,51 +16,50 @@
 
 namespace heelstrike::mbs {
 
-/// What the log of a run that was interrupted tells whoever goes on with it.
+/// Content of the log of an interrupted run, for its resumption.
 struct LogUsage {
-  std::unique_ptr<v1::Checkpoint> checkpoint;  ///< the last one; null = there is none
-  std::uint64_t row_bytes = 0;                 ///< [bytes] of all rows, those that came again counted again
+  std::unique_ptr<v1::Checkpoint> checkpoint;  ///< the last one; null = none
+  std::uint64_t row_bytes = 0;                 ///< [bytes] of all rows, including repeated ones
   std::uint64_t field_bytes = 0;
-  int n_failed_restarts = 0;  ///< resumptions since the run got further than ever before
-  double last_time = -1.0;    ///< [s] of the rows; negative = there is none
-  v1::Progress progress;      ///< the last that was told
+  int n_failed_restarts = 0;  ///< resumptions since the run last made new progress
+  double last_time = -1.0;    ///< [s] of the rows; negative = none
+  v1::Progress progress;      ///< the last reported
 };
 
 class RunLog {
  public:
   /// A new log in `file`, which must not exist. @throws Error{file}
   static std::shared_ptr<RunLog> create(const std::filesystem::path& file);
-  /// The log of a run of an earlier server: complete or interrupted, never growing. @throws Error{file}
+  /// The log of a run of an earlier server: complete or interrupted, read-only. @throws Error{file}
   static std::shared_ptr<RunLog> open_existing(const std::filesystem::path& file);
 
-  /// An existing log that has no last event grows again. Numbers jump, so that an event which a failing disk has lost,
-  /// though a watcher has it, leaves no two of one number.
+  /// Continues an existing log without last event. Sequence numbers jump, so that they remain unique even if a failing
+  /// disk has lost events that a watcher has received.
   /// @throws Error{file}
   void resume();
-  /// Of the log as it was when open_existing() read it.
+  /// State of the log when open_existing() read it.
   [[nodiscard]] const LogUsage& remains() const { return usage_; }
 
   /// Numbers the event, writes it and wakes the watchers. Only the run's thread calls this.
-  /// @throws Error{file} when it cannot be written; the number is then not used up
+  /// @throws Error{file} when it cannot be written; the number is then not used
   void append(v1::RunEvent& event);
-  /// No further event will come and the file does not take the last one: watchers get it from memory.
+  /// Closes the log when the last event cannot be written to the file: watchers receive it from memory.
   void close(const v1::RunEvent& last);
-  /// Wakes all waiters, so that they look at their own reasons to stop.
+  /// Wakes all waiters, so that they check their stop conditions.
   void wake();
 
   using Clock = std::chrono::steady_clock;
-  /// Waits until there is more than `position` bytes, but before `not_before` only for more than `batch` bytes beyond
-  /// it; or until the log is closed, or `give_up` holds. The run's thread wakes a waiter once per batch, not once per
-  /// event.
+  /// Waits for more than `position` bytes, before `not_before` for more than `batch` bytes beyond it, or until the log
+  /// is closed or `is_cancelled` returns true. The run's thread wakes a waiter once per batch, not once per event.
   /// @returns the size up to which the file may be read
   std::uint64_t wait_for_events(std::uint64_t position, std::uint64_t batch, Clock::time_point not_before,
                                 const std::function<bool()>& is_cancelled) const;
 
   [[nodiscard]] std::uint64_t last_sequence() const;
   [[nodiscard]] bool closed() const;
-  /// Of the last event, once it is there.
+  /// Summary of the last event; null before it.
   [[nodiscard]] std::unique_ptr<v1::RunSummary> summary() const;
-  /// The last event, numbered, when it could not be written; null when it is in the file or has not come.
+  /// The last event, numbered, if it could not be written; null if it is in the file or pending.
   [[nodiscard]] std::shared_ptr<const v1::RunEvent> unwritten_end() const;
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
 
@@ -71,34 +70,33 @@ class RunLog {
 
   const std::filesystem::path file_;
   LogUsage usage_;
-  std::unique_ptr<wire::EventFileWriter> writer_;  ///< the run's thread's; null when no event will follow
-  mutable std::mutex mutex_;                       ///< guards what follows
+  std::unique_ptr<wire::EventFileWriter> writer_;  ///< used by the run's thread; null when no event will follow
+  mutable std::mutex mutex_;                       ///< guards the following members
   mutable std::condition_variable changed_;
   std::uint64_t size_ = 0;                        ///< [bytes] whole events in the file
-  mutable std::uint64_t wake_size_ = UINT64_MAX;  ///< [bytes] the smallest size that a waiter waits for
+  mutable std::uint64_t wake_size_ = UINT64_MAX;  ///< [bytes] minimum size for which a waiter waits
   std::uint64_t last_sequence_ = 0;
   bool closed_ = false;
   std::unique_ptr<v1::RunSummary> summary_;
   std::shared_ptr<const v1::RunEvent> unwritten_end_;
 };
 
-/// How a watcher wants its rows.
+/// Rate and thinning of rows for a watcher.
 struct WatchRate {
-  /// After a wait for news the next one lasts at least so long, unless a full message is there before; the last event
-  /// never waits.
+  /// Minimum interval between waits for events, unless a full message is available; the last event is never delayed.
   std::chrono::milliseconds distance{50};
-  std::size_t max_rows = 0;  ///< of one message, the others thinned away (common/results/thinning.hpp); 0 = every row
+  std::size_t max_rows = 0;  ///< of one message, after thinning (common/results/thinning.hpp); 0 = every row
 };
 
-/// Reads a log event by event; consecutive rows are joined, so that a watcher gets few large messages: without it a run
-/// with short steps would make one message per row for each of its watchers.
+/// Reads a log event by event. Consecutive rows are joined, so that a watcher receives few large messages instead of
+/// one message per row.
 class RunLogReader {
  public:
   /// @param after  number of the last event that the watcher has
   RunLogReader(std::shared_ptr<RunLog> log, std::uint64_t after, WatchRate pace);
 
-  /// The next event, waiting for it if need be. Joined rows carry the number of the last event they come from.
-  /// @returns false when the log has ended or `give_up` holds
+  /// The next event, waiting for it if necessary. Joined rows have the number of their last event.
+  /// @returns false when the log has ended or `is_cancelled` returns true
   bool next(v1::RunEvent& event, const std::function<bool()>& is_cancelled);
 
  private:
@@ -114,7 +112,7 @@ class RunLogReader {
   std::size_t n_columns_ = 0;
   RunLog::Clock::time_point next_wait_{};
   std::uint64_t readable_ = 0;
-  v1::RunEvent ahead_;  ///< read while joining rows, not yet handed out
+  v1::RunEvent ahead_;  ///< read while joining rows, not yet returned
   bool has_ahead_ = false;
 };
 

@@ -27,10 +27,10 @@ std::vector<prometheus::MetricFamily> RunMetrics::Collect() const {
                   counters.incomplete),
           counter("heelstrike_runs_failed_total", "Runs that failed", counters.failed),
           counter("heelstrike_runs_cancelled_total", "Runs stopped on request", counters.cancelled),
-          counter("heelstrike_runs_resumed_total", "Runs that went on after the death of an earlier server",
+          counter("heelstrike_runs_resumed_total", "Runs resumed after the termination of an earlier server",
                   counters.resumed),
           counter("heelstrike_steps_total", "Integrator steps of runs that have ended", counters.steps),
-          gauge("heelstrike_runs_running", "Runs going on", store_.n_running()),
+          gauge("heelstrike_runs_running", "Active runs", store_.n_running()),
           gauge("heelstrike_watchers", "Clients watching a run", service_.n_watchers())};
 }
 

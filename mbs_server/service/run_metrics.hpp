@@ -1,4 +1,4 @@
-/// What the multibody server counts, for Prometheus; read from the store when the page is asked for.
+/// Metrics of the multibody server for Prometheus; read from the store on each request.
 #pragma once
 
 #include <prometheus/collectable.h>

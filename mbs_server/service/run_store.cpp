@@ -53,8 +53,9 @@ RunStore::RunStore(fs::path spool, RunLimits limits, RunFunction run)
   std::error_code failure;
   if (fs::create_directories(spool_, failure)) fs::permissions(spool_, fs::perms::owner_all, failure);
   if (failure) {
-    throw file_error(spool_.string(), fmt::format("spool folder {} cannot be made: {}; choose another one with --spool",
-                                                  spool_.string(), failure.message()));
+    throw file_error(spool_.string(),
+                     fmt::format("spool folder {} cannot be created: {}; choose another one with --spool",
+                                 spool_.string(), failure.message()));
   }
   const fs::path lock = spool_ / ".lock";
   lock_file_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -65,12 +66,13 @@ RunStore::RunStore(fs::path spool, RunLimits limits, RunFunction run)
   }
   if (::flock(lock_file_, LOCK_EX | LOCK_NB) != 0) {
     ::close(lock_file_);
-    throw file_error(spool_.string(), fmt::format("spool folder {} is in use by another mbs_server; give every server "
-                                                  "its own with --spool",
-                                                  spool_.string()));
+    throw file_error(spool_.string(),
+                     fmt::format("spool folder {} is in use by another mbs_server; use a separate one for every server "
+                                 "with --spool",
+                                 spool_.string()));
   }
   load_spool();
-  remove_expired_locked();  // nobody else knows this store yet
+  remove_expired_locked();  // no other thread uses this store yet
 }
 
 RunStore::~RunStore() {
@@ -94,7 +96,7 @@ void RunStore::load_spool() {
   remove_unknown_inputs();
 }
 
-/// Of a submission in whose middle the server died.
+/// Removes inputs of submissions that a server termination interrupted.
 void RunStore::remove_unknown_inputs() const {
   std::vector<fs::path> unknown;
   for (const auto& entry : fs::directory_iterator(spool_)) {
@@ -102,7 +104,7 @@ void RunStore::remove_unknown_inputs() const {
     const bool belongs_to_run = extension == owner_extension || extension == input_extension;
     if (belongs_to_run && !runs_.contains(entry.path().stem().string())) unknown.push_back(entry.path());
   }
-  std::error_code ignored;  // what stays harms nobody
+  std::error_code ignored;  // remaining files are harmless
   for (const fs::path& file : unknown) fs::remove(file, ignored);
 }
 
@@ -141,7 +143,7 @@ void RunStore::join_finished_locked() {
   }
 }
 
-// The last write to the spool file is the end of its run; the file keeps that time over restarts.
+// The time of the last write to the spool file is the end of its run, also after restarts.
 void RunStore::remove_expired_locked() {
   const auto oldest_kept = fs::file_time_type::clock::now() - limits_.retention_time;
   for (auto it = runs_.begin(); it != runs_.end();) {
@@ -165,18 +167,19 @@ void RunStore::check_can_start_locked(const std::string& run_id) const {
     check_id(run_id);
     if (runs_.contains(run_id)) {
       throw input_error("run_id",
-                        fmt::format("a run named '{}' exists already; choose another name or forget it first", run_id));
+                        fmt::format("a run named '{}' exists already; choose another name or delete it first", run_id));
     }
   }
   if (n_running_locked() >= limits_.max_running) {
-    throw limit_error("max_running", fmt::format("the multibody server runs {} simulations at once, which is its limit "
-                                                 "(--max-runs); try again later",
-                                                 limits_.max_running));
+    throw limit_error("max_running",
+                      fmt::format("the multibody server runs {} simulations concurrently, which is its limit "
+                                  "(--max-runs); try again later",
+                                  limits_.max_running));
   }
   if (runs_.size() >= limits_.max_stored_runs) {
     throw limit_error("max_stored_runs",
-                      fmt::format("the multibody server keeps {} runs, which is its limit (--max-stored-runs); "
-                                  "forget finished ones",
+                      fmt::format("the multibody server stores {} runs, which is its limit (--max-stored-runs); "
+                                  "delete finished ones",
                                   limits_.max_stored_runs));
   }
 }
@@ -184,7 +187,7 @@ void RunStore::check_can_start_locked(const std::string& run_id) const {
 void RunStore::check_can_start(const std::string& run_id, const std::string& owner) const {
   const std::scoped_lock lock(mutex_);
   const auto known = runs_.find(run_id);
-  // Whether it is a repetition shows when everything has arrived.
+  // A duplicate can be recognised when the submission is complete.
   if (known != runs_.end() && known->second->submission.owner == owner && !known->second->submission.digest.empty())
     return;
   check_can_start_locked(run_id);
@@ -206,23 +209,23 @@ std::string RunStore::start(RunInput input, ContactFactory open_contact, const S
   const std::string run_id = input.run_id;
   auto run = std::make_shared<Run>();
   run->submission = submission;
-  run->submission.header.Clear();  // large, and in the spool from here on
+  run->submission.header.Clear();  // large, and stored in the spool from here on
   run->progress.set_end_time(input.scenario.analysis.end_time);
   try {
     if (!submission.owner.empty()) write_whole_file(owner_file(run_id), submission.owner);
     if (!submission.header.scenario_yaml().empty()) {
       write_spooled_input(input_file(run_id), submission.digest, submission.header, input.assets);
     }
-    // Last, since it makes the run known: whoever dies before has no such run and can be sent it again.
+    // Last, because it makes the run known: after an earlier termination it can be submitted again.
     run->log = RunLog::create(event_file(run_id));
     launch(run_id, run, [this, retained_input = std::move(input), factory = std::move(open_contact)](Run& started) {
       LogSink sink = make_sink(started);
-      // Who collects this run needs the rows before it too.
+      // Clients of this run also need the earlier rows.
       if (retained_input.resume_from) sink.on_resumed(retained_input.resume_from->step);
       execute_run(started, retained_input, factory, sink);
     });
-  } catch (...) {             // the run never was
-    std::error_code ignored;  // a file that stays is found as interrupted at the next start
+  } catch (...) {             // the run did not start
+    std::error_code ignored;  // a remaining file is found as interrupted at the next start
     remove_files(run_id, ignored);
     throw;
   }
@@ -242,11 +245,11 @@ void RunStore::launch(const std::string& run_id, const std::shared_ptr<Run>& run
       const std::scoped_lock active(active_mutex_);
       if (--n_active_ == 0) idle_.notify_all();
     });
-  } catch (const std::system_error& failure) {  // no thread to be had
+  } catch (const std::system_error& failure) {  // no thread available
     const std::scoped_lock active(active_mutex_);
     --n_active_;
     throw limit_error("max_running",
-                      fmt::format("run '{}' gets no thread of its own: {}; try again later", run_id, failure.what()));
+                      fmt::format("no thread available for run '{}': {}; try again later", run_id, failure.what()));
   }
 }
 
@@ -317,8 +320,8 @@ void RunStore::resume_run(Run& run, const std::string& run_id, const ReadInput& 
   try {
     if (remains.n_failed_restarts >= max_failed_restarts) {
       throw unavailable_error(fmt::format(
-          "the multibody server has died {} times in this run without getting beyond t = {} s; its log says "
-          "more, and the run can be resumed from its last checkpoint with another server",
+          "the multibody server terminated {} times in this run without getting beyond t = {} s; see its log "
+          "for the cause; the run can be resumed from its last checkpoint with another server",
           remains.n_failed_restarts + 1, std::max(0.0, remains.furthest)));
     }
     input = read_input(input_file(run_id), run.stop.get_token());
@@ -333,14 +336,14 @@ void RunStore::resume_run(Run& run, const std::string& run_id, const ReadInput& 
   const std::string from = input.resume_from ? fmt::format("t = {} s", input.resume_from->time) : "its beginning";
   spdlog::warn("event=run_resumed run={} from=\"{}\"", run_id, from);
   sink.on_resumed(input.resume_from ? std::optional(input.resume_from->step) : std::nullopt);
-  sink.on_log("warning", fmt::format("the multibody server was started anew; the run goes on from {}", from));
+  sink.on_log("warning", fmt::format("the multibody server was restarted; the run resumes from {}", from));
   execute_run(run, input, open_contact, sink);
 }
 
 fs::path RunStore::input(const std::string& run_id, const Client& client) const {
   (void)find(run_id, client);
   if (!fs::exists(input_file(run_id))) {
-    throw not_found_error(fmt::format("what was submitted for run '{}' was not kept: it is of an earlier version",
+    throw not_found_error(fmt::format("the submission of run '{}' was not stored: it is of an earlier version",
                                       run_id.substr(0, 2 * max_id_length)),
                           "run_id");
   }
@@ -353,7 +356,7 @@ std::shared_ptr<RunStore::Run> RunStore::find(const std::string& run_id, const C
   if (found == runs_.end() || !rpc::has_access(found->second->submission.owner, client)) {
     throw not_found_error(
         fmt::format("there is no run named '{}' on this multibody server; it was never submitted here "
-                    "or has been forgotten",
+                    "or has been deleted",
                     run_id.substr(0, 2 * max_id_length)),
         "run_id");
   }
@@ -421,7 +424,7 @@ void RunStore::remove(const std::string& run_id, const Client& client) {
   const std::shared_ptr<Run> run = find(run_id, client);
   if (!run->log->closed()) {
     throw order_error(
-        fmt::format("run '{}' is still going on; cancel it and wait for its end before forgetting it", run_id));
+        fmt::format("run '{}' is still active; cancel it and wait for its end before deleting it", run_id));
   }
   {
     const std::scoped_lock lock(mutex_);

@@ -24,7 +24,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Runs `body` and translates what it throws; nothing escapes into gRPC.
+/// Runs `body` and translates its exceptions; none propagates into gRPC.
 grpc::Status answered(const char* verb, grpc::ServerContextBase& context, const std::function<void()>& body) {
   try {
     body();
@@ -33,7 +33,7 @@ grpc::Status answered(const char* verb, grpc::ServerContextBase& context, const 
     spdlog::info("event=refused call={} code=\"{}\" reason=\"{}\"", verb, to_string(error.code()),
                  one_line(error.what()));
     if (error.code() != ErrorCode::limit) return wire::to_status(error, context);
-    // A limit of this server: it may have room later, and another one may have more.
+    // A limit of this server: it may have capacity later, and another server may have more.
     return wire::to_status(Error(error.code(), error.what(), error.field(), true), context);
   } catch (const std::exception& defect) {
     spdlog::error("event=defect call={} reason=\"{}\"", verb, one_line(defect.what()));
@@ -41,12 +41,12 @@ grpc::Status answered(const char* verb, grpc::ServerContextBase& context, const 
   }
 }
 
-/// Ends a WatchRun call that cannot begin.
+/// Ends a WatchRun call that cannot start.
 class RejectedWatch : public grpc::ServerWriteReactor<v1::RunEvent> {
  public:
   explicit RejectedWatch(const grpc::Status& status) {
-    // gRPC hands the object to another thread under a lock of its own, which a thread sanitizer cannot see. Before the
-    // object is returned Finish only leaves the status behind: OnDone cannot come from within.
+    // gRPC passes the object to another thread under an internal lock, which a thread sanitizer cannot see. Before the
+    // object is returned Finish only stores the status: OnDone cannot be called from within.
     const std::scoped_lock lock(mutex_);
     Finish(status);
   }
@@ -62,17 +62,17 @@ class RejectedWatch : public grpc::ServerWriteReactor<v1::RunEvent> {
 void check_contract(std::uint32_t client, std::uint32_t server) {
   if (client == server) return;
   throw Error(ErrorCode::version_mismatch,
-              fmt::format("the client speaks version {} of the contract, this mbs_server {} speaks version {}; install "
+              fmt::format("the client uses version {} of the contract, this mbs_server {} uses version {}; install "
                           "the same Heelstrike version on both sides",
                           client, program_version, server));
 }
 
-/// Of everything that was submitted.
+/// Digest of the whole submission.
 std::string digest_of(const RunInput& input, const v1::SubmitRunRequest::Header& header) {
   return sha256_hex(input.scenario_digest + '\n' + header.resume_from());
 }
 
-/// Files of one submission, put together from their chunks.
+/// Files of one submission, assembled from their chunks.
 class FileCollector {
  public:
   FileCollector(std::uint64_t max_bytes, rpc::UploadCall& call) : max_bytes_(max_bytes), call_(call) {}
@@ -106,7 +106,7 @@ class FileCollector {
  private:
   void begin(const std::string& name) {
     if (!names_.insert(name).second) {
-      throw input_error("file.name", fmt::format("file '{}' is sent twice; a scenario knows one file by a name", name));
+      throw input_error("file.name", fmt::format("file '{}' is sent twice; file names of a scenario are unique", name));
     }
     files_.push_back({.sha256 = {}, .name = name, .content = {}});
   }
@@ -144,13 +144,13 @@ std::string SimulationService::submit(grpc::ServerContext& context, grpc::Server
   v1::SubmitRunRequest part;
   if (!reader.Read(&part)) {
     throw order_error(
-        "SubmitRun: no first message could be read; it must carry the header with the scenario, and all text in it "
+        "SubmitRun: no first message could be read; it must contain the header with the scenario, and all text in it "
         "must "
         "be UTF-8 (a file saved as Latin-1 is not)");
   }
   wire::require_intact(part, "part of a submission");
   call.begun();
-  if (!part.has_header()) throw order_error("SubmitRun: the first message must carry the header with the scenario");
+  if (!part.has_header()) throw order_error("SubmitRun: the first message must contain the header with the scenario");
   const v1::SubmitRunRequest::Header header = part.header();
   check_contract(header.contract(), contract_);
   if (header.scenario_yaml().size() > store_.limits().max_scenario_bytes) {
@@ -188,7 +188,7 @@ RunInput SimulationService::read_input(const std::filesystem::path& spooled, con
     open = !part.file().last();
     return true;
   });
-  // Both servers may have died together, and this one was started first.
+  // Both servers may have terminated together, and this one was started first.
   rpc::Backoff backoff(contact_.reconnect_timeout, stop);
   BackendSchemas schemas;
   for (bool known = false; !known;) {
@@ -203,10 +203,9 @@ RunInput SimulationService::read_input(const std::filesystem::path& spooled, con
   RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), std::move(files), schemas);
   input.allow_fmus = allow_fmus_;
   if (digest_of(input, header) != digest_of_spooled_input(spooled)) {
-    throw file_error(spooled.string(),
-                     fmt::format("{}: expected what was submitted for a run, found other bytes: the "
-                                 "file was damaged, or changed by somebody else; submit the run again",
-                                 spooled.string()));
+    throw file_error(spooled.string(), fmt::format("{}: expected the submission of a run, found other bytes: the "
+                                                   "file was damaged or changed; submit the run again",
+                                                   spooled.string()));
   }
   if (!header.resume_from().empty()) resume_from(header.resume_from(), input);
   return input;
@@ -230,11 +229,11 @@ grpc::ServerWriteReactor<v1::RunEvent>* SimulationService::WatchRun(grpc::Callba
     if (!place.own) {
       throw limit_error(
           "max_watchers",
-          fmt::format("the multibody server serves {} watchers at once, half of them of one client, which "
+          fmt::format("the multibody server serves {} watchers concurrently, half of them of one client, which "
                       "is its limit (--max-watchers); try again later",
                       store_.limits().max_watchers));
     }
-    place.own->begin_work();  // whoever watches keeps the place, however little happens
+    place.own->begin_work();  // a watcher keeps its slot also without events
     reactor = new WatchReactor(*context, store_.log(request->run_id(), client), *request, std::move(place));
   });
   return reactor != nullptr ? reactor : new RejectedWatch(status);

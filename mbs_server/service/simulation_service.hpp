@@ -1,4 +1,4 @@
-/// The gRPC shell of the multibody server: checks what arrives, hands it to the run store, translates errors.
+/// The gRPC layer of the multibody server: checks requests, passes them to the run store, translates errors.
 #pragma once
 
 #include <atomic>
@@ -17,23 +17,22 @@
 
 namespace heelstrike::mbs {
 
-/// Where the contact of the runs comes from.
+/// Source of the contact of the runs.
 struct ContactSource {
-  /// Parameter schemas of the back-ends that the contact server has. @throws Error{unavailable},
+  /// Parameter schemas of the back-ends of the contact server. @throws Error{unavailable},
   /// Error{version_mismatch}
   std::function<BackendSchemas()> schemas;
   ContactFactory open;
-  /// How long runs of an earlier server wait for the contact server before they fail.
+  /// Time for which runs of an earlier server wait for the contact server before they fail.
   std::chrono::milliseconds reconnect_timeout{0};
 };
 
-/// Plain calls are answered in gRPC's threads; WatchRun is a reactor with a thread of its own.
+/// Unary calls are processed in gRPC's threads; WatchRun is a reactor with a separate thread.
 class SimulationService : public v1::SimulationService::WithCallbackMethod_WatchRun<v1::SimulationService::Service> {
  public:
   /// @param store     outlives the service
-  /// @param contract     version of the wire contract to answer with and to insist on; contract_version, except in
-  /// tests
-  /// @param allow_fmus  machine code of units (FMU) that clients send may be loaded
+  /// @param contract     version of the wire contract to report and require; contract_version, except in tests
+  /// @param allow_fmus  permission to load the machine code of FMUs from clients
   SimulationService(RunStore& store, ContactSource contact, std::uint32_t contract, bool allow_fmus = false);
 
   grpc::Status GetVersion(grpc::ServerContext* context, const v1::GetSimulationVersionRequest* request,
@@ -56,11 +55,11 @@ class SimulationService : public v1::SimulationService::WithCallbackMethod_Watch
   grpc::Status GetCapacity(grpc::ServerContext* context, const v1::GetCapacityRequest* request,
                            v1::Capacity* response) override;
 
-  /// Goes on with the runs that an earlier server left. Once, before clients come.
+  /// Resumes the runs of an earlier server. Called once, before clients connect.
   void resume() {
     store_.resume([this](const auto& spooled, const auto& stop) { return read_input(spooled, stop); }, contact_.open);
   }
-  /// Uploads in progress end.
+  /// Ends uploads in progress.
   void stop_work() { calls_.stop_all(); }
   [[nodiscard]] unsigned n_watchers() const { return static_cast<unsigned>(watchers_->all().used); }
 

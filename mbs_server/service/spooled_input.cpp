@@ -13,7 +13,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-constexpr std::size_t chunk_bytes = 1U << 20U;  // what FileChunk allows
+constexpr std::size_t chunk_bytes = 1U << 20U;  // limit of FileChunk
 
 void write(const v1::SubmitRunRequest& part, OutputFile& file) {
   std::string bytes;
@@ -66,7 +66,7 @@ void read_spooled_input(const std::filesystem::path& file, const std::function<b
     part.Clear();
   }
   if (!clean_end) {
-    throw file_error(file.string(), fmt::format("{}: expected what was submitted for a run, found other bytes; submit "
+    throw file_error(file.string(), fmt::format("{}: expected the submission of a run, found other bytes; submit "
                                                 "the run again",
                                                 file.string()));
   }

@@ -1,6 +1,6 @@
-/// What was submitted, as the spool keeps it: who goes on with a run after the death of its server starts from it.
+/// Submissions stored in the spool, from which runs are resumed after termination of their server.
 ///
-/// A first line with the digest of the submission, then SubmitRunRequest messages as they came, each preceded by its
+/// A first line with the digest of the submission, then SubmitRunRequest messages as received, each preceded by its
 /// length as a varint.
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace heelstrike::mbs {
 
-/// The file is there in full or not at all. @throws Error{file}
+/// Writes the file atomically. @throws Error{file}
 void write_spooled_input(const std::filesystem::path& file, const std::string& digest,
                          const v1::SubmitRunRequest::Header& header, std::span<const AssetContent> files);
-/// The first line; empty when there is none.
+/// The first line; empty if there is none.
 [[nodiscard]] std::string digest_of_spooled_input(const std::filesystem::path& file);
-/// Hands on message by message, until one is refused with false. @throws Error{file} for a file that is damaged
+/// Passes the messages in sequence until the callback returns false. @throws Error{file} for a damaged file
 void read_spooled_input(const std::filesystem::path& file, const std::function<bool(v1::SubmitRunRequest&)>& take);
 
 }  // namespace heelstrike::mbs

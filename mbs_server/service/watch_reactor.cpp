@@ -13,7 +13,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-constexpr double max_poll_interval = 60.0;  // [s] a watcher that hears less than this seems dead
+constexpr double max_poll_interval = 60.0;  // [s] a watcher without messages for longer seems dead
 
 WatchRate pace_of(const v1::WatchRunRequest& request) {
   if (!request.has_thinning()) return {};
@@ -29,7 +29,7 @@ WatchRate pace_of(const v1::WatchRunRequest& request) {
   return {.distance = std::chrono::milliseconds(std::llround(1e3 * interval)), .max_rows = thinning.max_rows()};
 }
 
-/// A server that was started anew may know less than a watcher of a run that goes on (RunLog::resume).
+/// A restarted server may have fewer events than a watcher of an active run (RunLog::resume).
 void check_start(const RunLog& log, const v1::WatchRunRequest& request) {
   const std::uint64_t last = log.last_sequence();
   if (!log.closed() || request.after_sequence() <= last) return;
@@ -49,13 +49,13 @@ WatchReactor::WatchReactor(grpc::CallbackServerContext& context, std::shared_ptr
       place_(std::move(place)),
       reader_(log_, after_, pace_of(request)) {
   check_start(*log_, request);
-  // Members pass from thread to thread under this lock: gRPC orders these calls as well, but a thread sanitizer cannot
-  // see its locks.
+  // Members are passed between threads under this lock: gRPC also orders these calls, but a thread sanitizer cannot see
+  // its locks.
   const std::scoped_lock lock(mutex_);
   try {
     thread_ = std::thread([this] { serve(); });
   } catch (const std::system_error& failure) {
-    throw limit_error("max_watchers", fmt::format("run '{}' cannot be watched now, the machine gives no thread for it: "
+    throw limit_error("max_watchers", fmt::format("run '{}' cannot be watched now, no thread is available: "
                                                   "{}; try again later",
                                                   request.run_id(), failure.what()));
   }
@@ -67,7 +67,7 @@ bool WatchReactor::send() {
     writing_ = true;
   }
   wire::set_message_checksum(event_);
-  StartWrite(&event_);  // outside the lock: gRPC may answer from within this call
+  StartWrite(&event_);  // outside the lock: gRPC may call back from within
   std::unique_lock lock(mutex_);
   written_.wait(lock, [this] { return !writing_; });
   return !cancelled_;
@@ -82,10 +82,10 @@ void WatchReactor::serve() {
       if (!send()) break;
     }
     if (!last_event_sent && !cancelled_ && !is_finished()) {
-      // Nothing to wait for: nobody computes it any more.
+      // No wait: the run is no longer computed.
       status = wire::to_status(Error(ErrorCode::unavailable,
-                                     "the run was interrupted: the multibody server that computed it ended before the "
-                                     "run did, and what it had written is all there is"),
+                                     "the run was interrupted: its multibody server ended before the run; only "
+                                     "the events written before are available"),
                                *context_);
     }
   } catch (const Error& error) {
@@ -94,7 +94,7 @@ void WatchReactor::serve() {
     status = wire::to_status(Error(ErrorCode::internal, std::string("WatchRun failed: ") + defect.what()), *context_);
   }
   { const std::scoped_lock lock(mutex_); }
-  Finish(status);  // OnDone may run from here on: nothing of this object may be used
+  Finish(status);  // OnDone may run from here on: this object must not be used
 }
 
 void WatchReactor::OnWriteDone(bool ok) {

@@ -1,4 +1,4 @@
-/// One WatchRun call: sends the events of a log at the speed of its client.
+/// One WatchRun call: sends the events of a log at the rate of its client.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -16,20 +16,20 @@
 
 namespace heelstrike::mbs {
 
-/// One of the places for watchers, which are counted as long as one of them is taken.
+/// One of the counted slots for watchers.
 struct WatcherSlot {
   std::shared_ptr<rpc::StreamSlots> all;
   std::unique_ptr<rpc::StreamSlots::Slot> own;
 };
 
-/// Owns itself; deletes itself when gRPC is done with it. Waits in a thread of its own, on conditions only: for new
-/// events, for the client to take the previous one, or for the client to go away.
+/// Owns itself; deletes itself in OnDone. Waits in a separate thread, on conditions only: for new events, for the
+/// client to receive the previous one, or for its disconnection.
 class WatchReactor : public grpc::ServerWriteReactor<v1::RunEvent> {
  public:
   /// @param context     of the call
-  /// @param place  taken by the call while it goes on
-  /// @throws Error{invalid_input} for a thinning that makes no sense, and for a watcher that has more events than a run
-  /// which has ended; Error{limit} when there is no thread for it
+  /// @param place  slot occupied during the call
+  /// @throws Error{invalid_input} for invalid thinning, and for a watcher with more events than a finished run;
+  /// Error{limit} when no thread is available
   WatchReactor(grpc::CallbackServerContext& context, std::shared_ptr<RunLog> log, const v1::WatchRunRequest& request,
                WatcherSlot place);
 
@@ -40,17 +40,17 @@ class WatchReactor : public grpc::ServerWriteReactor<v1::RunEvent> {
  private:
   void serve();
   bool send();
-  /// Its watcher had the last event of the run already.
+  /// True if the watcher already has the last event of the run.
   [[nodiscard]] bool is_finished() const { return log_->closed() && after_ >= log_->last_sequence(); }
 
-  grpc::CallbackServerContext* context_;  ///< lives until OnDone
+  grpc::CallbackServerContext* context_;  ///< valid until OnDone
   std::shared_ptr<RunLog> log_;
   std::uint64_t after_;
   WatcherSlot place_;
   RunLogReader reader_;
   v1::RunEvent event_;
-  std::atomic<bool> cancelled_{false};  ///< the client left or the call was cancelled
-  std::mutex mutex_;                    ///< guards writing_, hands the others over
+  std::atomic<bool> cancelled_{false};  ///< the client disconnected or the call was cancelled
+  std::mutex mutex_;                    ///< guards writing_ and synchronises the others
   std::condition_variable written_;
   bool writing_ = false;
   std::thread thread_;

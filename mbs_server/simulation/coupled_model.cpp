@@ -173,7 +173,7 @@ RunState CoupledModel::read(const Checkpoint& checkpoint, const std::string& sce
   if (checkpoint.scenario_digest != scenario_digest) {
     throw input_error("checkpoint",
                       "checkpoint: it belongs to another scenario or other input files; resume with the "
-                      "run folder's own scenario.yaml");
+                      "scenario.yaml of the run folder");
   }
   const auto n = system_.n_y() + EnergyQuadrature::n;
   if (std::ssize(checkpoint.state) != n) {
@@ -219,16 +219,16 @@ std::shared_ptr<const PendingRequest> CoupledModel::begin_row(double t, const Ve
                                                               std::vector<double>& row, std::span<const double> own) {
   const RowEnergies energies{.dissipated = z[EnergyQuadrature::dissipated] + totals_.committed_dissipation,
                              .external_work = z[EnergyQuadrature::external_work]};
-  std::shared_ptr<const PendingRequest> asked;
-  if (!scheme_->has_macro_steps() && !contact_states_.any_closed()) asked = exchange_.post(t, q(y), qd(y));
-  const auto responses = asked ? std::span<const Response>(unknown_) : scheme_->responses(t, q(y), qd(y));
+  std::shared_ptr<const PendingRequest> request;
+  if (!scheme_->has_macro_steps() && !contact_states_.any_closed()) request = exchange_.post(t, q(y), qd(y));
+  const auto responses = request ? std::span<const Response>(unknown_) : scheme_->responses(t, q(y), qd(y));
   const auto mean_responses = rigid_.mean_responses(responses, q(y));
   mbs::fill_row(state(t, y), energies, system_, *scheme_, mean_responses, row);
   if (scenario_.output.accelerations) append_accelerations(state(t, y), system_, row);
   add_rigid_contact(state(t, y), row);
   row.insert(row.end(), own.begin(), own.end());
   if (contact_) append_regions(system_.model(), contact_->pairs(), q(y), *scheme_, mean_responses, row);
-  return asked;
+  return request;
 }
 
 /// Adds rigid contact to the accelerations and reactions of a row, which otherwise contain only element forces: rigid
@@ -247,10 +247,10 @@ void CoupledModel::complete_row(const PendingRequest& answered, std::vector<doub
 }
 
 void CoupledModel::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
-  const auto asked = begin_row(t, y, z, row);
-  if (!asked) return;
+  const auto request = begin_row(t, y, z, row);
+  if (!request) return;
   exchange_.drain();
-  complete_row(*asked, row);
+  complete_row(*request, row);
 }
 
 }  // namespace heelstrike::mbs

@@ -134,9 +134,9 @@ void FmuSet::Running::find_columns(std::vector<Column>& columns) {
                                     input.key, input.column));
     }
     columns_.push_back(static_cast<std::size_t>(found - columns.begin()));
-    for (Column& told : columns) {
-      const bool is_own = told.name.starts_with(sampled_->name + ".") && told.name.ends_with("." + input.column);
-      if (is_own && told.fmu.empty()) told.fmu = found->fmu;
+    for (Column& column : columns) {
+      const bool is_own = column.name.starts_with(sampled_->name + ".") && column.name.ends_with("." + input.column);
+      if (is_own && column.unit.empty()) column.unit = found->unit;
     }
   }
 }

@@ -434,10 +434,10 @@ Eigen::MatrixXd FreeMotion::tangent(std::span<const std::size_t> columns, std::s
       }
     }
   }
-  Eigen::MatrixXd asked(std::ssize(columns), std::ssize(knowns));
+  Eigen::MatrixXd requested(std::ssize(columns), std::ssize(knowns));
   for (std::size_t i = 0; i < columns.size(); ++i)
-    asked.row(static_cast<Eigen::Index>(i)) = changes.row(static_cast<Eigen::Index>(columns[i]));
-  return asked;
+    requested.row(static_cast<Eigen::Index>(i)) = changes.row(static_cast<Eigen::Index>(columns[i]));
+  return requested;
 }
 
 FreeMotion::Saved FreeMotion::save() {

@@ -18,12 +18,12 @@ ModelDescription describe_model(const Scenario& scenario, const std::stop_token&
   description.n_redundant = n_before - system.n_constraints();
   for (std::size_t i = system.model().bodies.size(); i < system.constraints().size(); ++i) {
     const Constraint& constraint = *system.constraints()[i];
-    ConstraintDescription& told = description.constraints.emplace_back();
-    told.name = constraint.name();
-    told.prescribes = constraint.depends_on_time();
-    told.n_equations = constraint.rows();
+    ConstraintDescription& entry = description.constraints.emplace_back();
+    entry.name = constraint.name();
+    entry.prescribes = constraint.depends_on_time();
+    entry.n_equations = constraint.rows();
     for (const BodyIndex body : system.bodies_of(i)) {
-      told.bodies.push_back(system.model().bodies[static_cast<std::size_t>(body)].name);
+      entry.bodies.push_back(system.model().bodies[static_cast<std::size_t>(body)].name);
     }
   }
   for (const auto& force : system.forces()) {

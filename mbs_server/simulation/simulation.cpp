@@ -433,10 +433,10 @@ std::shared_ptr<const PendingRequest> Simulation::begin_row(double t, const Vect
 }
 
 void Simulation::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {
-  const auto asked = begin_row(t, y, z, row);
-  if (!asked) return;
+  const auto request = begin_row(t, y, z, row);
+  if (!request) return;
   exchange_.drain();
-  model_.complete_row(*asked, row);
+  model_.complete_row(*request, row);
 }
 
 std::span<const double> Simulation::output_values() {
@@ -469,10 +469,10 @@ std::string Simulation::no_derivatives() const {
 std::vector<double> Simulation::output_derivative(std::size_t input) {
   if (const std::string reason = no_derivatives(); !reason.empty()) throw Error(ErrorCode::unimplemented, reason);
   state_now(y_, z_);
-  const auto fmu = inputs_.unit_wrench(input);
-  if (!fmu) return driver_derivative(input);
+  const auto wrench = inputs_.unit_wrench(input);
+  if (!wrench) return driver_derivative(input);
   std::vector<double> row =
-      row_change(model_.state(now_, y_), fmu->body, fmu->F_W, scenario_.output.accelerations, model_.system());
+      row_change(model_.state(now_, y_), wrench->body, wrench->F_W, scenario_.output.accelerations, model_.system());
   row.resize(columns_.size(), 0.0);  // step size, and regions of contacts
   return row;
 }
@@ -735,9 +735,9 @@ void Simulation::commit_state(PendingStep& step) {
   // Within a macro step the partner is not evaluated: contact is known at exchanges only.
   if (scheme_.has_macro_steps() && now_ < macro_end_) return;
   if (contact_at_step_ends()) {
-    const auto told = model_.rigid_contacts().episode_responses(responses, model_.q(committed_.y));
-    store_responses(t_before, y, told);
-    switch_pairs(switched_pairs(told), told);
+    const auto mean_responses = model_.rigid_contacts().episode_responses(responses, model_.q(committed_.y));
+    store_responses(t_before, y, mean_responses);
+    switch_pairs(switched_pairs(mean_responses), mean_responses);
     return;
   }
   store_responses(t_before, y, responses);
@@ -956,12 +956,12 @@ void Simulation::extrapolate_across_singularity(const CrossingRule& rule) {
   const double latest = scheme_.has_macro_steps() ? macro_end_ : fmus_.next_after(committed_.t, end_time());
   auto crossing = singularities_->crossing(rule.steps, rule.tolerance, latest);
   if (!crossing || touches(crossing->t, crossing->y)) return;
-  const std::string told = fmt::format(
+  const std::string text = fmt::format(
       "the joints are in a singular pose at t = {:.6g} s: the motion is continued across "
       "it by extrapolation from {:.6g} s to {:.6g} s",
       crossing->t_singular, committed_.t, crossing->t);
-  if (!std::exchange(reported_singularity_, true)) listener_->on_log("info", told + "; later ones are not reported");
-  notify({.kind = SimulationEvent::Kind::singularity_crossing, .t = crossing->t, .reason = told});
+  if (!std::exchange(reported_singularity_, true)) listener_->on_log("info", text + "; later ones are not reported");
+  notify({.kind = SimulationEvent::Kind::singularity_crossing, .t = crossing->t, .reason = text});
   // Work by the trapezoidal rule.
   // Intermediate states are not computed, so that powers are known at both ends only.
   const double h = crossing->t - committed_.t;

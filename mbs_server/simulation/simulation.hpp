@@ -154,8 +154,9 @@ class Simulation {
   /// As output_derivative(). @pre state_now(y_, z_)
   [[nodiscard]] std::vector<double> driver_derivative(std::size_t input);
 
-  /// Steps the units that wait where the simulation stands; what they give acts from here on.
+  /// Removes small overlaps of rigid bodies at the start.
   void separate_rigid_bodies();
+  /// Steps the FMUs that are due at the current time; their outputs act from here on.
   void step_fmus();
   /// Finds a step when none is pending, and commits it when it ends at `t` or before. @returns false when rejected
   [[nodiscard]] bool advance_step(double t);

@@ -13,7 +13,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// M^-1 J' under the constraints of the system: what unit impulses along the rows of J cause.
+/// M^-1 J' under the constraints of the system: effect of unit impulses along the rows of J.
 Eigen::MatrixXd responses(System& system, double t, const ConstVector& q, const Eigen::MatrixXd& J) {
   Eigen::MatrixXd X = J.transpose();
   for (Eigen::Index column = 0; column < X.cols(); ++column) (void)system.make_response(t, q, X.col(column));
@@ -23,8 +23,8 @@ Eigen::MatrixXd responses(System& system, double t, const ConstVector& q, const 
 }  // namespace
 
 double UnilateralJoints::error(const ConstVector& x) const {
-  // An integrator holds the mean over all coordinates below its tolerance, in every step: one of them may be off by
-  // some of it after the first steps behind an event.
+  // An integrator controls the mean error over all coordinates per step: a single coordinate may have an error of
+  // several tolerances after the first steps following an event.
   constexpr double share = 10.0;
   return std::max(RigidContactSet::contact_tolerance(x), share * (rtol_ * x.lpNorm<Eigen::Infinity>() + atol_));
 }
@@ -45,7 +45,7 @@ void UnilateralJoints::roots(const MotionState& at, Eigen::Ref<VectorX> values) 
   const std::vector<char> closed = system_.closed();
   const bool any_closed = std::ranges::find(closed, 1) != closed.end();
   const VectorX lambda = any_closed ? system_.accelerations(at).lambda : VectorX();
-  // Those that have just opened, or been struck, begin above their roots by what they are known to.
+  // Joints that have just opened, or had an impact, start above their roots by their error.
   const double known = error(at.q), known_rate = error(at.qd);
   for (std::size_t i = 0; i < closed.size(); ++i) {
     const auto first = roots_per_joint * static_cast<Eigen::Index>(i);
@@ -68,10 +68,10 @@ std::vector<std::size_t> UnilateralJoints::at_root(std::span<const int> roots) c
   return joints;
 }
 
-double UnilateralJoints::missed_penetration(const ConstVector& q, std::span<const std::size_t> told) const {
+double UnilateralJoints::missed_penetration(const ConstVector& q, std::span<const std::size_t> known) const {
   double deepest = 0.0;
   for (std::size_t i = 0; i < system_.unilaterals().size(); ++i) {
-    if (system_.unilaterals()[i]->closed() || std::ranges::find(told, i) != told.end()) continue;
+    if (system_.unilaterals()[i]->closed() || std::ranges::find(known, i) != known.end()) continue;
     deepest = std::max(deepest, -gap(i, q));
   }
   return deepest <= 2.0 * error(q) ? 0.0 : deepest;
@@ -98,13 +98,13 @@ Eigen::MatrixXd UnilateralJoints::gradients(std::span<const std::size_t> joints,
   return J.matrix();
 }
 
-/// Newton's law at all joints that touch, frictionless; velocities of approach below restitution_threshold have no
+/// Newton's law at all touching joints, frictionless; velocities of approach below restitution_threshold have no
 /// rebound.
 UnilateralJoints::Event UnilateralJoints::apply_impact(std::span<const std::size_t> touching, const Eigen::MatrixXd& X,
                                                        const Eigen::MatrixXd& W, const ConstVector& q,
                                                        Eigen::Ref<VectorX> qd) {
   const auto m = static_cast<Eigen::Index>(touching.size());
-  // Three components to a point; tangents know of no impulses.
+  // Three components per point; tangential impulses are zero.
   friction::ImpactProblem problem{.W = Eigen::MatrixXd::Zero(3 * m, 3 * m),
                                   .mu = VectorX::Zero(m),
                                   .restitution = VectorX::Zero(m),
@@ -122,14 +122,14 @@ UnilateralJoints::Event UnilateralJoints::apply_impact(std::span<const std::size
   const double kinetic = system_.kinetic_energy(qd);
   for (Eigen::Index i = 0; i < m; ++i) qd += solution.P[3 * i] * X.col(i);
   Event event{.dissipated = -solution.energy};
-  // Driven bodies keep their velocity, whatever strikes them.
+  // Driven bodies keep their velocity in impacts.
   if (!system_.model().drivers.empty()) {
     event.external_work = system_.kinetic_energy(qd) - kinetic + event.dissipated;
   }
   return event;
 }
 
-/// Of joints whose gaps are and stay zero those that push: 0 <= N perpendicular to the acceleration W N + b >= 0.
+/// Joints with persistently zero gaps that push: 0 <= N perpendicular to the acceleration W N + b >= 0.
 std::vector<std::size_t> UnilateralJoints::pushing(double t, const VectorX& y,
                                                    std::span<const std::size_t> candidates) {
   if (candidates.empty()) return {};
@@ -159,11 +159,12 @@ std::vector<std::size_t> UnilateralJoints::pushing(double t, const VectorX& y,
   for (const std::size_t joint : solved ? pushing : std::vector(candidates.begin(), candidates.end())) {
     names.push_back(system_.unilaterals()[joint]->name());
   }
-  throw Error(ErrorCode::solver_failed,
-              fmt::format("unilateral joints: expected forces that the motion determines, found {} at t = {} s that "
-                          "depend on each other or on other joints; remove one of them, or make them contacts of the "
-                          "back-end rigid",
-                          fmt::join(names, ", "), t));
+  throw Error(
+      ErrorCode::solver_failed,
+      fmt::format("unilateral joints: expected forces determined by the motion, found {} at t = {} s that "
+                  "depend on each other or on other joints; remove one of them, or replace them by contacts of the "
+                  "back-end rigid",
+                  fmt::join(names, ", "), t));
 }
 
 UnilateralJoints::Event UnilateralJoints::resolve_event(double t, VectorX& y, std::span<const std::size_t> at_root,
@@ -175,7 +176,7 @@ UnilateralJoints::Event UnilateralJoints::resolve_event(double t, VectorX& y, st
   for (std::size_t i = 0; i < closed.size(); ++i) {
     if (closed[i] != 0 || rooted[i] != 0 || gap(i, y.head(n)) <= touch) touching.push_back(i);
   }
-  // Gaps become zero to rounding, velocities stay what they are.
+  // Gaps become zero to rounding, velocities are unchanged.
   system_.set_closed(flags(touching));
   VectorX qd = y.segment(n, n);
   (void)system_.project(t, y.head(n), qd);

@@ -1,7 +1,7 @@
-/// The unilateral joints of a motion: how an integrator finds where they let go or are struck, and what happens there.
+/// The unilateral joints of a motion: root functions for opening and impact, and resolution of these events.
 ///
-/// At an event the impact of all joints that touch is solved with every other constraint in place (Newton's law), then
-/// the forces and accelerations of all that touch and do not part: those that push are closed, the others open.
+/// At an event the impact of all touching joints is solved under all other constraints (Newton's law), then the forces
+/// and accelerations of all touching joints that do not separate: those that push are closed, the others open.
 /// docs/theory/rigid_contact.md, "Joints that let go".
 #pragma once
 
@@ -19,7 +19,7 @@ class UnilateralJoints {
 
   /// @param system  outlives this object
   explicit UnilateralJoints(System& system) : system_(system) {}
-  /// What coordinates and rates are known to behind a few steps: x to rtol |x| + atol in each; zero = to rounding.
+  /// Errors of coordinates and rates after a few steps: rtol |x| + atol in each step; zero = rounding.
   void set_tolerances(double rtol, double atol) {
     rtol_ = rtol;
     atol_ = atol;
@@ -27,37 +27,37 @@ class UnilateralJoints {
 
   [[nodiscard]] bool any() const { return !system_.unilaterals().empty(); }
   [[nodiscard]] int n_roots() const { return roots_per_joint * static_cast<int>(system_.unilaterals().size()); }
-  /// Of each joint in turn: the force of a closed one or the gap of an open one; 1 or the rate of the gap, so that an
-  /// integrator looks into a dip that begins and ends within a step.
+  /// Per joint: the force of a closed one or the gap of an open one; 1 or the rate of the gap, so that an integrator
+  /// detects a dip within a step.
   void roots(const MotionState& at, Eigen::Ref<VectorX> values);
-  /// Directions in which they matter: forces and gaps fall, rates rise.
+  /// Directions of the roots: forces and gaps fall, rates rise.
   [[nodiscard]] std::vector<int> directions() const;
 
-  /// Joints whose force or gap has a root. @param roots  of one step, counted from those of this object
+  /// Joints whose force or gap has a root. @param roots  of one step, indices relative to this object
   [[nodiscard]] std::vector<std::size_t> at_root(std::span<const int> roots) const;
-  /// [m] How deep an open joint that no root tells of is beyond its gap; 0 = none is. @param told  joints at a root
-  [[nodiscard]] double missed_penetration(const ConstVector& q, std::span<const std::size_t> told) const;
+  /// [m] Penetration of an open joint without a root; 0 = none. @param told  joints at a root
+  [[nodiscard]] double missed_penetration(const ConstVector& q, std::span<const std::size_t> known) const;
 
-  /// Whether the state asks for settle() without any root: a closed joint would pull, an open one sinks.
+  /// True if the state requires resolve_event() without a root: a closed joint would pull, or an open one penetrates.
   [[nodiscard]] bool needs_event(const MotionState& at);
 
   struct Event {
     double dissipated = 0.0;     ///< [J] by impacts
     double external_work = 0.0;  ///< [J] of drivers during impacts
   };
-  /// Moves touching joints onto their gaps, lets them strike, closes those that push and opens all others.
+  /// Moves touching joints to zero gap, applies impacts, closes joints that push and opens all others.
   /// @param y        {q, qd, s} on the constraints, in place
-  /// @param at_root  closed joints that let go here, open ones that are struck
-  /// @param touch    [m] joints with smaller gaps touch, too
-  /// @throws Error{solver_failed} for joints that push and depend on each other; what forces throw
+  /// @param at_root  closed joints that open here, open ones that have an impact
+  /// @param touch    [m] joints with smaller gaps also touch
+  /// @throws Error{solver_failed} for linearly dependent joints that push; exceptions of force elements
   [[nodiscard]] Event resolve_event(double t, VectorX& y, std::span<const std::size_t> at_root, double touch);
-  /// The same for joints that touch as far as is known.
+  /// As above, with the error of the gaps as tolerance.
   [[nodiscard]] Event resolve_event(double t, VectorX& y, std::span<const std::size_t> at_root) {
     return resolve_event(t, y, at_root, 2.0 * error(y.head(system_.n_q())));
   }
 
  private:
-  /// What a gap, or its rates, are known to.
+  /// Error of a gap or of its rate.
   [[nodiscard]] double error(const ConstVector& x) const;
   [[nodiscard]] double gap(std::size_t joint, const ConstVector& q) const;
   [[nodiscard]] double rate(std::size_t joint, const ConstVector& q, const ConstVector& qd) const;

@@ -13,7 +13,7 @@ void check_no_vibrating_pairs(std::span<const PairDescription> pairs) {
     if (!pair.vibrates) continue;
     const std::string key = "contact." + pair.name + ".backend";
     throw input_error(key, fmt::format("{}: expected bodies that are at rest in an equilibrium, found '{}', whose body "
-                                       "vibrates in time; take a back-end without vibration modes, or another analysis",
+                                       "vibrates in time; use a back-end without vibration modes, or another analysis",
                                        key, pair.backend));
   }
 }
@@ -25,8 +25,8 @@ void check_fixed_supports(const Scenario& scenario, std::span<const PairDescript
     const std::string key = "contact." + pair.name + ".parameters.support";
     throw input_error(key,
                       fmt::format("{}: expected `inertia_relief`, found a body that is clamped and moves: vibration "
-                                  "modes of a clamped body hold where the clamp stands still, here the mass of '{}' "
-                                  "would count twice; take `support: inertia_relief`, or let the body be the ground",
+                                  "modes of a clamped body require a fixed clamp, here the mass of '{}' "
+                                  "would count twice; use `support: inertia_relief`, or let the body be the ground",
                                   key, pair.main.name));
   }
 }

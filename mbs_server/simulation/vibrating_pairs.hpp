@@ -1,5 +1,5 @@
-/// Bodies that vibrate, where that cannot be had. Told of descriptions of pairs, which may be foretold before they are
-/// opened.
+/// Checks for vibrating bodies that an analysis does not support, from descriptions of pairs, which may be predicted
+/// before the pairs are opened.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace heelstrike::mbs {
 
-/// Of equilibria: vibrations begin at every change and end in none. @throws Error{invalid_input} with the pair
+/// For equilibria, in which vibrations do not decay. @throws Error{invalid_input} with the pair
 void check_no_vibrating_pairs(std::span<const PairDescription> pairs);
 
-/// Of a motion that is integrated. @param pairs  one for each of the scenario's
-/// @throws Error{invalid_input} where a body vibrates about a clamp that moves with the body itself
+/// For integrated motion. @param pairs  one for each pair of the scenario
+/// @throws Error{invalid_input} if a body vibrates about a clamp that moves with the body
 void check_fixed_supports(const Scenario& scenario, std::span<const PairDescription> pairs);
 
 }  // namespace heelstrike::mbs

@@ -7,11 +7,11 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// Fewer are no matter: a contact of bodies that bounce has some tens.
+/// Threshold of the warning: bouncing contacts have some tens of periods.
 constexpr std::int64_t min_vibration_periods = 50;
-/// Fewer take no time worth a sentence.
+/// Threshold of the warning: fewer steps have negligible cost.
 constexpr std::int64_t min_vibration_steps = 2000;
-/// [-] to a period; where there are more something else limits the steps.
+/// [-] steps per period above which the vibration does not limit the step size.
 constexpr double max_steps = 300.0;
 
 }  // namespace
@@ -21,8 +21,8 @@ void VibrationDetector::accept(std::size_t pair, double step_size, const Respons
   ++p.steps;
   p.time += step_size;
   const Vector3 change = response.F_A.force - p.force;
-  // The force turns back when two successive changes point against each other. No component is preferred: friction
-  // swings in the tangent plane, bodies in contact along the normal.
+  // The force reverses when two successive changes have opposite directions. All components are used: friction vibrates
+  // in the tangent plane, bodies in contact along the normal.
   if (p.known == 2 && change.dot(p.change) < 0.0) ++p.turns;
   p.force = response.F_A.force;
   p.change = change;
@@ -37,8 +37,8 @@ std::optional<std::string> VibrationDetector::describe(const std::vector<std::st
   const double each = static_cast<double>(worst->steps) / periods;
   if (each > max_steps) return {};
   return fmt::format(
-      "'{}' vibrates in contact, at {:.3g} Hz, and {} steps followed it, {:.0f} to a period. Where that vibration does "
-      "not matter give the contact damping (stick_damping, a restitution below 1), or raise atol to what does matter",
+      "'{}' vibrates in contact, at {:.3g} Hz, and {} steps resolved it, {:.0f} per period. If that vibration is not "
+      "of interest add contact damping (stick_damping, a restitution below 1), or raise atol to the required accuracy",
       names.at(static_cast<std::size_t>(worst - pairs_.begin())), periods / worst->time, worst->steps, each);
 }
 

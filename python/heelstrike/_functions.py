@@ -74,7 +74,7 @@ class WrenchFunction:
         self.contact = contact
         self.X0 = np.eye(4) if X0 is None else _numbers(X0, "X0", (4, 4))
         self.t = t
-        self._asked: tuple[Any, ...] = ()  # key of the response
+        self._requested: tuple[Any, ...] = ()  # key of the response
         self._response: Response | None = None
 
     def pose(self, x: ArrayLike) -> Array:
@@ -89,10 +89,10 @@ class WrenchFunction:
         """The full response of the contact."""
         X, V = self.pose(x), np.zeros(6) if v is None else _numbers(v, "v", (6,))
         # The key includes the history, because a commit changes the response.
-        asked = (X.tobytes(), V.tobytes(), self.t, getattr(self.contact, "_history"))
-        if self._response is None or asked != self._asked:
+        requested = (X.tobytes(), V.tobytes(), self.t, getattr(self.contact, "_history"))
+        if self._response is None or requested != self._requested:
             self._response = self.contact.evaluate(X, V, self.t)
-            self._asked = asked
+            self._requested = requested
         return self._response
 
     def __call__(self, x: ArrayLike, v: ArrayLike | None = None) -> Array:

@@ -232,11 +232,11 @@ py::object responses_at(const PyResponses& self, const py::object& index) {
     for (std::size_t i = 0; i < count; ++i, start += step) some->responses.push_back(self.responses[start]);
     return py::cast(std::move(some));
   }
-  const py::ssize_t asked = PyNumber_AsSsize_t(index.ptr(), PyExc_IndexError);
-  if (asked == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
-  const py::ssize_t i = asked < 0 ? asked + static_cast<py::ssize_t>(n) : asked;
+  const py::ssize_t requested = PyNumber_AsSsize_t(index.ptr(), PyExc_IndexError);
+  if (requested == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  const py::ssize_t i = requested < 0 ? requested + static_cast<py::ssize_t>(n) : requested;
   if (i < 0 || i >= static_cast<py::ssize_t>(n)) {
-    throw py::index_error("expected an index below " + std::to_string(n) + ", found " + std::to_string(asked));
+    throw py::index_error("expected an index below " + std::to_string(n) + ", found " + std::to_string(requested));
   }
   return py::cast(response_at(self, static_cast<std::size_t>(i)));
 }

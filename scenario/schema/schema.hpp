@@ -8,10 +8,6 @@
 #include "common/parameters/parameter.hpp"
 #include "scenario/schema/document.hpp"
 
-namespace heelstrike {
-struct Catalog;
-}
-
 namespace heelstrike::config {
 
 enum class KeyKind {
@@ -70,13 +66,6 @@ struct TypedKey {
 /// All possible keys of a map, a named map or a variant, each once.
 [[nodiscard]] std::vector<KeySchema> keys_of(const KeySchema& schema);
 
-/// The newest version of the file format that this program reads: the value of the key `heelstrike`.
-inline constexpr int scenario_version = 1;
-
-/// The whole scenario file, a `map`.
-/// @param default_integrator  default of the scenario; empty = not yet known
-[[nodiscard]] KeySchema scenario_schema(const Catalog& catalog, const std::string& default_integrator = {});
-
 /// "a number > 0 [kg]", "a list of 3 or 6 numbers [kg m^2]": the second half of "expected ...".
 [[nodiscard]] std::string expectation(const KeySchema& key);
 
@@ -102,8 +91,5 @@ class Mistakes;
 
 /// Advice for a scalar that is not a number, e.g. to remove a unit: "1 kg".
 [[nodiscard]] std::string number_advice(const Node& node, const std::string& unit);
-
-/// docs/reference/scenario.md
-[[nodiscard]] std::string scenario_reference(const Catalog& catalog);
 
 }  // namespace heelstrike::config

@@ -17,7 +17,7 @@ class Includes(unittest.TestCase):
             ("mbs_server/coupling/a.cpp", '"common/contact/contact.hpp"'),
             ("mbs_server/service/a.cpp", '"rpc/channel.hpp"'),
             ("mbs_server/service/a.cpp", "<grpcpp/grpcpp.h>"),
-            ("library/composition/a.cpp", '"fem_server/fem/mesh.hpp"'),
+            ("fem_server/bodies/a.cpp", '"fem_server/fem/mesh.hpp"'),
             ("client/run/a.cpp", '"heelstrike/v1/contact.grpc.pb.h"'),
             ("fem_server/fem/a.cpp", "<deal.II/grid/tria.h>"),
             ("mbs_server/integrators/a.cpp", "<cvode/cvode.h>"),

@@ -14,7 +14,7 @@
 #include "common/parameters/parameter_kinds.hpp"
 #include "common/spatial/extents.hpp"
 #include "fem_server/backend_interface/body_sets.hpp"
-#include "fem_server/backend_interface/foundation_surfaces.hpp"
+#include "fem_server/backend_interface/body_surfaces.hpp"
 #include "fem_server/backend_interface/surface_file.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/backends/elastic_foundation/casting_resolution.hpp"

@@ -102,7 +102,7 @@ struct SpringBed::CommittedState {
   std::vector<Place> places;       ///< of each spring
   std::uint32_t query_number = 0;  ///< number of the current query
 
-  void ask() {
+  void begin_evaluation() {
     if (++query_number > 0) return;
     std::ranges::fill(places, Place{});
     query_number = 1;
@@ -804,7 +804,7 @@ BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
                           .by_ray = true,
                           .direction = options_.direction,
                           .flat = options_.direction == ForceDirection::energy}};
-  search.memory.ask();
+  search.memory.begin_evaluation();
   search.state.springs.reserve(casting_.order().size() / expected_loaded_ratio);
   if (tangents) search.state.slopes.reserve(search.state.springs.capacity());
   find_compressed(search);

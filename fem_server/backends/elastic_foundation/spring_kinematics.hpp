@@ -9,7 +9,7 @@
 #include "common/spatial/spatial.hpp"
 #include "fem_server/backends/elastic_foundation/casting_surface.hpp"
 #include "fem_server/backends/elastic_foundation/target_layer.hpp"
-#include "fem_server/backends/elastic_foundation/target_surface.hpp"
+#include "fem_server/surfaces/target_surface.hpp"
 
 namespace heelstrike::fem {
 

@@ -744,20 +744,20 @@ std::vector<BatchEntry> CondensedContact::evaluate_all(const History& history,
   std::vector<Solution> solutions(states.size());
   std::vector<BatchEntry> entries(states.size());
   std::vector<NormalTask> tasks;
-  std::vector<std::size_t> asked;
+  std::vector<std::size_t> evaluated;
   for (std::size_t i = 0; i < states.size(); ++i) {
     entries[i].error = refusal([&] { solutions[i] = begin(own, states[i]); });
     if (entries[i].error || !solutions[i].touches()) continue;
     tasks.push_back({.compliance = &model_.compliance, .near = &solutions[i].near});
-    asked.push_back(i);
+    evaluated.push_back(i);
   }
   const std::vector<NormalOutcome> outcomes = solve_normal_contacts(tasks);
-  for (std::size_t k = 0; k < asked.size(); ++k) {
-    entries[asked[k]].error = refusal([&] {
+  for (std::size_t k = 0; k < evaluated.size(); ++k) {
+    entries[evaluated[k]].error = refusal([&] {
       if (outcomes[k].error) std::rethrow_exception(outcomes[k].error);
-      take(outcomes[k].contact, solutions[asked[k]]);
+      take(outcomes[k].contact, solutions[evaluated[k]]);
       const EvaluateOptions without_tangent_options{.tangents = false};
-      if (model_.deformed_gap) repeat_projection(own, states[asked[k]], without_tangent_options, solutions[asked[k]]);
+      if (model_.deformed_gap) repeat_projection(own, states[evaluated[k]], without_tangent_options, solutions[evaluated[k]]);
     });
   }
   for (std::size_t i = 0; i < states.size(); ++i) {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/parameters/parameter_kinds.hpp"
-#include "fem_server/backend_interface/foundation_surfaces.hpp"
+#include "fem_server/backend_interface/body_surfaces.hpp"
 #include "fem_server/backend_interface/saved_history.hpp"
 #include "fem_server/backends/rigid/rigid_geometry.hpp"
 #include "scenario/surfaces/surface_kind.hpp"

@@ -10,7 +10,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/spatial/extents.hpp"
-#include "fem_server/backend_interface/foundation_surfaces.hpp"
+#include "fem_server/backend_interface/body_surfaces.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/plane.hpp"

@@ -16,7 +16,7 @@ namespace {
 struct UnitComponent {
   const char* name;
   const char* suffix;  ///< of columns
-  const char* fmu;
+  const char* unit;
 };
 constexpr std::array<UnitComponent, 6> unit_components = {{{"fx", "_N", "N"},
                                                            {"fy", "_N", "N"},
@@ -38,11 +38,11 @@ constexpr std::array<UnitComponent, 8> drive_coordinates = {{{"angle", "_rad", "
 class SampledOutput final : public TimeFunction {
  public:
   SampledOutput(std::shared_ptr<const SampledFmu> fmu, std::size_t index, double scale)
-      : unit_(std::move(fmu)), index_(index), scale_(scale) {}
-  [[nodiscard]] Jet at(double /*t*/) const override { return {.f = scale_ * unit_->output_values[index_]}; }
+      : fmu_(std::move(fmu)), index_(index), scale_(scale) {}
+  [[nodiscard]] Jet at(double /*t*/) const override { return {.f = scale_ * fmu_->output_values[index_]}; }
 
  private:
-  std::shared_ptr<const SampledFmu> unit_;
+  std::shared_ptr<const SampledFmu> fmu_;
   std::size_t index_;
   double scale_;
 };
@@ -52,8 +52,8 @@ class SampledOutput final : public TimeFunction {
 class FmuForce final : public ForceElement {
  public:
   FmuForce(std::shared_ptr<const SampledFmu> fmu, const std::vector<Load>& loads, std::vector<Column> columns)
-      : unit_(std::move(fmu)), loads_(loads.begin(), loads.end()), columns_(std::move(columns)) {}
-  [[nodiscard]] std::string name() const override { return unit_->name; }
+      : fmu_(std::move(fmu)), loads_(loads.begin(), loads.end()), columns_(std::move(columns)) {}
+  [[nodiscard]] std::string name() const override { return fmu_->name; }
   void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override {
     for (LoadForce& load : loads_) load.add_forces(at, g, energy);
   }
@@ -62,12 +62,12 @@ class FmuForce final : public ForceElement {
   }
   [[nodiscard]] std::vector<Column> columns() const override { return columns_; }
   void append_values(const MotionState& /*at*/, std::vector<double>& row) const override {
-    row.insert(row.end(), unit_->input_values.begin(), unit_->input_values.end());
-    row.insert(row.end(), unit_->output_values.begin(), unit_->output_values.end());
+    row.insert(row.end(), fmu_->input_values.begin(), fmu_->input_values.end());
+    row.insert(row.end(), fmu_->output_values.begin(), fmu_->output_values.end());
   }
 
  private:
-  std::shared_ptr<const SampledFmu> unit_;
+  std::shared_ptr<const SampledFmu> fmu_;
   std::vector<LoadForce> loads_;
   std::vector<Column> columns_;
 };
@@ -205,7 +205,7 @@ std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, cons
     fmu->outputs.push_back({variable, config::location_of(item)});
     columns.push_back({own_column(columns, spec.name,
                                   fmt::format("{}.{}{}", body, unit_components[i].name, unit_components[i].suffix)),
-                       unit_components[i].fmu,
+                       unit_components[i].unit,
                        fmt::format("last value of {} of {} from the FMU (output {}), before `scale`",
                                    unit_components[i].name, body, variable)});
   }
@@ -228,7 +228,7 @@ void read_drives(const ElementSpec& spec, SampledFmu& fmu, std::vector<Column>& 
       fmu.outputs.push_back({variable, key});
       columns.push_back(
           {fmt::format("{}.{}{}{}{}", spec.name, name, is_rate ? "_rate" : "", c->suffix, is_rate ? "_s" : ""),
-           fmt::format("{}{}", c->fmu, is_rate ? "/s" : ""),
+           fmt::format("{}{}", c->unit, is_rate ? "/s" : ""),
            fmt::format("last value of {} from the FMU at the end of the communication step (output {})", name,
                        variable)});
     }

@@ -39,7 +39,7 @@ std::optional<double> initial_distance(const Attachment& ends, const std::vector
   std::vector<Pose> poses;
   for (const std::string& name : ends.bodies) {
     const auto body = std::ranges::find(bodies, name, &BodySpec::name);
-    if (body != bodies.end() && !body->starts_with.empty()) return std::nullopt;
+    if (body != bodies.end() && !body->initial_state_from.empty()) return std::nullopt;
     poses.push_back(body == bodies.end() ? Pose{} : body->X_WB);
   }
   if (!ends.in_world) return (poses[0] * ends.points[0] - poses[1] * ends.points[1]).norm();

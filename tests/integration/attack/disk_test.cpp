@@ -121,7 +121,7 @@ TEST(Restart, OfTheMultibodyServerGoesOnWithItsRuns) {
       "mbs_server", std::vector<std::string>{"--listen", servers.mbs_address, "--fem", servers.fem_address, "--spool",
                                              (folder.path() / "spool").string()});
   // Rows that the first server had sent may still come: the message is waited for, then the rows of the second one.
-  const std::string message = "the multibody server was started anew; the run goes on from t = ";
+  const std::string message = "the multibody server was restarted; the run resumes from t = ";
   EXPECT_TRUE(eventually([&] { return client.output().find(message) != std::string::npos; })) << client.output();
   EXPECT_TRUE(eventually([&] { return read_text(table).size() > reached + 100000; })) << client.output();
   client.signal(SIGTERM);

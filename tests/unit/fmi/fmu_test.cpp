@@ -469,7 +469,7 @@ TEST(UnitMistakes, OfTheVariablesAreNamed) {
   EXPECT_THAT(
       message("variable: x,", "variable: y,"),
       HasSubstr("forces.pd.inputs[0].variable: expected a variable of causality 'input', found 'y', which it does "
-                "not have; the unit has x, v"));
+                "not have; the FMU has x, v"));
   EXPECT_THAT(message("variable: x,", "variable: force,"), HasSubstr("which is of causality 'output'"));
   EXPECT_THAT(message("variable: k,", "variable: x,"), HasSubstr("forces.pd.parameters[0].variable"));
   EXPECT_THAT(message("column: mass.x_m", "column: mess.x_m"), HasSubstr("found 'mess.x_m'"));

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "mbs_server/analysis/catalog.hpp"
+#include "scenario/scenario_schema.hpp"
 #include "scenario/schema/mistakes.hpp"
 #include "scenario/schema/schema.hpp"
 

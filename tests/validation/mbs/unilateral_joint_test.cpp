@@ -259,7 +259,7 @@ joints:
         name, x, y);
   }
   EXPECT_THAT(refusal_of(table + "analysis: {end_time: 0.1}\noutput: {interval: 0.01}\n"),
-              HasSubstr("unilateral joints: expected forces that the motion determines"));
+              HasSubstr("unilateral joints: expected forces determined by the motion"));
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backend_interface/body_sets.hpp"
-#include "fem_server/backends/elastic_foundation/target_surface.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
+#include "fem_server/surfaces/target_surface.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
 

@@ -1,4 +1,4 @@
-#include "fem_server/backends/elastic_foundation/target_surface.hpp"
+#include "fem_server/surfaces/target_surface.hpp"
 
 #include <algorithm>
 #include <cmath>

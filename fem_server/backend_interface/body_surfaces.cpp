@@ -1,4 +1,4 @@
-#include "fem_server/backend_interface/foundation_surfaces.hpp"
+#include "fem_server/backend_interface/body_surfaces.hpp"
 
 #include <fmt/format.h>
 
