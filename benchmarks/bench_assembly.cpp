@@ -1,9 +1,9 @@
-// Assembly of the foot's matrices on one and on two threads: the ratio of wall times in one run. Turns of one and two
-// threads alternate and the smallest time of each counts, because other work on the machine only ever adds. On a
-// machine that is never idle this is still a lower bound; 2 x (processor time on one thread) / (processor time of both
-// threads) is what two free processors would give if the shares were equal. The linear stiffness with deal.II's
-// FEValues in the place of our integrals over a cell, too, with the same points of integration, and what is done once
-// for a mesh. Needs HEELSTRIKE_DATA. Arguments: sizes in mm (default 4 3).
+// Assembly of the foot's matrices on one and on two threads: the ratio of wall times in one run. Runs with one and two
+// threads alternate, and the minimum time of each is used, because other work on the machine only adds time. On a busy
+// machine this ratio is a lower bound; 2 x (processor time on one thread) / (processor time of both threads) is the
+// ratio on two idle processors with equal shares. Also measured: the linear stiffness with deal.II's FEValues instead
+// of Heelstrike's cell integrals, with the same quadrature points, and the setup work per mesh. Needs HEELSTRIKE_DATA.
+// Arguments: sizes in mm (default 4 3).
 #include <deal.II/base/quadrature_lib.h>
 #include <deal.II/dofs/dof_tools.h>
 #include <deal.II/fe/fe_simplex_p.h>
@@ -30,7 +30,7 @@ namespace {
 
 constexpr int n_turns = 15;
 
-/// @param work  given a number of threads
+/// @param work  called with the number of threads
 template <class Work>
 void compare(const char* name, const Work& work) {
   constexpr double never = std::numeric_limits<double>::infinity();
@@ -49,7 +49,7 @@ void compare(const char* name, const Work& work) {
              1e3 * best[1], best[0] / best[1], 1e3 * busy[0], 1e3 * busy[1], 2.0 * busy[0] / busy[1]);
 }
 
-/// The foot's cells as the servers have them, open for deal.II's own integrals.
+/// The foot's cells as in the servers, for integration with deal.II.
 struct DealiiProblem {
   explicit DealiiProblem(const VolumeMesh& mesh) {
     make_triangulation(mesh, std::vector<std::uint32_t>(mesh.n_elements(), 0), {}, triangulation);
@@ -57,14 +57,14 @@ struct DealiiProblem {
     space->number_as(mesh);
   }
 
-  /// By FEValues of one component: the three have the same functions.
+  /// With FEValues of one component: all three have the same shape functions.
   void add_stiffness(const LameConstants& material, SparseMatrix& K, unsigned n_threads) const {
     const dealii::FE_SimplexP<3> element(1);
     const dealii::MappingFE<3> mapping(element);
     const dealii::QGaussSimplex<3> rule(1);
     std::fill_n(K.valuePtr(), K.nonZeros(), 0.0);
     const auto compute = [&](const ElasticSpace::Cell& cell, CellTerms& terms) {
-      thread_local std::optional<dealii::FEValues<3>> values;  // dear to make, and of the same element for all
+      thread_local std::optional<dealii::FEValues<3>> values;  // expensive to construct; one element type for all cells
       if (!values) values.emplace(mapping, element, rule, dealii::update_gradients | dealii::update_JxW_values);
       const dealii::Triangulation<3>::cell_iterator& place = cell;
       values->reinit(place);
@@ -122,7 +122,7 @@ void assemble(double h) {
 
 int main(int argc, char** argv) {
   if (!heelstrike::fem::test::foot_scan()) {
-    fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that holds foot/foot_left.stl\n");
+    fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that contains foot/foot_left.stl\n");
     return 0;
   }
   std::vector<double> sizes;

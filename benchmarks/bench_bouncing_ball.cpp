@@ -1,8 +1,7 @@
-/// The whole run of examples/bouncing_ball.yaml, with the contact in this process and with the real contact service
-/// in a process of its own, behind a Unix socket and behind TCP. Prints steps, evaluations, calls (messages over the
-/// wire), median wall time, real-time factor and the ratio of the two, which is the price of the wire for a model whose
-/// contact is as cheap as a contact can be. Repetitions of both alternate
-/// (--benchmark_enable_random_interleaving), so that a busy machine slows both alike.
+/// The complete run of examples/bouncing_ball.yaml, with in-process contact and with the real contact service in a
+/// separate process, over a Unix socket and over TCP. Prints steps, evaluations, calls (messages), median wall time,
+/// real-time factor and the ratio of the two, which is the cost of transport for a minimal contact model. Repetitions
+/// of both alternate (--benchmark_enable_random_interleaving), so that machine load affects both equally.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

@@ -1,12 +1,11 @@
 /// Pendulum chains of 10, 100 and 1000 bodies with spherical joints, falling from a horizontal zigzag under gravity.
 /// Prints per chain: time of one acceleration (assembly, factorisation, solution), of one Newton factorisation, and of
-/// one accepted step of cvode_index1, each with the slope d log(time) / d log(N) from the chain before; and, where
-/// Simbody was found at configure time, the same chain with ball mobilizers at the same accuracy in the same program.
-///
-/// Besides, a few balls bouncing without loss: a run that contact dominates, the whole of it on either side.
-///
-/// The two are not the same algorithm: Simbody's coordinates are the joints' own, its order-n recursion needs no
-/// factorisation, and its integrator here is explicit (Runge-Kutta-Merson).
+/// one accepted step of cvode_index1, each with the slope d log(time) / d log(N) relative to the previous chain; and,
+/// if Simbody was found at configure time, the same chain with ball mobilizers at the same accuracy in the same
+/// program.
+/// Also a few balls bouncing without loss: a complete run dominated by contact, with both programs.
+/// The algorithms differ: Simbody uses joint coordinates, its O(n) recursion needs no factorisation, and its integrator
+/// here is explicit (Runge-Kutta-Merson).
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -78,7 +77,7 @@ void run_heelstrike(benchmark::State& state) {
     const mbs::VectorX qd = system.initial_qd();
     system.linearize({0.0, q, qd});
     double n_calls = 0.0;
-    // Another q every time: an equal one would find its factors again.
+    // A different q every time, because factors of an equal q are cached.
     record.acceleration = timed(std::max(1, 1000 / n), [&](int) {
       q[0] = 1e-12 * ++n_calls;
       (void)system.accelerations({0.0, q, qd});
@@ -107,7 +106,7 @@ std::map<std::string, bench::BallsRecord>& balls() {
   return all;
 }
 
-/// Keeps the last row only.
+/// Stores only the last row.
 class LastRow final : public RunSink {
  public:
   void on_schema(std::span<const Column> /*columns*/) override {}
@@ -227,7 +226,7 @@ int main(int argc, char** argv) {
 #endif
   }
   for (const std::string integrator : {"cvode_index1", "arkode_erk"}) {
-    // A tenth of the tolerance as well: what it costs to keep the energy as well as the other side does.
+    // Also a tenth of the tolerance: the cost of an energy error similar to Simbody's.
     for (const double rtol : {accuracy, 0.1 * accuracy}) {
       benchmark::RegisterBenchmark(fmt::format("balls/heelstrike/{}/{:.0e}", integrator, rtol).c_str(),
                                    [integrator, rtol](benchmark::State& state) { run_balls(state, integrator, rtol); })

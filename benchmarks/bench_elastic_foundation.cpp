@@ -1,7 +1,7 @@
-// The elastic foundation beside Simbody's ElasticFoundationForce, in one program on the same meshes and poses: a foot
-// on the ground, and a natural knee (needs HEELSTRIKE_DATA), with layers of one thickness and between its bones. Prints
-// time per pose (processor time of the calling thread, medians) with and without tangents, with and without a trace of
-// the last commit, and the forces of both; then two knees on two threads.
+// The elastic foundation compared with Simbody's ElasticFoundationForce, in one program on the same meshes and poses: a
+// foot on the ground, and a natural knee (needs HEELSTRIKE_DATA), with layers of constant thickness and between its
+// bones. Prints time per pose (processor time of the calling thread, medians) with and without tangents, with and
+// without a trace of the last commit, and the forces of both; then two knees on two threads.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ struct Problem {
   std::map<std::string, AssetContent> files{};
   PairSpec pair{};
   std::vector<PairState> states{};
-  double stiffness = 0.0;  ///< [Pa/m]; 0 = not one number, and no comparison with Simbody
+  double stiffness = 0.0;  ///< [Pa/m]; 0 = not uniform, no comparison with Simbody
 
   void add_file(const std::string& folder, const std::string& file) {
     files[file] = {.sha256 = file, .name = file, .content = content_of(folder + "/" + file)};
@@ -118,7 +118,7 @@ Problem natural_knee(const std::string& data) {
   return knee;
 }
 
-/// The same knee with layers that reach down to the bones, so that the thickness of both is that of each place.
+/// The same knee with layers that extend to the bones and have local thickness.
 Problem make_layer_problem(const Problem& knee, const std::string& data) {
   Problem bones = knee;
   bones.name = "natural knee between both bones";
@@ -157,7 +157,7 @@ Problem foot(const std::string& data) {
   return foot;
 }
 
-/// An open surface as the front of a closed shell.
+/// Closes an open surface to a shell.
 SurfaceMesh shell(const SurfaceMesh& front, double depth) {
   const TriangleSurface surface(front);
   SurfaceMesh closed = front;
@@ -176,7 +176,7 @@ SurfaceMesh shell(const SurfaceMesh& front, double depth) {
   return closed;
 }
 
-/// The knee with closed surfaces, which Simbody wants: deeper than the bodies overlap, by far.
+/// The knee with closed surfaces, required by Simbody, much deeper than the overlap of the bodies.
 Problem closed_knee(const Problem& knee) {
   Problem closed = knee;
   closed.name = "natural knee as closed shells";
@@ -197,7 +197,7 @@ struct Times {
 };
 
 Times evaluated(const ContactBackend& backend, const Problem& problem, bool warm, const EvaluateOptions& options) {
-  // The quickest of five turns of each pose: other programs only ever slow one down.
+  // Minimum of five repetitions of each pose, because other programs only add time.
   std::vector<double> times(problem.states.size(), std::numeric_limits<double>::max());
   for (int turn = 0; turn < bench::foundation_turns; ++turn) {
     std::shared_ptr<const History> history = backend.initial_history();
@@ -223,7 +223,7 @@ bench::Triangles triangles_of(const Problem& problem, const Surface& surface) {
   return result;
 }
 
-/// @param heelstrike_ms_by_kind  without tangents, by what our springs are like
+/// @param heelstrike_ms_by_kind  without tangents, by kind of Heelstrike's springs
 void beside_simbody(const Problem& problem, const std::map<std::string, double>& heelstrike_ms_by_kind) {
   std::vector<bench::FoundationPose> poses;
   for (const PairState& s : problem.states) {
@@ -235,7 +235,7 @@ void beside_simbody(const Problem& problem, const std::map<std::string, double>&
     const bench::FoundationRecord record =
         bench::run_simbody_foundation(triangles_of(problem, problem.pair.main.surface),
                                       triangles_of(problem, problem.pair.partner.surface), problem.stiffness, poses);
-    // Simbody's springs push along the line to the nearest point.
+    // Simbody's spring forces act along the line to the closest point.
     const auto nearest = problem.make({{"springs", "centres"}, {"penetration", "nearest"}, {"normals", "facets"}});
     const auto fresh = nearest->initial_history();
     std::vector<double> differences;
@@ -246,15 +246,15 @@ void beside_simbody(const Problem& problem, const std::map<std::string, double>&
       if (ours.norm() > 0.0) differences.push_back((ours - theirs).norm() / ours.norm());
       ms.push_back(1e3 * record.seconds[i]);
     }
-    fmt::print("  Simbody                          {:8.3f} ms, largest {:8.3f} ms\n", median(ms),
+    fmt::print("  Simbody                          {:8.3f} ms, maximum {:8.3f} ms\n", median(ms),
                *std::ranges::max_element(ms));
     for (const auto& [kind, heelstrike_ms] : heelstrike_ms_by_kind)
       fmt::print("    ratio to {}: {:.1f}\n", kind, median(ms) / heelstrike_ms);
     fmt::print(
-        "  force vector, ours by the nearest point against Simbody's: median difference {:.2e}, largest {:.2e}\n",
+        "  force vector, Heelstrike with the closest point against Simbody: median difference {:.2e}, maximum {:.2e}\n",
         median(differences), *std::ranges::max_element(differences));
   } catch (const std::exception& e) {
-    fmt::print("  Simbody refuses these surfaces: {}\n", std::string(e.what()).substr(0, 300));
+    fmt::print("  Simbody rejects these surfaces: {}\n", std::string(e.what()).substr(0, 300));
   }
 }
 #endif
@@ -262,7 +262,7 @@ void beside_simbody(const Problem& problem, const std::map<std::string, double>&
 void compare(const Problem& problem) {
   fmt::print("{}, {} poses\n", problem.name, problem.states.size());
   std::map<std::string, double> heelstrike_ms_by_kind;
-  // As in the literature, which is what Simbody's is like, and as by default.
+  // As in the literature and in Simbody, and with default parameters.
   using Kind = std::pair<std::string, ParameterMap>;
   for (const auto& [name, parameters] :
        {Kind{"centres, normal", {{"springs", "centres"}, {"normals", "facets"}, {"direction", "normal"}}},
@@ -276,9 +276,9 @@ void compare(const Problem& problem) {
         EvaluateOptions options;
         options.tangents = tangents;
         const Times t = evaluated(*backend, problem, warm, options);
-        fmt::print("    {:4}, {:17} {:8.3f} ms, largest {:8.3f} ms\n", warm ? "warm" : "cold",
+        fmt::print("    {:4}, {:17} {:8.3f} ms, maximum {:8.3f} ms\n", warm ? "warm" : "cold",
                    tangents ? "with tangents" : "without tangents", t.median_ms, t.max_ms);
-        // What Simbody does: no tangents.
+        // Simbody computes no tangents.
         if (!warm && !tangents) heelstrike_ms_by_kind[name] = t.median_ms;
       }
     }
@@ -288,7 +288,7 @@ void compare(const Problem& problem) {
 #endif
 }
 
-/// The same work for one pair, and for two pairs on two threads.
+/// The same work for two pairs serially and on two threads.
 void two_pairs(const Problem& problem) {
   const auto backend = problem.make({{"springs", "centres"}, {"direction", "normal"}, {"normals", "facets"}});
   const auto work = [&] {
@@ -304,8 +304,7 @@ void two_pairs(const Problem& problem) {
     const std::jthread other(work);
     work();
   }
-  fmt::print("two pairs: {:.3f} s one after the other, {:.3f} s on two threads\n", serial_seconds,
-             bench::wall_seconds() - begin);
+  fmt::print("two pairs: {:.3f} s serially, {:.3f} s on two threads\n", serial_seconds, bench::wall_seconds() - begin);
 }
 
 }  // namespace
@@ -314,7 +313,7 @@ void two_pairs(const Problem& problem) {
 int main() {
   const char* data = std::getenv("HEELSTRIKE_DATA");
   if (data == nullptr) {
-    fmt::print("bench_elastic_foundation: HEELSTRIKE_DATA is not set, no surfaces to compare on\n");
+    fmt::print("bench_elastic_foundation: HEELSTRIKE_DATA is not set, no surfaces for the comparison\n");
     return 0;
   }
   const auto knee = heelstrike::fem::natural_knee(data);

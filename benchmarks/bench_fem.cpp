@@ -1,7 +1,7 @@
 // Finite-element contact on the scanned foot: preparation, cache, warm and cold evaluation with and without friction,
-// in units of the time to stream the active block of the compliance from memory, and against the full order.
-// Needs HEELSTRIKE_DATA (the scan); HEELSTRIKE_BENCH_H sets the element size in mm (default 4),
-// HEELSTRIKE_BENCH_SHORT measures the evaluations alone.
+// in units of the time to stream the active block of the compliance from memory, and compared with the full order.
+// Needs HEELSTRIKE_DATA (the scan); HEELSTRIKE_BENCH_H sets the element size in mm (default 4), HEELSTRIKE_BENCH_SHORT
+// measures only the evaluations.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -22,11 +22,10 @@ namespace {
 
 constexpr double load = 622.0;              // [N] foot flat
 constexpr double friction = 0.3;            // [-]
-constexpr double continuation_step = 5e-5;  // [m] committed steps on the way to the load
-constexpr double next_step = 2.5e-5;        // [m] what a warm evaluation moves on from the last commit
+constexpr double continuation_step = 5e-5;  // [m] committed steps up to the load
+constexpr double next_step = 2.5e-5;        // [m] motion of a warm evaluation from the last commit
 
-/// Pages that the kernel had to hand out: memory that goes back and forth between evaluations costs more than their
-/// sums.
+/// Page faults: memory returned to the kernel between evaluations costs more than their arithmetic.
 long page_faults() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -45,7 +44,7 @@ double median(int n, Work&& work) {
   return times[static_cast<std::size_t>(n / 2)];
 }
 
-/// [s/byte] of reading memory that is in no cache.
+/// [s/byte] of reading uncached memory.
 double stream_rate() {
   const std::vector<double> far(std::size_t{1} << 25, 1.0);  // 256 MB
   double sum = 0.0;
@@ -54,7 +53,7 @@ double stream_rate() {
   return time / (8.0 * static_cast<double>(far.size()));
 }
 
-/// The foot comes down tilted a little and dragged, as it does in walking.
+/// The foot descends slightly tilted and dragged, as in walking.
 PairState approach(double sole, double depth) {
   PairState state = test::pressed_foot(sole, depth);
   state.X_AB.p.x() = 0.2 * depth;
@@ -68,7 +67,7 @@ struct Case {
   double sole = 0.0;
   double depth = 0.0;
   Response last;
-  double commit_time = 0.0;  // [s] the last one
+  double commit_time = 0.0;  // [s] last commit
 };
 
 /// Commits steps until the load is reached.
@@ -143,7 +142,7 @@ void print_full_order(const VolumeMesh& mesh, const PreparedBody& prepared) {
 
 int run() {
   if (!test::foot_scan()) {
-    fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that holds foot/foot_left.stl\n");
+    fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that contains foot/foot_left.stl\n");
     return 0;
   }
   const char* size = std::getenv("HEELSTRIKE_BENCH_H");
@@ -173,7 +172,7 @@ int run() {
   fmt::print("Evaluations in processor time of the calling thread, preparation in wall time.\n");
   fmt::print("foot, h = {} mm: {} nodes, {} tetrahedra, {} candidates\n", 1e3 * h, mesh.nodes.size(), mesh.n_elements(),
              prepared.contact.nodes.size());
-  fmt::print("meshing {:.1f} s (or read from the cache), condensation and keeping it {:.1f} s, peak memory {:.2f} GB\n",
+  fmt::print("meshing {:.1f} s (or read from the cache), condensation and storage {:.1f} s, peak memory {:.2f} GB\n",
              meshing, condensing, static_cast<double>(usage.ru_maxrss) * 1024e-9);
   fmt::print("compliance from the cache {:.2f} s ({:.0f} MB), memory streams {:.1f} GB/s\n", opening,
              1e-6 * 8.0 * static_cast<double>(fresh.data().size()), 1e-9 / rate);

@@ -1,7 +1,7 @@
-/// What the wire costs where contact is dear: one bounce of examples/fem_ball.yaml, and examples/foot_press.yaml, with
-/// the contact in this process and with the real contact service in a process of its own behind a Unix socket. Runs of
-/// both alternate, so that a busy machine slows both alike; preparation is not counted. Prints the median of the ratios
-/// of neighbouring runs, messages per step, and whether both gave the same bits.
+/// Cost of transport for expensive contact: one bounce of examples/fem_ball.yaml, and examples/foot_press.yaml, with
+/// in-process contact and with the real contact service in a separate process over a Unix socket. Runs of both
+/// alternate, so that machine load affects both equally; preparation is excluded. Prints the median of the ratios of
+/// neighbouring runs, messages per step, and whether the results are bitwise equal.
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
@@ -46,7 +46,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// @returns whether both runs gave the same force
+/// @returns true if both runs have the same force
 bool compare(const std::string& name, const Scenario& scenario, const ContactFactory& local,
              const ContactFactory& remote) {
   constexpr int n_pairs = 7;

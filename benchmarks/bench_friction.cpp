@@ -1,19 +1,17 @@
-// Frictional contact problems: the solver of this project beside those of Siconos, in one program, on files.
+// Frictional contact problems from files: Heelstrike's solver compared with those of Siconos in one program.
 //
 //     bench_friction FILE... [--repetitions N]
 //     bench_friction --foot N [--every K] [--repetitions N] [--limit SECONDS]
-//
-// Prints a line per problem and the performance profile: the share of the problems that a solver solved to 1e-8 of
-// FCLIB's error within a multiple of the time of the fastest that did. With problems that follow each other in a run
-// (files of `heelstrike friction-problem export`) also the warm solution, started from that of the file before.
+// Prints a line per problem and the performance profile: the fraction of the problems solved to 1e-8 of FCLIB's error
+// within a multiple of the time of the fastest successful solver. For consecutive problems of a run (files of
+// `heelstrike friction-problem export`) also the warm solution, started from that of the previous file.
 //
 // --foot: N steps of the scanned foot (HEELSTRIKE_DATA; HEELSTRIKE_BENCH_H is the element size in mm, default 6), as
-// `friction-problem export` would write them, cold and warm, with the solver of fem_condensed itself too. Warm is from
-// the reactions of the step before, node by node, for everyone. --every K leaves out all but every K-th step. Once one
-// of Siconos' solvers has solved a step, the others are stopped when they have taken twice as long as it and 200 times
-// as long as the fastest: what they do later is in no column but the last.
-//
-// Times are processor time of one thread: give files with OPENBLAS_NUM_THREADS=1.
+// written by `friction-problem export`, cold and warm, and also with the solver of fem_condensed. All warm starts use
+// the reactions of the previous step, node by node. --every K runs only every K-th step. Once one of Siconos' solvers
+// has solved a step, the others are stopped after twice its time and 200 times that of the fastest: later results would
+// only affect the last column.
+// Times are processor times of one thread: run files with OPENBLAS_NUM_THREADS=1.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,9 +38,9 @@ namespace {
 using heelstrike::friction::LocalProblem;
 constexpr double tolerance = 1e-8;
 constexpr double never = std::numeric_limits<double>::infinity();
-/// Of the fastest time, in the tables.
+/// Maximum multiple of the fastest time in the tables.
 constexpr double max_multiple = 100.0;
-/// Over the time that counts, before a solver is stopped: caches and clocks are shared.
+/// Margin over the relevant time before a solver is stopped, because caches and clocks are shared.
 [[maybe_unused]] constexpr double timing_margin = 2.0;
 
 LocalProblem read(const std::string& file) {
@@ -51,7 +49,7 @@ LocalProblem read(const std::string& file) {
   return heelstrike::friction::read_siconos_text(in, file);
 }
 
-/// Seconds per solver and problem; infinite where it did not solve.
+/// Seconds per solver and problem; infinite on failure.
 using Times = std::map<std::string, std::vector<double>>;
 
 void print_profile(const Times& times, std::size_t n_problems) {
@@ -59,7 +57,7 @@ void print_profile(const Times& times, std::size_t n_problems) {
   for (const auto& [name, seconds] : times) {
     for (std::size_t i = 0; i < n_problems; ++i) best[i] = std::min(best[i], seconds[i]);
   }
-  fmt::print("\nshare of {} problems solved within a multiple of the fastest\n{:>12}", n_problems, "solver");
+  fmt::print("\nfraction of {} problems solved within a multiple of the fastest\n{:>12}", n_problems, "solver");
   constexpr std::array multiples = {1.0, 1.5, 2.0, 4.0, 10.0, max_multiple, never};
   for (const double multiple : multiples) fmt::print("{:>8}", multiple);
   fmt::print("\n");
@@ -115,7 +113,7 @@ void compare(const std::vector<std::string>& files, bool warm, const Effort& eff
   }
   print_profile(times, files.size());
   fmt::print(
-      "largest difference of reactions from those of another solver that solved: {:.1e} (problems with a singular W "
+      "maximum difference of reactions from those of another successful solver: {:.1e} (problems with a singular W "
       "have many solutions)\n",
       largest_difference);
 }
@@ -126,7 +124,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Times, ratios of the fastest solver of Siconos that solved to fem_condensed, and how far reactions differ.
+/// Times, ratios of the fastest successful Siconos solver to fem_condensed, and differences of reactions.
 struct FootComparison {
   Times times;
   std::vector<double> ratios;
@@ -182,7 +180,7 @@ int compare_foot(int n, int every, const Effort& effort) {
   const char* size = std::getenv("HEELSTRIKE_BENCH_H");
   const auto steps = heelstrike::bench::foot_steps(n, every, 1e-3 * (size != nullptr ? std::atof(size) : 6.0));
   if (steps.empty()) {
-    fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that holds foot/foot_left.stl\n");
+    fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that contains foot/foot_left.stl\n");
     return 0;
   }
   std::array<FootComparison, 2> comparisons;  // cold, warm
@@ -204,8 +202,8 @@ int compare_foot(int n, int every, const Effort& effort) {
     print_profile(comparison.times, steps.size());
     if (comparison.ratios.empty()) continue;
     fmt::print(
-        "fastest of Siconos / condensed: median {:.1f}, smallest {:.1f}, in {} of {} steps that one of them "
-        "solved; largest difference of reactions {:.1e}; what a commit keeps takes {:.2f} ms (median)\n",
+        "fastest of Siconos / condensed: median {:.1f}, minimum {:.1f}, in {} of {} steps solved by one of them; "
+        "maximum difference of reactions {:.1e}; cached data of a commit take {:.2f} ms (median)\n",
         median(comparison.ratios), comparison.min_speed_ratio, comparison.ratios.size(), steps.size(),
         comparison.largest_difference, 1e3 * median(comparison.keeping));
   }

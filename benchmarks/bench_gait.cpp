@@ -1,7 +1,7 @@
-// All frames of the walking subject, both feet, kinematic: seconds per run without the opening of the contact, frames
-// per second and memory; without friction and with its history; then the same contact states in batches on one and on
-// two threads. Needs HEELSTRIKE_DATA; the first run prepares the feet (minutes at small sizes), later ones find them in
-// the user's cache.
+// All frames of the walking subject, both feet, kinematic: seconds per run without opening the contact, frames per
+// second and memory; without friction and with friction history; then the same contact states in batches on one and on
+// two threads. Needs HEELSTRIKE_DATA; the first run prepares the feet (minutes at small sizes), later runs use the
+// user's cache.
 //
 //   bench_gait [element_size = 0.005 m [friction]]
 #include <fmt/format.h>
@@ -63,7 +63,7 @@ struct Cost {
   double processor = 0.0;  // [s]
 };
 
-/// Time between its making and `read`.
+/// Time from construction to `read`.
 class Watch {
  public:
   Cost read() const { return {seconds_since(start_), bench::process_seconds() - processor_}; }
@@ -77,7 +77,7 @@ mbs::RunInput input_of(const RunRequest& walk) {
   return mbs::make_run_input(walk.yaml, walk.file_name, walk.files, schemas_of(embedded_backends()));
 }
 
-/// What one run costs from the text of its scenario to its last row, and how much of that is opening the contact.
+/// Cost of one run from scenario text to last row, and its part for opening the contact.
 struct RunCost {
   Cost all;
   Cost opening;
@@ -119,7 +119,7 @@ void whole_run(const std::string& size, const std::string& friction, double goal
   std::fflush(stdout);
 }
 
-/// Remembers what the analysis asks, pair by pair.
+/// Records the requests of the analysis, pair by pair.
 class Recorder final : public test::ForwardingContact {
  public:
   Recorder(std::unique_ptr<Contact> inner, std::vector<std::vector<PairState>>& requested)

@@ -1,5 +1,5 @@
-// The inner loops of the condensed contact against their plain forms on the same data: ratios of medians of turns that
-// alternate. The compliance has the size and the layout of the scanned foot at 4 mm; its values do not matter here.
+// The inner loops of the condensed contact compared with plain implementations on the same data: ratios of medians of
+// alternating runs. The compliance has the size and the layout of the scanned foot at 4 mm; its values are irrelevant.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ SurfaceCompliance make_synthetic_compliance() {
   return {n_candidates, std::move(blocks)};
 }
 
-/// Runs of neighbouring numbers with gaps, as nodes of a contact patch have.
+/// Runs of consecutive indices with gaps, like the nodes of a contact patch.
 std::vector<std::uint32_t> patch(std::size_t n) {
   std::vector<std::uint32_t> nodes;
   for (std::uint32_t i = 0; nodes.size() < n; ++i) {
@@ -94,7 +94,7 @@ void compare_with_nodes(const SurfaceCompliance& C, std::size_t n) {
       },
       [&] { sink += plain::delassus_matrix(blocks)(0, 0); });
   const LocalCompliance B(C, nodes, std::vector<Matrix3>(n, Matrix3::Identity()));
-  // What the two halves replace: the same matrix in single precision, lower triangle.
+  // Reference for the split storage: the same matrix in single precision, lower triangle.
   const Eigen::MatrixXf single = B.dense().cast<float>();
   const Eigen::VectorXf x = Eigen::VectorXf::Ones(rows);
   Eigen::VectorXf y(rows);

@@ -1,6 +1,6 @@
-// A rigid triangle mesh as contact partner: distance queries against the sphere that the mesh approximates and against
-// a search through all triangles, then evaluations of a soft block pressed on the mesh against the same on the sphere.
-// Prints allocations per query too: the hot path is to have none.
+// A rigid triangle mesh as contact partner: distance queries compared with the approximated sphere and with a
+// brute-force search, then evaluations of a soft block pressed on the mesh compared with the sphere. Prints allocations
+// per query too, which are not allowed in the hot path.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,9 +46,9 @@ namespace heelstrike::fem {
 namespace {
 
 constexpr double radius = 0.05;  // [m]
-constexpr int turns = 15;        // of everything that is compared; they alternate, medians count
+constexpr int turns = 15;        // repetitions; compared work alternates, medians are used
 
-/// An icosahedron with every triangle cut into four, `cuts` times; all vertices on the sphere.
+/// An icosahedron with every triangle divided into four, `cuts` times; all vertices on the sphere.
 SurfaceMesh ball_mesh(int cuts) {
   const double g = std::numbers::phi;
   SurfaceMesh mesh;
@@ -94,7 +94,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// [s] of each work, in turns.
+/// [s] of each work, alternating.
 template <class... Works>
 std::vector<double> timed(Works&&... works) {
   std::vector<std::vector<double>> times(sizeof...(works));
@@ -157,8 +157,8 @@ void print_queries() {
           fmt::print("DIFFERENT from all triangles\n");
       }
       if (!std::isfinite(sum)) fmt::print("not finite\n");
-      // A chord of length c lies c^2 / (8 R) inside; the circumcircle of a triangle with edges up to c has a radius of
-      // c / sqrt(3), which is as far from the sphere as a chord of twice that length.
+      // A chord of length c has a sagitta of c^2 / (8 R); the circumcircle of a triangle with edges up to c has the
+      // radius c / sqrt(3), and the sagitta of a chord of twice that length.
       double longest = 0.0;
       for (const Triangle& t : mesh.triangles)
         longest = std::max(longest, (mesh.vertices[t[0]] - mesh.vertices[t[1]]).norm());
@@ -171,7 +171,7 @@ void print_queries() {
   }
 }
 
-/// A soft block, held at its top, that meets the partner with its bottom.
+/// A soft block, clamped at its top, in contact with the partner at its bottom.
 CondensedModel block_model(std::shared_ptr<const SignedDistance> partner, double friction) {
   static const PreparedBody prepared = [] {
     BodyModel body(make_block({.lengths = {0.06, 0.06, 0.02}, .size = 0.0025, .limits = {}}),

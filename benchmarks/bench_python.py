@@ -15,7 +15,7 @@ CALLS, ROUNDS = 20_000, 7
 
 
 def from_cpp(build, scenario):
-    """[us] per call; the least of the rounds, which a busy machine disturbs least."""
+    """[us] per call; the minimum of the rounds, least affected by machine load."""
     said = [subprocess.run([build / "bin/bench_library", scenario, str(CALLS)], check=True, capture_output=True, text=True).stdout
             for _ in range(ROUNDS)]
     return min(float(s.split()[0]) for s in said) / 1000
@@ -38,7 +38,7 @@ def main(build):
     scenario = pathlib.Path(__file__).resolve().parent.parent / "examples/bouncing_ball.yaml"
     cpp, python = from_cpp(pathlib.Path(build), scenario), from_python(scenario)
     print(f"evaluate of a point law: C++ {cpp:.2f} us, Python with three arrays {python:.2f} us, "
-          f"ratio {python / cpp:.1f}, difference {python - cpp:.2f} us (wanted: at most 20 us)")
+          f"ratio {python / cpp:.1f}, difference {python - cpp:.2f} us (target: at most 20 us)")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-/// One exchange round trip of one pair through the real contact service, against a bare gRPC bidirectional echo of the
-/// same byte sizes in the same process, over TCP and over a Unix socket. Prints medians and their ratio at the end; the
-/// target is a ratio of at most 1.1. Blocks of both alternate, so that a busy machine slows both alike.
+/// Round-trip time of one pair through the real contact service, compared with a bare gRPC bidirectional echo of the
+/// same message sizes in the same process, over TCP and over a Unix socket. Prints medians and their ratio at the end;
+/// the target ratio is at most 1.1. Blocks of both alternate, so that machine load affects both equally.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
@@ -34,7 +34,7 @@ Raw bytes(std::size_t n) {
   return {&slice, 1};
 }
 
-/// Answers every message with a prepared one, without looking at either.
+/// Replies to every message with a prepared one, without parsing.
 class EchoService final : public grpc::Service {
  public:
   explicit EchoService(std::size_t reply_bytes) : reply_(bytes(reply_bytes)) {
@@ -67,7 +67,7 @@ class EchoClient {
   }
   void exchange() {
     Raw reply;
-    if (!stream_->Write(request_) || !stream_->Read(&reply)) throw std::runtime_error("the echo stream broke");
+    if (!stream_->Write(request_) || !stream_->Read(&reply)) throw std::runtime_error("the echo stream failed");
   }
 
  private:

@@ -1,6 +1,6 @@
 // Indentation of a sphere in another surface from precomputed tables of surface points, as in Machado's thesis (81 to
-// 998,001 points of a sphere), beside the tree of triangles over the same points: error against the analytic sphere and
-// time of a query. A point slides over the surface, half a millimetre outside, in steps of a hundredth of the radius.
+// 998,001 points of a sphere), compared with the tree of triangles over the same points: error relative to the analytic
+// sphere and time of a query. A point slides 0.5 mm outside of the surface in steps of 1/100 of the radius.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -20,9 +20,9 @@ namespace {
 constexpr double radius = 0.021;     // [m] of a medial condyle
 constexpr double distance = 0.5e-3;  // [m]
 constexpr int n_queries = 400;
-constexpr int window = 2;  // rows and columns to each side of the last nearest point that are searched
+constexpr int window = 2;  // searched rows and columns on each side of the last closest point
 
-/// n x n points over the polar and azimuth angles, without the poles, whose triangles would be needles.
+/// n x n points over the polar and azimuth angles, without the poles, where triangles degenerate.
 struct Table {
   int n;
   std::vector<Vector3> points;
@@ -45,7 +45,7 @@ struct Table {
     for (const Vector3& point : points) least = std::min(least, (p - point).squaredNorm());
     return std::sqrt(least);
   }
-  /// Moves the window until its middle is the nearest point.
+  /// Moves the window until its centre is the closest point.
   [[nodiscard]] double nearest_from(int& row, int& column, const Vector3& p) const {
     double least = (p - at(row, column)).squaredNorm();
     for (bool moved = true; moved;) {
@@ -75,7 +75,7 @@ struct Table {
         result.triangles.push_back({number(i, k), number(i + 1, k + 1), number(i, k + 1)});
       }
     }
-    // Caps, so that the surface is closed: the query stays away from them.
+    // Caps close the surface; queries avoid them.
     for (const int i : {0, n - 1}) {
       result.vertices.emplace_back(0.0, 0.0, points[static_cast<std::size_t>(i * n)].z());
       const auto pole = static_cast<std::uint32_t>(result.vertices.size() - 1);

@@ -32,14 +32,14 @@ def wait_for_line(process, pattern):
     for line in process.stdout:
         found = re.search(pattern, line)
         if found:
-            # Whoever is not read would wait some day.
+            # An unread pipe would eventually block the process.
             threading.Thread(target=process.stdout.read, daemon=True).start()
             return found
     raise AssertionError(f'expected {pattern} from {process.args[0]}, found its end')
 
 
 def cpu_times(pid):
-    """Nanoseconds that each thread has computed."""
+    """Processor time of each thread [ns]."""
     times = {}
     for thread in os.listdir(f'/proc/{pid}/task'):
         try:
@@ -51,7 +51,7 @@ def cpu_times(pid):
 
 
 class Watchers:
-    """A page that asks every 0.4 s, as the real one does, and two that ask and never read the answer."""
+    """A page that polls every 0.4 s, like the real one, and two that never read the response."""
 
     def __init__(self, url):
         self.port = int(url.split(':')[2].split('/')[0])
@@ -137,7 +137,7 @@ def measure(mbs, server, watch, url):
         with Watchers(url) as watchers:
             watched.append(run_once(mbs, server, watch))
         assert watchers.answers > 0, 'nobody watched'
-        # Whatever else the machine does only adds: the smallest values are those of the programs themselves.
+        # Other work on the machine only adds time: the minima are used.
         a = [min(values) for values in zip(*alone)]
         w = [min(values) for values in zip(*watched)]
         for name, (run, rest, watching, wall) in (('alone', a), ('watched', w)):

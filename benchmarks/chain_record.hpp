@@ -1,4 +1,4 @@
-/// What both sides of bench_chain share. C++17: Simbody's headers do not compile as C++20.
+/// Declarations shared by both programs of bench_chain. C++17: Simbody's headers do not compile as C++20.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Record {
   double factor = 0.0;        // s
   double run = 0.0;           // s
   std::int64_t steps = 0;
-  double tip_height = 0.0;  // m, to see that both computed the same
+  double tip_height = 0.0;  // m, to verify that both results agree
 };
 
 inline double angle_of(int link) {
@@ -47,7 +47,7 @@ double timed(int repetitions, Work work) {
 /// The chain with Simbody's ball mobilizers and its Runge-Kutta-Merson integrator.
 Record run_simbody_chain(int n);
 
-// Balls that bounce on the ground without loss, each dropped from another height.
+// Balls that bounce on the ground without loss, each dropped from a different height.
 constexpr int n_balls = 3;
 constexpr double ball_mass = 1.0;         // kg
 constexpr double ball_radius = 0.1;       // m

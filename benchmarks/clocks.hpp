@@ -15,11 +15,11 @@ inline double seconds_of(clockid_t clock) {
 inline double wall_seconds() {
   return seconds_of(CLOCK_MONOTONIC);
 }
-/// [s] that the calling thread has computed: what other work on a shared machine does not count in.
+/// [s] of processor time of the calling thread, independent of other work on a shared machine.
 inline double thread_seconds() {
   return seconds_of(CLOCK_THREAD_CPUTIME_ID);
 }
-/// [s] that all threads of this process have computed.
+/// [s] of processor time of all threads of this process.
 inline double process_seconds() {
   return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 }

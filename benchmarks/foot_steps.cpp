@@ -18,7 +18,7 @@ namespace {
 
 constexpr double friction_coefficient = 0.3;  // [-]
 constexpr double continuation_step = 2e-5;    // [m] of a step
-/// Gap under load, over the depth, of nodes that a committed state keeps as well: that of fem_condensed.
+/// Gap under load relative to the depth, up to which a committed state includes open nodes; as in fem_condensed.
 constexpr double cached_block_gap = 0.02;
 
 PairState approach(double sole, double depth) {
@@ -41,7 +41,7 @@ fem::SurfaceCompliance compliance_of(const Eigen::MatrixXd& W) {
   return {static_cast<std::size_t>(n), std::move(blocks)};
 }
 
-/// The same problem as fem_condensed has it: all normals are the first axis, stick points the origin.
+/// The problem in the form of fem_condensed: all normals are the first axis, stick points the origin.
 fem::FrictionProblem to_friction_problem(const friction::LocalProblem& problem) {
   fem::FrictionProblem ours;
   ours.friction = problem.mu[0];
@@ -60,7 +60,7 @@ fem::FrictionProblem to_friction_problem(const friction::LocalProblem& problem) 
   return ours;
 }
 
-/// What the committed state of the step before tells and keeps.
+/// Warm-start data of the previous committed step.
 void initialise_from(const Eigen::VectorXd& before, const Eigen::MatrixXd& W, const fem::SurfaceCompliance& compliance,
                      fem::FrictionProblem& ours) {
   const Eigen::VectorXd u = W * before;
@@ -97,12 +97,12 @@ std::vector<FootStep> foot_steps(int n, int every, double h) {
     FootStep step{
         .name = fmt::format("foot-{:03}", k), .problem = contact.local_problem(*history, state), .before = {}};
     history = contact.commit(*history, state).history;
-    // The committed state lists the nodes of the problem, in its order.
+    // The committed state lists the nodes of the problem in the same order.
     const auto& nodes = fem::CondensedHistory::from(*history).nodes;
     step.before = Eigen::VectorXd::Zero(step.problem.q.size());
     const Matrix3 axes = fem::contact_axes(state.X_AB.R, state.X_AB.R * Vector3::UnitZ());
     if (static_cast<Eigen::Index>(3 * nodes.size()) != step.before.size()) {
-      throw std::runtime_error("a step of the foot lists other nodes than its problem");
+      throw std::runtime_error("the nodes of a foot step differ from those of its problem");
     }
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const auto found = forces.find(nodes[i].node);

@@ -12,21 +12,21 @@ namespace heelstrike::bench {
 struct FootStep {
   std::string name;
   friction::LocalProblem problem;
-  Eigen::VectorXd before;  ///< [N] reactions at the end of the step before, in the axes of this one
+  Eigen::VectorXd before;  ///< [N] reactions at the end of the previous step, in the axes of this one
 };
 
-/// n committed steps of the scanned foot on the way down, tilted and dragged; empty without the scan.
+/// n committed steps of the descending scanned foot, tilted and dragged; empty without the scan.
 /// @param every  1 = all of them, k = every k-th
 /// @param h  [m] element size
 [[nodiscard]] std::vector<FootStep> foot_steps(int n, int every, double h);
 
 struct CondensedTimes {
   Eigen::VectorXd r;
-  double seconds = 0.0;  ///< [s] of processor time, of the solver alone, best of the repetitions
-  double keeping = 0.0;  ///< [s] for what a committed state keeps for the next steps; zero when cold
+  double seconds = 0.0;  ///< [s] processor time of the solver, minimum of the repetitions
+  double keeping = 0.0;  ///< [s] for the cached data of a committed state; zero when cold
 };
 
-/// @param before  where a warm start comes from; null = cold
+/// @param before  reactions of the warm start; null = cold
 [[nodiscard]] CondensedTimes solve_with_condensed(const friction::LocalProblem& problem, const Eigen::VectorXd* before,
                                                   int repetitions);
 

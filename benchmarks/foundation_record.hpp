@@ -1,4 +1,4 @@
-/// What both sides of bench_elastic_foundation share. C++17: Simbody's headers do not compile as C++20.
+/// Declarations shared by both programs of bench_elastic_foundation. C++17: Simbody's headers do not compile as C++20.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace heelstrike::bench {
 
-/// Each pose is evaluated so often, and the quickest time is taken: other programs only ever slow one down.
+/// Number of evaluations of each pose; the minimum time is used, because other programs only add time.
 inline constexpr int foundation_turns = 5;
 
 struct Triangles {
@@ -16,13 +16,13 @@ struct Triangles {
 };
 
 struct FoundationPose {
-  std::array<double, 9> R;  // of the other body in the one with the springs, row by row
+  std::array<double, 9> R;  // of the other body in the body with the springs, row by row
   std::array<double, 3> p;  // m
 };
 
 struct FoundationRecord {
   std::vector<std::array<double, 3>> forces;  // N, on the body with the springs
-  std::vector<double> seconds;                // per pose, the quickest turn
+  std::vector<double> seconds;                // per pose, minimum
 };
 
 /// Simbody's ElasticFoundationForce: springs in the centres of the triangles of `casting` against `target`, or against

@@ -22,13 +22,13 @@ using Pipe = std::array<int, 2>;
 
 Pipe make_pipe() {
   Pipe ends{};
-  if (::pipe(ends.data()) != 0) throw std::runtime_error("no pipe to the contact service");
+  if (::pipe(ends.data()) != 0) throw std::runtime_error("cannot create a pipe to the contact service");
   return ends;
 }
 
 void serve(const std::string& cache, int responses, int alive) {
   fem::ContactServiceImpl service({}, {}, cache);
-  // What the sockets for messages gain shows without them.
+  // Option to measure without message sockets.
   const rpc::ListenOptions options{
       .addresses = {fmt::format("unix:/tmp/heelstrike-bench-{}.sock", ::getpid()), "127.0.0.1:0"},
       .tls = {},

@@ -1,4 +1,4 @@
-/// The contact service in a process of its own, as in a real run.
+/// The contact service in a separate process, as in a real run.
 #pragma once
 
 #include <sys/types.h>
@@ -10,7 +10,7 @@ namespace heelstrike {
 
 class ServedContact {
  public:
-  /// Forks: first thing in a program, before threads exist and before anything of gRPC is called.
+  /// Forks: must be called before threads exist and before any gRPC call.
   /// @param cache  folder for preparations; empty = none
   explicit ServedContact(const std::string& cache = {});
   /// Ends the process.

@@ -41,10 +41,10 @@ std::span<const SiconosSolver> siconos_solvers(int dimension) {
 
 namespace {
 
-/// [s] beyond which another repetition tells nothing.
+/// [s] beyond which further repetitions are not needed.
 constexpr double long_enough = 0.1;
 
-/// @return [s] that the calling thread has computed
+/// @return [s] processor time of the calling thread
 double run(FrictionContactProblem& problem, const SiconosSolver& solver, double tolerance, Eigen::VectorXd& r) {
   Eigen::VectorXd u = Eigen::VectorXd::Zero(r.size());
   SolverOptions* options = solver_options_create(solver.id);
@@ -61,7 +61,7 @@ double run(FrictionContactProblem& problem, const SiconosSolver& solver, double 
   return seconds;
 }
 
-/// Ends this process when it has computed as long.
+/// Ends this process after this processor time.
 void limit_processor_time(double seconds) {
   const double whole = std::floor(seconds);
   const itimerval limit{
@@ -78,7 +78,7 @@ void SiconosProblem::Free::operator()(FrictionContactProblem* problem) const {
 
 SiconosProblem::SiconosProblem(const friction::LocalProblem& problem)
     : problem_(problem), mean_diagonal_(Eigen::MatrixXd(problem.W).diagonal().mean()) {
-  // Its own reader makes what it likes best: blocks.
+  // Siconos' reader produces its preferred storage: blocks.
   std::ostringstream text;
   friction::write_siconos_text(problem, text);
   const auto close = [](std::FILE* f) { std::fclose(f); };
@@ -91,8 +91,8 @@ SiconosProblem::SiconosProblem(const friction::LocalProblem& problem)
 
 SiconosResult SiconosProblem::solve(const SiconosSolver& solver, const Eigen::VectorXd& guess,
                                     const SiconosEffort& effort) const {
-  // Its tolerances, steps and penalties are plain numbers: reactions that compare with motions, as our solvers take
-  // them, suit some of the solvers, and the problem as it stands suits others.
+  // Siconos' tolerances, steps and penalties are dimensional: some solvers perform better with reactions scaled to
+  // motions, as in Heelstrike, others with the original problem.
   const SiconosResult given = solve_in_units(1.0, solver, guess, effort);
   const SiconosResult scaled = solve_in_units(mean_diagonal_, solver, guess, effort);
   const auto solved = [&](const SiconosResult& result) {
@@ -103,7 +103,7 @@ SiconosResult SiconosProblem::solve(const SiconosSolver& solver, const Eigen::Ve
 
 SiconosResult SiconosProblem::solve_in_units(double unit, const SiconosSolver& solver, const Eigen::VectorXd& guess,
                                              const SiconosEffort& effort) const {
-  // Some of its solvers end the process by an assertion, some need hours: each runs in a child of its own.
+  // Some Siconos solvers end the process by an assertion, some need hours: each runs in a child process.
   const std::size_t n_bytes = (static_cast<std::size_t>(guess.size()) + 1) * sizeof(double);
   void* shared = ::mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw std::runtime_error("no shared memory");

@@ -1,4 +1,4 @@
-/// Siconos' solvers of frictional contact problems, behind plain types: its headers are C and stay in one source.
+/// Siconos' solvers of frictional contact problems behind plain types: its C headers are included in one source only.
 #pragma once
 
 #include <Eigen/Core>
@@ -13,23 +13,23 @@ struct FrictionContactProblem;
 namespace heelstrike::bench {
 
 struct SiconosSolver {
-  int id;  ///< Siconos' number of it
+  int id;  ///< Siconos' solver number
   const char* name;
   int max_iterations;
 };
 
-/// Those for problems in the plane or in space.
+/// Solvers for problems in the plane or in space.
 [[nodiscard]] std::span<const SiconosSolver> siconos_solvers(int dimension);
 
 struct SiconosResult {
   Eigen::VectorXd r;
-  double seconds = 0.0;  ///< of the solver alone, best of the repetitions
+  double seconds = 0.0;  ///< of the solver, minimum of the repetitions
 };
 
 struct SiconosEffort {
-  double tolerance = 1e-8;   ///< asked of the solver; what came of it is measured by compute_natural_map_error
-  int repetitions = 1;       ///< fewer where one takes long
-  double time_limit = 20.0;  ///< [s] of processor time for all repetitions, in either units
+  double tolerance = 1e-8;   ///< requested from the solver; the result is measured by compute_natural_map_error
+  int repetitions = 1;       ///< fewer for long solutions
+  double time_limit = 20.0;  ///< [s] processor time of all repetitions, for each unit
 };
 
 /// One problem in Siconos' storage.
@@ -38,7 +38,7 @@ class SiconosProblem {
   /// @param problem  outlives this
   explicit SiconosProblem(const friction::LocalProblem& problem);
 
-  /// The quicker one that solves, of the problem as it is given and with W in units of the mean of its diagonal.
+  /// The faster successful solution of the original problem and of that with W in units of its mean diagonal.
   [[nodiscard]] SiconosResult solve(const SiconosSolver& solver, const Eigen::VectorXd& guess,
                                     const SiconosEffort& effort) const;
 
@@ -46,7 +46,7 @@ class SiconosProblem {
   struct Free {
     void operator()(FrictionContactProblem* problem) const;
   };
-  /// @param unit  of motions by unit reactions: what W is divided by, and reactions multiplied
+  /// @param unit  of W: W is divided by it, and reactions multiplied
   [[nodiscard]] SiconosResult solve_in_units(double unit, const SiconosSolver& solver, const Eigen::VectorXd& guess,
                                              const SiconosEffort& effort) const;
   const friction::LocalProblem& problem_;

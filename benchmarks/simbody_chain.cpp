@@ -36,7 +36,7 @@ Record run_simbody_chain(int n) {
   const auto begin = Clock::now();
   integrator.setFinalTime(simulated_time);
   integrator.initialize(state);
-  // It also comes back at the start and at the end of every interval.
+  // stepTo also returns at the start and at the end of every interval.
   while (integrator.getTime() < simulated_time) integrator.stepTo(simulated_time);
   record.run = seconds_since(begin);
   record.steps = integrator.getNumStepsTaken();

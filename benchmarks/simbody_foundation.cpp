@@ -40,7 +40,7 @@ FoundationRecord run_simbody_foundation(const Triangles& casting, const Triangle
   const SimTK::MobilizedBody::Free other(matter.Ground(), SimTK::Transform(), body, SimTK::Transform());
   contacts.addBody(set, matter.Ground(), mesh_of(casting), SimTK::Transform());
   if (target.triangles.empty()) {
-    // Normal of Simbody's half space: -x; ours fills z < 0.
+    // Normal of Simbody's half space: -x; Heelstrike's half space is z < 0.
     contacts.addBody(set, other, SimTK::ContactGeometry::HalfSpace(),
                      SimTK::Transform(SimTK::Rotation(0.5 * SimTK::Pi, SimTK::YAxis)));
   } else {

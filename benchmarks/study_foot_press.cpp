@@ -1,7 +1,7 @@
-// The press test of the thesis over mesh size: the scanned foot on a rigid plate, h = 5, 4, 3 mm, clamp at z >= 0,
-// E = 3.62 MPa, nu = 0.3, depths counted from the lowest point of the mesh and of the scan; and the time of one
+// The press test of the thesis as a function of mesh size: the scanned foot on a rigid plate, h = 5, 4, 3 mm, clamp at
+// z >= 0, E = 3.62 MPa, nu = 0.3, depths counted from the lowest point of the mesh and of the scan; and the time of one
 // evaluation with and without condensation (figure 5.8 of the thesis, there for a cylinder). Needs HEELSTRIKE_DATA.
-// Arguments: sizes in mm; --full runs the full order below 3.5 mm too (minutes, gigabytes).
+// Arguments: sizes in mm; --full also runs the full order below 3.5 mm (minutes, gigabytes).
 #include <fmt/format.h>
 
 #include <sys/resource.h>
@@ -32,7 +32,7 @@ double evaluation_time(const ContactBackend& contact, const History& history, co
 
 void press(double h, bool with_full_order) {
   const VolumeMesh mesh = test::foot_mesh(h);
-  // Candidates: all that looks down within 70 degrees; nothing else comes near the plate at these depths.
+  // Candidates: all faces within 70 degrees of the downward direction; no others come near the plate at these depths.
   const PreparedBody prepared = test::foot_body(mesh, 0.0, 1.22);
   const double start = bench::thread_seconds();
   const CondensedContact contact("fem_condensed", test::condensed_model(prepared), {});
@@ -79,7 +79,7 @@ void press(double h, bool with_full_order) {
 
 int main(int argc, char** argv) {
   if (!heelstrike::fem::test::foot_scan()) {
-    fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that holds foot/foot_left.stl\n");
+    fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that contains foot/foot_left.stl\n");
     return 0;
   }
   heelstrike::fem::use_one_blas_thread();

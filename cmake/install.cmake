@@ -41,7 +41,7 @@ if(TARGET heelstrike_python)
   install(DIRECTORY ${CMAKE_BINARY_DIR}/python/heelstrike-${PROJECT_VERSION}.dist-info DESTINATION ${HEELSTRIKE_PYTHON_FOLDER} COMPONENT python)
 endif()
 
-install(FILES docs/reference/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs)
+install(FILES ${CMAKE_BINARY_DIR}/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs PATTERN "__pycache__" EXCLUDE)
 install(PROGRAMS scripts/demo DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/scripts COMPONENT programs)
 install(DIRECTORY proto/heelstrike DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/proto COMPONENT development FILES_MATCHING PATTERN "*.proto")

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t block = 512;
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
-constexpr double max_frames = 4294967296.0;  ///< of a long trial, which counts with 32 bits
+constexpr double max_frames = 4294967296.0;  ///< limit of the 32-bit frame count of long trials
 
 enum class Processor { intel = 84, dec = 85, mips = 86 };
 

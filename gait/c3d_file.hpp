@@ -16,7 +16,7 @@ namespace heelstrike {
 struct C3dParameter {
   std::vector<std::size_t> dimensions;  ///< the first one changes fastest
   std::vector<double> numbers;
-  std::vector<std::string> texts;  ///< instead of numbers, without blanks at the end
+  std::vector<std::string> texts;  ///< instead of numbers, without trailing blanks
 };
 
 struct AnalogChannel {
@@ -32,14 +32,14 @@ struct C3dEvent {
 };
 
 struct C3dTrial {
-  MarkerTrial markers;  ///< in the laboratory frame; times are (frame - 1) / rate, as those of events are
+  MarkerTrial markers;  ///< in the laboratory frame; times are (frame - 1) / rate, as for events
   std::size_t first_frame = 1;
   double length = 1.0;       ///< [m] of POINT:UNITS
   double analog_rate = 0.0;  ///< [Hz]; the first samples have the time of the first frame
   std::vector<AnalogChannel> analog;
   std::vector<C3dEvent> events;
   std::map<std::string, C3dParameter> parameters;  ///< by "GROUP:NAME" in capitals
-  std::vector<std::string> notes;                  ///< what was left out or taken in another way, one line each
+  std::vector<std::string> notes;                  ///< skipped or converted items, one line each
 
   /// Numbers of a parameter and of its continuations NAME2, NAME3, ...; empty when it is missing.
   [[nodiscard]] std::vector<double> numbers(const std::string& name) const;

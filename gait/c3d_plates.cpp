@@ -154,7 +154,7 @@ class PlateReader {
   std::size_t index_;
   int type_;
   C3dPlates& result_;
-  Pose X_LP_;  ///< of the plate's axes at the centre of its surface, in the laboratory
+  Pose X_LP_;  ///< pose of the plate axes at the centre of its surface, in the laboratory
   std::vector<std::size_t> channels_;
   Vector3 origin_;
   Matrix6 matrix_ = Matrix6::Identity();

@@ -11,8 +11,8 @@ namespace heelstrike {
 
 struct C3dPlates {
   std::vector<ForcePlate> plates;     ///< "ground_force_1", ...: force on the foot, in the laboratory frame
-  std::vector<std::size_t> channels;  ///< of the trial that they are made of, from 0 on
-  std::vector<std::string> notes;     ///< what was left out or taken in another way
+  std::vector<std::size_t> channels;  ///< channels of the trial used by the plates, from 0
+  std::vector<std::string> notes;     ///< skipped or converted items
 };
 
 /// Plates of type 1 (forces, centre of pressure and free moment), 2 (forces and moments at the transducers' origin), 3

@@ -14,8 +14,9 @@ namespace heelstrike {
 
 struct TrackOptions {
   double max_gap = 0.1;            ///< [s] longest gap of a marker that is filled
-  OutlierCriterion outliers;       ///< when a marker is held for wrong
-  std::size_t outlier_margin = 2;  ///< frames by which such an interval is widened: a bump begins before it is noticed
+  OutlierCriterion outliers;       ///< criterion for outlier markers
+  std::size_t outlier_margin = 2;  ///< frames by which an outlier interval is widened: a bump begins before its
+                                   ///< detection
   std::optional<LowPass> filter;   ///< of all marker components; `rate` is that of the trial. None = unfiltered
 };
 
@@ -25,7 +26,7 @@ struct MarkerOutlier {
   std::size_t first = 0;  ///< frame, from 0
   std::size_t last = 0;
   std::size_t worst = 0;
-  double distance = 0.0;  ///< [m] in the worst frame, from where the others put it
+  double distance = 0.0;  ///< [m] maximum, from the position predicted by the others
 };
 
 struct FilledGap {
@@ -37,7 +38,7 @@ struct FootMotion {
   std::vector<double> times;      ///< [s] as in the trial
   std::vector<Pose> X_WH;         ///< hindfoot
   std::vector<Pose> X_WT;         ///< toes
-  std::vector<double> toe_angle;  ///< [rad] turn of the toes about the axis since the static trial, extension > 0
+  std::vector<double> toe_angle;  ///< [rad] toe rotation about the axis relative to the static trial, extension > 0
   std::vector<ClusterFit> fits;   ///< of the hindfoot to the markers before filtering
   std::vector<MarkerOutlier> outliers;
   std::vector<FilledGap> gaps;

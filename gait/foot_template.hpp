@@ -20,7 +20,7 @@ struct FootTemplate {
   FootMarkers markers;
   std::vector<Vector3> hindfoot_H;       ///< [m] mean positions, in the order of markers.hindfoot
   Vector3 toe_tip_H = Vector3::Zero();   ///< [m]
-  Vector3 toe_axis_H = Vector3::Zero();  ///< unit vector; a turn about it lifts the toe tip (extension)
+  Vector3 toe_axis_H = Vector3::Zero();  ///< unit vector; positive rotation lifts the toe tip (extension)
   Vector3 p_HT = Vector3::Zero();        ///< [m] middle of the metatarsophalangeal axis
   Pose X_WH;                             ///< in the static trial
   double length = 0.0;                   ///< [m] heel to toe tip

@@ -17,7 +17,7 @@ struct ForcePlate {
   std::vector<double> times;    ///< [s] strictly increasing
   std::vector<Vector3> force;   ///< [N]
   std::vector<Vector3> point;   ///< [m] centre of pressure
-  std::vector<Vector3> moment;  ///< [N m] about `point`; the free moment and whatever the plate software left there
+  std::vector<Vector3> moment;  ///< [N m] about `point`; the free moment and any residue of the plate software
 };
 
 /// All plates of a table with OpenSim's headings: for every `PREFIXground_force_NUMBERvx` (prefix `1_` or number `1_`,

@@ -30,14 +30,14 @@ inline constexpr const char* measured_reactions_file = "measured_reactions.mot";
 
 /// Measured loads that were prescribed in the run they are compared with.
 struct PrescribedLoads {
-  std::vector<std::string> plates;  ///< those whose vertical force `analysis.balance` prescribes
+  std::vector<std::string> plates;  ///< plates whose vertical force `analysis.balance` prescribes
   double interval = 0.0;            ///< [s] between the rows of the run
 };
 [[nodiscard]] PrescribedLoads find_prescribed_loads(const Scenario& scenario);
 
 /// Position of the ground under the feet of the first recording, in the axes and time base of its files.
 struct GroundPath {
-  std::vector<double> times;      ///< [s] none for a ground at rest
+  std::vector<double> times;      ///< [s] empty for a ground at rest
   std::vector<Vector3> position;  ///< [m]
 };
 [[nodiscard]] GroundPath ground_path(const Scenario& scenario, const TimeSeries& series);

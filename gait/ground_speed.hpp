@@ -8,7 +8,7 @@
 namespace heelstrike {
 
 struct GroundSpeed {
-  Vector3 velocity = Vector3::Zero();  ///< [m/s] in the world, no part along `up`
+  Vector3 velocity = Vector3::Zero();  ///< [m/s] in the world, no component along `up`
   double deviation = 0.0;              ///< [m/s] root mean square distance of the slopes from the velocity
   std::size_t n_slopes = 0;            ///< line fits: markers times intervals with the foot flat
 };

@@ -16,11 +16,12 @@ namespace heelstrike {
 /// Positions in metres, in the axes of the file or, after `turned`, of the world.
 struct MarkerTrial {
   std::string file_name;
-  double rate = 0.0;                            ///< [Hz] DataRate of the header where the times agree, else theirs
+  double rate = 0.0;                            ///< [Hz] DataRate of the header if the times agree, otherwise that of
+                                                ///< the times
   std::vector<double> times;                    ///< [s] strictly increasing
-  std::vector<std::string> names;               ///< of the markers, all different
+  std::vector<std::string> names;               ///< unique marker names
   std::vector<std::vector<Vector3>> positions;  ///< [m] of every marker at every time; NaN where it was not seen
-  std::vector<std::string> notes = {};          ///< where the header does not fit the rows, which are taken
+  std::vector<std::string> notes = {};          ///< disagreements between header and rows (the rows are used)
 
   [[nodiscard]] std::size_t frames() const { return times.size(); }
   /// @throws Error{invalid_input} with the closest names

@@ -11,9 +11,9 @@ namespace heelstrike {
 struct Synchrony {
   std::size_t n_samples = 0;
   double share = 0.0;            ///< [-] as recorded
-  double best_time_shift = 0.0;  ///< [s] to be added to the times of the plate for the largest share, within 0.3 s: the
-                                 ///< middle of all that do
-  double best_fraction = 0.0;    ///< [-] there
+  double best_time_shift = 0.0;  ///< [s] added to the plate's times for the maximum fraction, within 0.3 s: the
+                                 ///< midpoint of all maximisers
+  double best_fraction = 0.0;    ///< [-] at that shift
 };
 
 [[nodiscard]] Synchrony synchrony(const MarkerTrial& trial, const FootMarkers& foot, const ForcePlate& plate,

@@ -16,7 +16,7 @@ struct Trial {
   Pose X_WT;
   double rms = std::numeric_limits<double>::infinity();
   std::vector<std::size_t> excluded;
-  double nearest = 0.0;  ///< [m] least distance of an excluded marker from where the others put it
+  double nearest = 0.0;  ///< [m] minimum distance of an excluded marker from its position predicted by the others
 };
 
 class ClusterFitter {

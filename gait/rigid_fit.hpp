@@ -22,9 +22,10 @@ namespace heelstrike {
 /// Criterion for an outlier of a cluster: the marker is far from the position predicted by the others, and its
 /// exclusion improves their fit more than bending of the foot and skin movement explain.
 struct OutlierCriterion {
-  double tolerance = 0.003;      ///< [m] root mean square of the residuals up to which a frame is not questioned
-  double distance = 0.010;       ///< [m] from where the others put it; and, over an episode, carry it with its offset
-  double improvement = 0.5;      ///< largest ratio of the root mean squares without and with it
+  double tolerance = 0.003;      ///< [m] RMS residual up to which a frame is accepted
+  double distance = 0.010;       ///< [m] from the position predicted by the others; over an episode, including its
+                                 ///< offset
+  double improvement = 0.5;      ///< maximum ratio of the RMS residuals without and with the marker
   std::size_t max_excluded = 2;  ///< 0, 1 or 2
 };
 
@@ -39,10 +40,11 @@ struct OutlierCriterion {
 
 struct ClusterFit {
   Pose X_WT;
-  std::vector<double> residuals;      ///< [m] of every marker from its place in the fit; NaN where it was not seen
+  std::vector<double> residuals;      ///< [m] distance of every marker from its fitted position; NaN where it was not
+                                      ///< seen
   double rms = 0.0;                   ///< [m] of the markers used
   double rms_all = 0.0;               ///< [m] of a fit to all markers seen
-  std::vector<std::size_t> excluded;  ///< as given
+  std::vector<std::size_t> excluded;  ///< the argument `excluded`
 };
 
 /// Fit to the seen markers except `excluded`, with equal weights.

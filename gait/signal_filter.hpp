@@ -25,8 +25,8 @@ std::vector<Gap> fill_gaps(std::span<const double> times, std::span<double> valu
 
 /// A low-pass filter that is applied forwards and backwards.
 struct LowPass {
-  int order = 4;        ///< of the result: even; each pass is a Butterworth filter of half of it
-  double cutoff = 6.0;  ///< [Hz] the result has lost 3 dB here (amplitude 1/sqrt(2)); both passes are shifted for it
+  int order = 4;        ///< total order, even; each pass is a Butterworth filter of half this order
+  double cutoff = 6.0;  ///< [Hz] total attenuation of 3 dB (amplitude 1/sqrt(2)); the cut-off of each pass is corrected
   double rate = 0.0;    ///< [Hz] of the samples; above twice the cut-off
 };
 

@@ -12,16 +12,16 @@ namespace heelstrike::models {
 /// A mesh file that belongs to the scenario.
 struct ImportedMesh {
   std::filesystem::path from = {};
-  std::string to = {};       ///< name below the scenario's folder
-  std::string content = {};  ///< instead of `from`: what is in it
+  std::string to = {};       ///< path relative to the scenario's folder
+  std::string content = {};  ///< content, instead of `from`
 };
 
 /// Result of an import.
 struct Import {
   std::string scenario;  ///< text of the file
   std::vector<ImportedMesh> meshes;
-  std::vector<std::string> imported;   ///< one line for each kind of thing
-  std::vector<std::string> omissions;  ///< what of the model is not in the scenario, or is in it in another way
+  std::vector<std::string> imported;   ///< one line for each kind of item
+  std::vector<std::string> omissions;  ///< elements of the model that were skipped or approximated
 };
 
 /// Mass, centre and inertia of a rigid body in a body-fixed frame.

@@ -14,7 +14,7 @@
 namespace heelstrike::report {
 namespace {
 
-constexpr double min_rotation = std::numbers::pi / 180.0;  // [rad] below that nothing is drawn over it
+constexpr double min_rotation = std::numbers::pi / 180.0;  // [rad] smaller rotations are not plotted
 
 std::vector<Quaternion> relative_rotations(const TimeSeries& series, const std::string& a, const std::string& b) {
   std::vector<Quaternion> rotations;
@@ -27,7 +27,7 @@ std::vector<Quaternion> relative_rotations(const TimeSeries& series, const std::
   return rotations;
 }
 
-/// Rotation vector of the largest turn since the first row [rad].
+/// Rotation vector of the largest rotation relative to the first row [rad].
 Vector3 find_max_rotation(const std::vector<Quaternion>& rotations) {
   Vector3 largest = Vector3::Zero();
   for (const Quaternion& q : rotations) {
@@ -37,7 +37,7 @@ Vector3 find_max_rotation(const std::vector<Quaternion>& rotations) {
   return largest;
 }
 
-/// Angles about the axis, each the one of its values 2 pi apart that is nearest to the angle before.
+/// Angles about the axis, unwrapped to be continuous from row to row.
 std::vector<double> twists(const std::vector<Quaternion>& rotations, const Vector3& axis) {
   std::vector<double> angles;
   for (const Quaternion& q : rotations) {
@@ -48,7 +48,7 @@ std::vector<double> twists(const std::vector<Quaternion>& rotations, const Vecto
   return angles;
 }
 
-/// Every so many of n indices, so that at most `budget` are left; the last one among them.
+/// At most `budget` evenly spaced of n indices, including the last one.
 std::vector<std::size_t> spread(std::size_t n, std::size_t budget) {
   const std::size_t stride = std::max<std::size_t>(1, (n + budget - 1) / budget);
   std::vector<std::size_t> indices;

@@ -8,7 +8,7 @@
 namespace heelstrike::report {
 namespace {
 
-// Longer endings first: "_m_s" ends with "_s", too.
+// Longer suffixes first: "_m_s" also ends with "_s".
 constexpr std::array<std::pair<std::string_view, std::string_view>, 11> units = {{{"_rad_s", "rad/s"},
                                                                                   {"_rad", "rad"},
                                                                                   {"_m_s", "m/s"},
@@ -26,7 +26,7 @@ std::string quantity_of(const ColumnName& column) {
   const std::string& name = column.short_name;
   if (name.size() == 2 && column.unit == "N" && name[0] == 'f') return "force";
   if (name.size() == 2 && column.unit == "N m" && name[0] == 't') return "torque";
-  // Of springs and ligaments: not a force between bodies that touch, and there may be dozens of them.
+  // Force of a spring or ligament: not a contact force, and there may be dozens of them.
   if (name == "force" && column.unit == "N") return "tension";
   if (name.size() == 4 && name.starts_with("cop")) return "cop";
   if (column.unit == "m" && (name == "x" || name == "y" || name == "z")) return "position";
@@ -37,7 +37,7 @@ std::string quantity_of(const ColumnName& column) {
 
 ColumnName read_column_name(std::string_view name) {
   ColumnName column{.owner = {}, .short_name = {}, .unit = "-", .quantity = {}};
-  // Names of bodies may hold dots; the last one separates.
+  // Body names may contain dots; the last dot is the separator.
   const std::size_t dot = name.rfind('.');
   if (dot != std::string_view::npos) column.owner = name.substr(0, dot);
   std::string_view rest = dot == std::string_view::npos ? name : name.substr(dot + 1);
@@ -58,7 +58,7 @@ std::vector<ColumnName> read_column_names(std::span<const std::string> names) {
   std::vector<ColumnName> read;
   for (const std::string& name : names) {
     ColumnName& column = read.emplace_back(read_column_name(name));
-    // A pair has a gap, and a region has none. Names of regions may hold dots, too.
+    // A pair has a gap, a region has none. Region names may contain dots.
     if (!all.contains(column.owner + ".mean_pressure_Pa") || all.contains(column.owner + ".gap_m")) continue;
     std::size_t dot = column.owner.rfind('.');
     while (dot != std::string::npos && dot > 0 && !all.contains(column.owner.substr(0, dot) + ".gap_m")) {

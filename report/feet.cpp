@@ -12,7 +12,7 @@
 namespace heelstrike::report {
 namespace {
 
-/// Whether two bodies have the same shape, wherever it is placed in them.
+/// True if two bodies have the same shape, irrespective of its placement.
 bool same_shape(const Surface& a, const Surface& b) {
   if (const auto foot = FootSurface::of(a), other = FootSurface::of(b); foot && other) {
     return foot->right == other->right && foot->dimensions == other->dimensions;
@@ -28,11 +28,11 @@ bool same_shape(const Surface& a, const Surface& b) {
 std::string followed_foot(const Scenario& scenario, const PairModel& pair) {
   const std::string part = followed_segment(scenario, pair.main_body);
   const auto dot = part.rfind('.');
-  // Without a second dot it is the ground.
+  // A name without a second dot is the ground.
   return dot == std::string::npos || part.find('.') == dot ? std::string() : part.substr(0, dot);
 }
 
-/// A foot and the pair that it began with.
+/// A foot and its first pair.
 struct Group {
   Foot foot;
   const PairModel* first = nullptr;
@@ -44,7 +44,7 @@ bool belongs(const Group& group, const PairModel& pair, const std::string& follo
   return is_cut(pair) && is_cut(*group.first) && same_shape(pair.spec.main.surface, group.first->spec.main.surface);
 }
 
-/// Plate and axes of a foot that a recording has.
+/// Force plate and axes of a recorded foot.
 struct Plate {
   const MarkerMotionSpec* motion = nullptr;
   const ForcePlate* plate = nullptr;
@@ -61,7 +61,7 @@ Plate plate_of(const Scenario& scenario, const std::string& foot, const std::vec
   return {};
 }
 
-/// A run that ended early, or one of another version, may lack columns.
+/// Columns may be missing in an incomplete run or a run of another version.
 bool has_forces(const TimeSeries& series, const Foot& foot) {
   return std::ranges::all_of(foot.parts, [&](const LoadedPart& part) {
     return std::ranges::all_of(std::string_view("xyz"), [&](char axis) {

@@ -1,4 +1,4 @@
-/// Which contact pairs belong together: the parts of a foot that a scenario cuts at its joints are one foot.
+/// Grouping of contact pairs: the parts of a foot cut at its joints are one foot.
 #pragma once
 
 #include <optional>
@@ -11,24 +11,24 @@
 
 namespace heelstrike::report {
 
-/// What is loaded as one: a foot with all its parts, or the main body of any other pair.
+/// A unit of load: a foot with all its parts, or the main body of any other pair.
 struct Foot {
   std::string name;               ///< MOTION.FOOT of a recording, else the first pair
   std::string label;              ///< short: the foot's name in its recording, else the first body
-  std::vector<LoadedPart> parts;  ///< their common frame is that of the first one's body
+  std::vector<LoadedPart> parts;  ///< in the frame of the first part's body
 };
 
-/// Whether a part of a body is cut off for this pair.
+/// True if this pair uses a cut part of a body.
 [[nodiscard]] bool is_cut(const PairModel& pair);
 
 /// Pose of the shape of a surface in its body.
 [[nodiscard]] Pose surface_placement(const Surface& surface);
 
-/// Every pair in exactly one of them, in file order. Pairs whose main bodies follow one recorded foot are one foot, and
-/// so are those whose main bodies are cut from one shape; the joint between two parts is taken as straight.
+/// Feet in file order; every pair belongs to exactly one. Pairs whose main bodies follow one recorded foot, or are cut
+/// from one shape, form one foot; the joint between two parts is assumed straight.
 [[nodiscard]] std::vector<Foot> feet_of(const Scenario& scenario);
 
-/// Curves of a foot over time, in the world: force on the foot, vertical and along both other axes.
+/// Force on a foot over time, in the world: vertical and along the other two axes.
 struct FootForce {
   std::string label;                   ///< of the foot
   std::vector<double> times;           ///< [s] of the run
@@ -37,8 +37,8 @@ struct FootForce {
   std::vector<Vector3> measured;       ///< [N]
 };
 
-/// Of feet that have several parts or a plate; others have the force of their pair.
-/// @param measured  plates in the axes and clock of the recording, as measured_reactions.mot has them
+/// Forces of feet with several parts or a plate; for other feet, the force of the pair suffices.
+/// @param measured  plates in the axes and time base of the recording, as in measured_reactions.mot
 [[nodiscard]] std::vector<FootForce> foot_forces(const Scenario& scenario, const TimeSeries& series,
                                                  const std::vector<ForcePlate>& measured);
 

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const std::string& file, const std::string& found) {
-  throw file_error(file, fmt::format("{}: expected fields as Heelstrike writes them, found: {}", file, found));
+  throw file_error(file, fmt::format("{}: expected fields in the format of Heelstrike, found: {}", file, found));
 }
 
 /// Values of a binary DataArray: a 64-bit number of bytes, then the bytes.
@@ -38,13 +38,13 @@ std::vector<Value> array_values(const pugi::xml_node& array, std::string_view ty
   for (const pugi::xml_node& child : array.children()) {
     if (child.type() == pugi::node_pcdata) text += child.value();
   }
-  // Header and data may be one run of base64 or two, each with its own padding; ours is one.
+  // Header and data may be one or two base64 blocks, each with padding; Heelstrike writes one.
   const std::string bytes = decode_base64(text, text.size());
   std::uint64_t size = 0;
   if (bytes.size() < sizeof(size)) refuse(file, "an array without a header");
   std::memcpy(&size, bytes.data(), sizeof(size));
   if (size != bytes.size() - sizeof(size) || size % sizeof(Value) != 0) {
-    refuse(file, fmt::format("an array of {} bytes that says it has {}", bytes.size() - sizeof(size), size));
+    refuse(file, fmt::format("an array of {} bytes with a stated size of {}", bytes.size() - sizeof(size), size));
   }
   std::vector<Value> values(size / sizeof(Value));
   if (!values.empty()) std::memcpy(values.data(), bytes.data() + sizeof(size), size);
@@ -73,8 +73,7 @@ void add_boundary(const std::vector<std::array<std::uint32_t, 4>>& tetrahedra, s
   }
 }
 
-/// The eight parts of a hexahedron with 27 nodes between its corners and the other nodes, each as VTK numbers its
-/// corners.
+/// Subdivision of a hexahedron with 27 nodes into eight hexahedra, with corners in VTK order.
 std::array<std::array<std::uint32_t, 8>, 8> subdivide_hexahedron(std::span<const std::uint32_t> cell) {
   // Nodes on the lattice of 3 x 3 x 3, x fastest.
   static constexpr std::array<std::size_t, 27> lattice{0,  8,  1,  11, 24, 9,  3, 10, 2,  16, 22, 17, 20, 26,
@@ -88,9 +87,9 @@ std::array<std::array<std::uint32_t, 8>, 8> subdivide_hexahedron(std::span<const
   return parts;
 }
 
-/// A hexahedron as six tetrahedra, a prism as three, from its corner with the smallest number to the sides that do not
-/// touch it. Sides are cut from their own smallest corner, so that neighbours cut a side alike.
-/// @param cell  as VTK numbers its corners
+/// Splits a hexahedron into six tetrahedra, a prism into three, from its corner with the smallest index to the opposite
+/// faces. Faces are split from their smallest corner, so that neighbours split a face identically.
+/// @param cell  corners in VTK order
 void add_cut(std::span<const std::uint32_t> cell, std::vector<std::array<std::uint32_t, 4>>& tetrahedra) {
   using Sides = std::vector<std::vector<std::size_t>>;
   static const Sides of_hexahedron{{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4}, {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}};
@@ -101,7 +100,7 @@ void add_cut(std::span<const std::uint32_t> cell, std::vector<std::array<std::ui
     for (const std::size_t i : side) corners.push_back(cell[i]);
     if (std::find(corners.begin(), corners.end(), apex) != corners.end()) continue;
     std::rotate(corners.begin(), std::min_element(corners.begin(), corners.end()), corners.end());
-    // Seen from the apex, inside, the outward triangles turn clockwise.
+    // Outward triangles are clockwise as seen from the apex inside.
     for (std::size_t i = 2; i < corners.size(); ++i)
       tetrahedra.push_back({corners[0], corners[i], corners[i - 1], apex});
   }
@@ -117,7 +116,7 @@ void read_cells(const pugi::xml_node& cells, FieldGrid& grid, const std::string&
   const auto n_points = static_cast<std::int64_t>(grid.points.size() / 3);
   std::int64_t first = 0;
   for (std::size_t c = 0; c < types.size(); ++c) {
-    // Quadratic tetrahedra begin with their four corners; the points of a cloud have no surface to draw.
+    // Quadratic tetrahedra begin with their four corners; point clouds have no surface.
     static const std::map<int, std::size_t> n_field_pairs{{1, 1}, {5, 3}, {10, 4}, {12, 8}, {13, 6}, {24, 4}, {29, 27}};
     const auto known = n_field_pairs.find(types[c]);
     if (known == n_field_pairs.end()) refuse(file, fmt::format("cells of type {}", types[c]));
@@ -126,7 +125,7 @@ void read_cells(const pugi::xml_node& cells, FieldGrid& grid, const std::string&
     for (std::size_t k = 0; k < n; ++k) {
       const auto at = static_cast<std::size_t>(first) + k;
       if (at >= connectivity.size() || connectivity[at] < 0 || connectivity[at] >= n_points)
-        refuse(file, "a cell with a point that is not there");
+        refuse(file, "a cell with an invalid point index");
       cell[k] = static_cast<std::uint32_t>(connectivity[at]);
     }
     first = offsets[c];
@@ -197,14 +196,14 @@ Eigen::Map<const Eigen::Matrix3Xd> columns_of(const std::vector<double>& values)
   return {values.data(), 3, static_cast<Eigen::Index>(values.size() / 3)};
 }
 
-/// Shape and motion of a part, apart: files have the undeformed points in the world and the displacement beside them.
+/// Separates shape and motion of a part: files contain the undeformed points in the world and the displacement.
 struct Motion {
   Eigen::Matrix3Xd points;                     ///< [m] undeformed, in P
   std::vector<double> poses;                   ///< X_WP of every frame
   std::vector<Eigen::Matrix3Xd> displacement;  ///< [m] in P
-  double largest = 0.0;                        ///< [m] component of a displacement
+  double largest = 0.0;                        ///< [m] maximum displacement component
 
-  /// Round-off of the rigid motion alone is none.
+  /// False if the displacement is only round-off of the rigid motion.
   [[nodiscard]] bool deforms() const {
     return largest > 1e-9 * (points.cols() > 0 ? points.cwiseAbs().maxCoeff() : 0.0);
   }
@@ -216,7 +215,7 @@ void add_motion(const FieldGrid& grid, Motion& motion) {
   Pose X_WP{.R = Matrix3::Identity(), .p = now.cols() > 0 ? Vector3(now.rowwise().mean()) : Vector3::Zero()};
   if (is_first) motion.points = now.colwise() - X_WP.p;
   if (!is_first && now.cols() > 2) {
-    // The motion of the undeformed body is rigid, and this finds it exactly [umeyama1991].
+    // The undeformed points move rigidly, so that the fit is exact [umeyama1991].
     const Eigen::Matrix4d X = Eigen::umeyama(motion.points, now, false);
     X_WP = {.R = X.topLeftCorner<3, 3>(), .p = X.topRightCorner<3, 1>()};
   }
@@ -234,7 +233,7 @@ double find_peak_pressure(const FieldGrid& grid) {
   return std::ranges::max(pressure->values);
 }
 
-/// Evenly spaced ones, and the one with the largest pressure.
+/// Evenly spaced frames, and the frame of peak pressure.
 std::vector<std::size_t> select_frames(std::size_t n, std::size_t wanted, std::size_t peak) {
   std::vector<std::size_t> kept;
   for (std::size_t k = 0; k < std::min(n, wanted); ++k) kept.push_back(wanted >= n ? k : k * (n - 1) / (wanted - 1));
@@ -252,7 +251,7 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
   const FieldGrid first = load(files[0]);
   const std::size_t n_points = first.points.size() / 3;
   const std::size_t per_frame = std::max<std::size_t>(1, n_points * (3 + first.arrays.size()));
-  // A part at rest names the same file again and again.
+  // All frames of a part at rest refer to the same file.
   const bool at_rest = std::ranges::all_of(files, [&](const FieldFile& f) { return f.file == files[0].file; });
   const std::size_t wanted = at_rest ? files.size() : std::max<std::size_t>(2, values_budget / per_frame);
   std::size_t peak = 0;
@@ -293,7 +292,7 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
                {"displacement", motion.deforms() ? packed_vectors(motion.displacement) : Json()},
                {"quantities", Json::array()}};
   for (std::size_t a = 0; a < first.arrays.size(); ++a) {
-    // Principal stresses are three numbers, no vector with a length.
+    // Principal stresses are three scalars, not a vector.
     if (first.arrays[a].name == "principal_stress") continue;
     std::vector<std::vector<double>> values;
     for (const FieldGrid& frame : frames) {
@@ -305,7 +304,7 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
   return part;
 }
 
-/// Name of the body that a part is of: "PAIR_BODY", of a partner "PAIR_BODY_partner".
+/// Name of the body of a part "PAIR_BODY" or, for a partner, "PAIR_BODY_partner".
 Json body_json(std::string part, const std::vector<std::string>& columns) {
   constexpr std::string_view partner = "_partner";
   if (part.ends_with(partner)) part.resize(part.size() - partner.size());

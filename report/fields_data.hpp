@@ -1,4 +1,4 @@
-/// Fields of a run folder (fields.pvd and the VTU files it names) as a page shows them.
+/// Fields of a run folder (fields.pvd and its VTU files) for display in a page.
 #pragma once
 
 #include <array>
@@ -25,11 +25,11 @@ struct FieldGrid {
   std::vector<std::uint32_t> triangles;   ///< 3 points per triangle; of tetrahedra those of the boundary
   std::vector<std::uint32_t> tetrahedra;  ///< 4 corners each
   std::vector<PointArray> arrays;
-  std::vector<PointArray> of_triangles;  ///< of the cells, where these are the triangles
+  std::vector<PointArray> of_triangles;  ///< cell data, if the cells are triangles
 };
 
-/// Reads a VTU file as Heelstrike writes it: one piece, binary arrays without compression, 64-bit headers.
-/// @throws Error{file} for anything else
+/// Reads a VTU file in the format of Heelstrike: one piece, binary arrays without compression, 64-bit headers.
+/// @throws Error{file} for any other content
 [[nodiscard]] FieldGrid parse_vtu(std::string_view text, const std::string& file_name);
 
 /// One entry of a PVD file.
@@ -43,13 +43,12 @@ struct FieldFile {
 
 /// {parts: [{name, body, times, files, n_points, n_frames, n_recorded, triangles, tetrahedra, points: {low, high,
 /// values}, poses, displacement: {low, high, values} or null, quantities: [{name, unit, low, high, values}]}]}.
-///
-/// `body` is null where the columns do not tell it. A part is shown in a frame P of its own: the axes of the world at
-/// its first frame, in the middle of its points. `points` are the undeformed ones in P, `poses` X_WP of every frame as
-/// w, x, y, z, px, py, pz, and `displacement` what is added to the points, in P. So a page can enlarge the deformation
-/// and move the part between two frames. Values are 16-bit numbers: a part in 65535 of the range of the run, finer than
-/// a screen shows. Of other vectors the length is kept. Of more frames than fit into `values_budget` numbers evenly
-/// spaced ones are kept, the first, the last and the one with the largest contact pressure among them.
+/// `body` is null where the columns do not determine it. A part is expressed in a frame P: world axes at its first
+/// frame, origin at the centre of its points. `points` are the undeformed points in P, `poses` X_WP of every frame as
+/// w, x, y, z, px, py, pz, and `displacement` the displacement of the points in P. A page can thus scale the
+/// deformation and interpolate the motion. Values are 16-bit numbers with a resolution of 1/65535 of the range of the
+/// run, finer than a screen shows. Other vectors are reduced to their length. If the frames exceed `values_budget`
+/// numbers, evenly spaced frames are stored, including the first, the last and the one of peak contact pressure.
 /// @param columns  of the run's time series
 /// @throws Error{file} for files that cannot be read or whose cells change with time
 [[nodiscard]] Json fields_json(const std::filesystem::path& folder, const std::vector<std::string>& columns,

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t page_cells = 240;
 constexpr std::size_t path_budget = 2000;
 
-/// Of a foot that is cut, the shares of its length say nothing.
+/// Fractions of the length are meaningless for a cut foot.
 bool is_whole_foot(const std::optional<Scenario>& model, const std::string& pair) {
   if (!model) return false;
   const auto found = std::ranges::find_if(model->pairs, [&](const PairModel& p) { return p.spec.name == pair; });
@@ -33,7 +33,7 @@ std::span<const double> row_near(const TimeSeries& series, double time) {
   return {series.values.data() + best * n, series.rows() == 0 ? 0 : n};
 }
 
-/// A series of files and the part of a print that it fills.
+/// A series of files and its part of a print.
 struct Place {
   std::size_t print = 0;
   std::size_t part = 0;
@@ -143,7 +143,7 @@ Json foot_prints_json(const std::vector<FootPrint>& prints, double high) {
     std::size_t contact = 0;
     for (const std::size_t row : rows_with_extremes(print.path.forces, path_budget)) {
       if (!times.empty() && print.path.contacts[row] != contact) {
-        for (std::vector<double>* column : {&times, &u, &v}) column->push_back(std::nan(""));  // lifts the pen
+        for (std::vector<double>* column : {&times, &u, &v}) column->push_back(std::nan(""));  // breaks the line
       }
       contact = print.path.contacts[row];
       times.push_back(print.path.times[row]);

@@ -1,4 +1,4 @@
-/// The contact pressure of a run folder with fields, as maps and tables.
+/// Maps and tables of the contact pressure of a run folder with fields.
 #pragma once
 
 #include <filesystem>
@@ -19,21 +19,21 @@ struct FootPrint {
   std::vector<LoadedPart> parts;
   PressureMap map;
   CopPath path;
-  std::optional<PressureRegions> regions;  ///< where the scenario says that the body is a whole foot
-  std::optional<RegionLoads> loads;        ///< where the faces have pressure and loaded area
+  std::optional<PressureRegions> regions;  ///< if the body is a whole foot according to the scenario
+  std::optional<RegionLoads> loads;        ///< if the faces have pressure and loaded area
 };
 
 /// One entry per foot, and per pair of other bodies, with contact_pressure.
-/// @param model  says which pairs are one foot; none = every pair for itself
+/// @param model  groups pairs into feet; none = each pair separately
 /// @throws Error{file} for fields that cannot be read
 [[nodiscard]] std::vector<FootPrint> foot_prints(const std::filesystem::path& folder, const TimeSeries& series,
                                                  const std::optional<Scenario>& model);
 
 /// [{label, body, view, path: {time, u, v}}] for the page.
-/// @param high  [Pa] upper end of the scale that all maps of the page share
+/// @param high  [Pa] upper end of the common scale of all maps of the page
 [[nodiscard]] Json foot_prints_json(const std::vector<FootPrint>& prints, double high);
 
-/// [Pa] on any of them.
+/// [Pa] maximum over all prints.
 [[nodiscard]] double find_peak_pressure(const std::vector<FootPrint>& prints);
 
 }  // namespace heelstrike::report

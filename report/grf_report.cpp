@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The curves of one plate, all at its own times.
+/// The curves of one plate at its sample times.
 RunData plate_data(const std::string& label, const ForcePlate& plate, double from, double to) {
   RunData run;
   run.label = label;
@@ -26,7 +26,7 @@ RunData plate_data(const std::string& label, const ForcePlate& plate, double fro
   for (std::size_t i = 0; i < plate.times.size(); ++i) {
     if (plate.times[i] < from || plate.times[i] > to) continue;
     run.series.values.push_back(plate.times[i]);
-    // Files of plates have zeros where nobody stands; that is no place.
+    // Files of plates have a zero centre of pressure without load, which is not a position.
     const bool loaded = !plate.force[i].isZero(0.0);
     const Vector3 point = loaded ? plate.point[i] : Vector3::Constant(std::numeric_limits<double>::quiet_NaN());
     for (const Vector3& v : {plate.force[i], point, plate.moment[i]}) {
@@ -53,7 +53,7 @@ void append_columns(RunData& to, const RunData& from) {
   to.series.values = std::move(values);
 }
 
-/// Plates of one source; those with other times than the first one get a table of their own.
+/// Plates of one source; plates with other times than the first one are in separate tables.
 void add_source(std::vector<RunData>& runs, const std::string& label, const std::vector<ForcePlate>& plates,
                 const std::vector<ForcePlate>& wanted, double from, double to) {
   const std::size_t first = runs.size();
@@ -85,7 +85,7 @@ fs::path write_grf_report(const fs::path& folder, const GrfPage& page, const std
   std::error_code failure;
   fs::create_directories(folder, failure);
   if (failure)
-    throw file_error(folder.string(), fmt::format("{} cannot be made: {}", folder.string(), failure.message()));
+    throw file_error(folder.string(), fmt::format("cannot create {}: {}", folder.string(), failure.message()));
   for (std::size_t i = 0; i < page.tables.size(); ++i) {
     if (!page.tables[i].svg.empty()) write_whole_file(folder / fmt::format("stance_{}.svg", i + 1), page.tables[i].svg);
   }

@@ -1,4 +1,4 @@
-/// Page of ground reactions beside those of force plates.
+/// Page that compares ground reactions with force plates.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ struct PageTable {
   std::vector<std::string> header;
   std::vector<std::vector<std::string>> rows;
   std::string note;  ///< below it; may be empty
-  std::string svg;   ///< picture below that; may be empty. Also written as a file of its own
+  std::string svg;   ///< figure below the note; may be empty. Also written as a separate file
 };
 
 struct GrfPage {
@@ -23,8 +23,8 @@ struct GrfPage {
   std::vector<PageTable> tables;
 };
 
-/// Writes `folder`/report.html and `folder`/stance_N.svg, the folder made when missing: the tables, and the forces,
-/// moments and centres of pressure of the plates that both have, overlaid over the time that the prediction covers.
+/// Writes `folder`/report.html and `folder`/stance_N.svg, and creates the folder when missing: the tables, and the
+/// forces, moments and centres of pressure of the common plates, overlaid over the time of the prediction.
 /// @returns its path
 /// @throws Error{file}
 std::filesystem::path write_grf_report(const std::filesystem::path& folder, const GrfPage& page,

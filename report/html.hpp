@@ -1,4 +1,4 @@
-/// Pieces of HTML. Every text goes through `escaped`.
+/// HTML elements. Every text is passed through `escaped`.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace heelstrike::report {
 
-/// Table of texts; cells that are numbers stand to the right.
-/// @param row_attributes  one per row, written into its <tr> as they are; may be empty
+/// Table of texts; numeric cells are right-aligned.
+/// @param row_attributes  one per row, inserted unescaped into its <tr>; may be empty
 [[nodiscard]] std::string html_table(const std::vector<std::string>& header,
                                      const std::vector<std::vector<std::string>>& rows,
                                      const std::vector<std::string>& row_attributes = {});

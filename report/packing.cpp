@@ -15,14 +15,14 @@
 namespace heelstrike::report {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "pages hold little-endian numbers");
+static_assert(std::endian::native == std::endian::little, "pages contain little-endian numbers");
 
 std::string compressed(const std::string& bytes) {
   uLongf size = compressBound(static_cast<uLong>(bytes.size()));
   std::string result(size, '\0');
   const int code = compress2(reinterpret_cast<Bytef*>(result.data()), &size,
                              reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uLong>(bytes.size()), 6);
-  if (code != Z_OK) throw Error(ErrorCode::internal, "numbers of a report cannot be compressed");
+  if (code != Z_OK) throw Error(ErrorCode::internal, "compression of the numbers of a report failed");
   result.resize(size);
   return result;
 }

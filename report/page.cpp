@@ -18,7 +18,7 @@
 namespace heelstrike::report {
 namespace {
 
-constexpr std::size_t min_budget = 500;  // of one column, extremes among them: about the pixels of a chart
+constexpr std::size_t min_budget = 500;  // of one column, including extremes: about the pixels of a chart
 constexpr std::size_t max_budget = 20'000;
 constexpr std::size_t shown_contacts = 200;
 
@@ -36,11 +36,11 @@ std::string status_text(const RunData& run) {
 std::size_t budget_for(std::span<const RunData> runs) {
   std::size_t n_columns = 1;
   for (const RunData& run : runs) n_columns += run.series.columns.size();
-  // What is thinned has times of its own.
+  // Thinned columns have separate times, hence the factor 2.
   return std::clamp(values_per_page / (2 * n_columns), min_budget, max_budget);
 }
 
-/// Nothing may be loaded from anywhere, whatever a page contains.
+/// Prevents loading of external resources, whatever a page contains.
 constexpr const char* policy =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
@@ -78,12 +78,11 @@ std::string chart_places(bool with_scatter, bool with_contact) {
     text += section("speed-accuracy", "Accuracy against cost",
                     fmt::format("<div id=\"scatter-chart\">{}</div>\n", waiting));
   }
-  text +=
-      section("charts", "Over time",
-              fmt::format("<p class=\"note no-print\">{}Drag to zoom, double-click or “Show all” to see everything; "
-                          "click a name to hide its curve. All charts share their time axis.</p>\n"
-                          "<div id=\"time-charts\" class=\"charts\">{}</div>\n",
-                          with_contact ? "Charts open with the contacts. " : "", waiting));
+  text += section("charts", "Over time",
+                  fmt::format("<p class=\"note no-print\">{}Drag to zoom, double-click or “Show all” to reset; click a "
+                              "name to hide its curve. All charts share one time axis.</p>\n"
+                              "<div id=\"time-charts\" class=\"charts\">{}</div>\n",
+                              with_contact ? "Charts open with the contacts. " : "", waiting));
   text += "<div id=\"turn-charts\"></div>\n";
   if (!with_contact) return text;
   return text + section("loops", "Force against indentation",
@@ -101,12 +100,12 @@ std::string link_to(const std::string& folder, const std::string& file) {
   return fmt::format("<a href=\"{}\">{}</a>", url, escaped(path));
 }
 
-/// Runs that are drawn in 3D, and as pressure maps: as many as a page has room for beside each other.
+/// Runs drawn in 3D and as pressure maps: the number that fits side by side in a page.
 std::span<const RunData> drawn(std::span<const RunData> runs) {
   return runs.first(std::min(runs.size(), runs_in_3d));
 }
 
-/// Shapes of the bodies that have no field files.
+/// Shapes of the bodies without field files.
 std::vector<Json> shapes_without_fields(const RunData& run) {
   std::vector<Json> shapes;
   const auto has_fields = [&](const Json& shape) {
@@ -118,7 +117,7 @@ std::vector<Json> shapes_without_fields(const RunData& run) {
   return shapes;
 }
 
-/// What of the meshes is not shown, each file once.
+/// Note on meshes drawn with fewer triangles, each file once.
 std::string thinned_note(std::span<const RunData> runs) {
   std::vector<std::string> parts;
   for (const RunData& run : runs) {
@@ -131,7 +130,7 @@ std::string thinned_note(std::span<const RunData> runs) {
     }
   }
   if (parts.empty()) return {};
-  return fmt::format("Drawn with fewer triangles than the run computes with: {}.", fmt::join(parts, ", "));
+  return fmt::format("Drawn with fewer triangles than used in the run: {}.", fmt::join(parts, ", "));
 }
 
 std::string scenes_section(std::span<const RunData> runs) {
@@ -148,8 +147,8 @@ std::string scenes_section(std::span<const RunData> runs) {
   return section("fields", "In 3D", text + "</p>\n");
 }
 
-/// [{run, fields?, scene?, shapes?}] of the runs that have something to draw; shapes by their places in `shapes`, which
-/// has each once however many runs share it.
+/// [{run, fields?, scene?, shapes?}] of the runs with drawable content; shapes are indices into `shapes`, where each
+/// shared shape occurs once.
 Json scenes_json(std::span<const RunData> runs, Json& shapes) {
   shapes = Json::array();
   Json json = Json::array();
@@ -180,16 +179,15 @@ std::string region_table(const FootPrint& print) {
                      "pressure-time integral [kPa s]"},
                     rows) +
          fmt::format(
-             "<p class=\"note\">Largest values over the frames, of every region at its own time; force and area on the "
+             "<p class=\"note\">Peak values over the frames, for every region at its own time; force and area on the "
              "undeformed surface. Heel, midfoot and metatarsals are equal thirds of the foot without its toes, as for "
              "the "
-             "arch index of Cavanagh and Rodgers (1987); that the toes begin at {:.0f} % of the length and that the "
-             "inner "
-             "35 % of their breadth are the hallux is Heelstrike's own choice.</p>\n",
+             "arch index of Cavanagh and Rodgers (1987); the beginning of the toes at {:.0f} % of the length and the "
+             "hallux as the medial 35 % of their breadth are conventions of Heelstrike.</p>\n",
              100.0 * default_toe_line);
 }
 
-/// Each region at the time of its largest force.
+/// Each region at the time of its peak force.
 std::string face_load_table(const FootPrint& print) {
   const RegionLoads& loads = *print.loads;
   Rows rows;
@@ -206,17 +204,16 @@ std::string face_load_table(const FootPrint& print) {
          html_table({"region", "at [s]", "normal force [N]", "loaded area [cm²]", "mean pressure [MPa]",
                      "peak pressure [MPa]", "penetration [mm]", "loaded faces"},
                     rows) +
-         "<p class=\"note\">Each region at the frame of its largest force: pressure summed over its faces, sizes "
-         "without "
-         "directions. All frames, with centres of pressure, are in contact_regions.csv.</p>\n";
+         "<p class=\"note\">Each region at the frame of its peak force: pressure summed over its faces, magnitudes "
+         "only. All frames, with centres of pressure, are in contact_regions.csv.</p>\n";
 }
 
 std::string pressure_section(std::span<const RunData> runs) {
   if (std::ranges::all_of(drawn(runs), [](const RunData& run) { return run.prints.empty(); })) return {};
   std::string text =
       "<div id=\"pressure-maps\" class=\"charts\"><p class=\"needs-script note\">The maps appear here when scripts are "
-      "allowed.</p></div>\n<p class=\"note\">Largest contact pressure of every point over the run, on the undeformed "
-      "body in its own frame, with the path of the centre of pressure. Grey carries nothing. All maps share one scale.";
+      "allowed.</p></div>\n<p class=\"note\">Peak contact pressure of every point over the run, on the undeformed body "
+      "in the body frame, with the path of the centre of pressure. Grey areas are unloaded. All maps share one scale.";
   if (runs.size() > runs_in_3d) text += fmt::format(" The first {} of {} runs.", runs_in_3d, runs.size());
   text += "</p>\n";
   if (runs.size() == 1) {
@@ -228,7 +225,7 @@ std::string pressure_section(std::span<const RunData> runs) {
   return section("pressure", "Pressure map", text);
 }
 
-/// Maps of all runs with one scale; those of a comparison say whose they are.
+/// Maps of all runs with a common scale; maps of a comparison are labelled by run.
 Json prints_json(std::span<const RunData> runs) {
   double high = 0.0;
   for (const RunData& run : drawn(runs)) high = std::max(high, find_peak_pressure(run.prints));
@@ -305,12 +302,12 @@ std::string contact_table(std::span<const RunData> runs) {
                                      "pair",
                                      "onset [s]",
                                      "end [s]",
-                                     "largest force [N]",
-                                     "largest indentation [m]",
-                                     "speed in [m/s]",
-                                     "speed out [m/s]",
+                                     "peak force [N]",
+                                     "peak indentation [m]",
+                                     "approach velocity [m/s]",
+                                     "separation velocity [m/s]",
                                      "restitution"};
-  if (impacts) header.emplace_back("largest impulse [N s]");
+  if (impacts) header.emplace_back("peak impulse [N s]");
   header.emplace_back();
   std::string text = html_table(header, rows, attributes);
   if (n_skipped > 0) text += fmt::format("<p class=\"note\">{} more in summary.json.</p>\n", n_skipped);
@@ -334,14 +331,14 @@ std::string cost_table(std::span<const RunData> runs) {
                     rows);
 }
 
-/// Where the wall time went, as the run measured it.
+/// Breakdown of the measured wall time.
 std::string wall_time_table(std::span<const RunData> runs) {
   Rows rows;
   for (const RunData& run : runs) {
     if (!run.summary || !(run.summary->wall_time > 0.0)) continue;
     const WallTimeSplit& w = run.summary->wall_times;
     const double measured = w.preparation + w.contact + w.transport + w.fields;
-    // Folders of earlier versions say nothing of it.
+    // Run folders of earlier versions lack these values.
     if (measured == 0.0 && run.summary->contact_evaluations > 0) continue;
     const double whole = run.summary->wall_time;
     std::vector<std::string> row = {run.label};
@@ -352,11 +349,11 @@ std::string wall_time_table(std::span<const RunData> runs) {
     rows.push_back(std::move(row));
   }
   if (rows.empty()) return {};
-  return "<h3>Where the wall time went [s]</h3>\n" +
+  return "<h3>Breakdown of the wall time [s]</h3>\n" +
          html_table({"run", "preparation", "contact", "transport", "fields", "integration, output", "whole"}, rows) +
-         "<p class=\"note\">Preparation: until the contact sessions were open. Contact: computing the answers of "
-         "evaluations and commits. Transport: what exchanges with another process took beyond that. Fields: for files, "
-         "transport included. The rest of the whole is integration, kinematics, result rows.</p>\n";
+         "<p class=\"note\">Preparation: until the contact sessions were open. Contact: computation of evaluations and "
+         "commits. Transport: additional time of exchanges with another process. Fields: for files, including "
+         "transport. The remainder is integration, kinematics, result rows.</p>\n";
 }
 
 std::string share_text(const EnergyBalance& energy) {
@@ -377,9 +374,8 @@ std::string energy_table(std::span<const RunData> runs) {
   return html_table({"run", "start [J]", "end [J]", "dissipated [J]", "work of loads and drivers [J]",
                      "balance error [J]", "of work and dissipation"},
                     rows) +
-         (prescribed ? "<p class=\"note\">Where motion is prescribed, work is summed from frame to frame: the balance "
-                       "then shows how coarse "
-                       "the frames are, not how well something was integrated.</p>"
+         (prescribed ? "<p class=\"note\">For prescribed motion, work is summed from frame to frame: the balance then "
+                       "reflects the frame interval, not the accuracy of an integration.</p>"
                      : "");
 }
 
@@ -409,11 +405,14 @@ struct Quantity {
   const char* unit;
 };
 const std::vector<Quantity>& accuracies() {
-  static const std::vector<Quantity> all = {
-      {"max_force_N", "largest force", "N"},           {"max_indentation_m", "largest indentation", "m"},
-      {"peak_pressure_Pa", "largest pressure", "Pa"},  {"area_m2", "largest contact area", "m2"},
-      {"contact_duration_s", "contact duration", "s"}, {"separation_velocity_m_s", "speed out", "m/s"},
-      {"effective_restitution", "restitution", ""},    {"position_error_m", "position error", "m"}};
+  static const std::vector<Quantity> all = {{"max_force_N", "peak force", "N"},
+                                            {"max_indentation_m", "peak indentation", "m"},
+                                            {"peak_pressure_Pa", "peak pressure", "Pa"},
+                                            {"area_m2", "peak contact area", "m2"},
+                                            {"contact_duration_s", "contact duration", "s"},
+                                            {"separation_velocity_m_s", "separation velocity", "m/s"},
+                                            {"effective_restitution", "restitution", ""},
+                                            {"position_error_m", "position error", "m"}};
   return all;
 }
 const std::vector<Quantity>& costs() {
@@ -425,7 +424,7 @@ const std::vector<Quantity>& costs() {
   return all;
 }
 
-/// Those that any row knows: only coupling schemes have exchanges.
+/// Quantities present in any row: only coupling schemes have exchanges.
 std::vector<Quantity> known(const std::vector<Quantity>& quantities, const Json& comparison) {
   std::vector<Quantity> known;
   std::ranges::copy_if(quantities, std::back_inserter(known), [&](const Quantity& q) {
@@ -472,12 +471,12 @@ std::string comparison_table(const Json& comparison) {
   }
   std::string text = html_table(header, rows) + html_table(cost_header, cost_rows);
   text +=
-      "<p class=\"note\">Force, indentation, duration, speed and restitution are those of the first contact; pressure "
-      "and area are the largest of the run.";
+      "<p class=\"note\">Force, indentation, duration, velocity and restitution are those of the first contact; "
+      "pressure and area are the peak values of the run.";
   text += compared
               ? fmt::format(" Deviations are from {}.</p>\n", escaped(comparison.at("reference").get<std::string>()))
           : is_sweep(comparison) ? std::string("</p>\n")
-                                 : std::string(" No reference was chosen; --reference NAME adds deviations.</p>\n");
+                                 : std::string(" No reference; --reference NAME adds deviations.</p>\n");
   for (const Json& row : comparison.at("rows")) {
     if (!row.at("failure").is_string()) continue;
     text += fmt::format("<p class=\"status failed\">{}: {}</p>\n", escaped(row.at("backend").get<std::string>()),
@@ -548,7 +547,7 @@ std::string run_page(const RunData& run) {
   const std::string header = fmt::format("<span class=\"status {0}\">{0}</span>", escaped(status_text(run)));
   Json shapes;
   const Json scenes = scenes_json(runs, shapes);
-  const std::string body = problems(runs) + section("what", "What was run", facts_table(runs)) +
+  const std::string body = problems(runs) + section("what", "Run parameters", facts_table(runs)) +
                            pressure_section(runs) + (scenes.empty() ? std::string() : scenes_section(runs)) +
                            common_sections(runs, false);
   Json data = {{"runs", Json::array({charts_json(run, budget_for(runs))})}};
@@ -569,7 +568,7 @@ std::string comparison_page(const Json& comparison, std::span<const RunData> run
       (sweep ? sweep_section() : std::string()) +
       section("comparison", sweep ? "Results and cost" : "Accuracy and cost", comparison_table(comparison)) +
       problems(runs) + pressure_section(runs) + (scenes.empty() ? std::string() : scenes_section(runs)) +
-      common_sections(runs, compared) + section("what", "What was run", facts_table(runs));
+      common_sections(runs, compared) + section("what", "Run parameters", facts_table(runs));
   Json data = {{"runs", Json::array()}};
   for (const RunData& run : runs) data["runs"].push_back(charts_json(run, budget_for(runs)));
   if (compared) data["comparison"] = scatter_json(comparison);
@@ -588,14 +587,13 @@ std::string measurement_page(const GrfPage& page, std::span<const RunData> runs)
     tables += table.svg;
   }
   const std::string body =
-      section("comparison", "The run beside the plates", tables) +
+      section("comparison", "Comparison of the run with the plates", tables) +
       section(
           "charts", "Over time",
-          "<p class=\"note no-print\">Drag to zoom, double-click or “Show all” to see everything; click a name to hide "
-          "its "
+          "<p class=\"note no-print\">Drag to zoom, double-click or “Show all” to reset; click a name to hide its "
           "curve.</p>\n<div id=\"time-charts\" class=\"charts\"><p class=\"needs-script note\">Charts appear here when "
           "scripts are allowed.</p></div>\n") +
-      section("what", "What was compared",
+      section("what", "Compared data",
               fmt::format("<p>Run {}, measurement {}. Forces, free moments and centres of pressure in the axes of the "
                           "measurement.</p>\n",
                           escaped(page.run), escaped(page.measured)));

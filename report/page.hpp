@@ -1,5 +1,5 @@
-/// The page of a run or of several: one self-contained HTML file. Tables are in the page itself, so that it says what
-/// it has to say also where scripts are not allowed; charts are added by the script.
+/// The page of a run or of several: one self-contained HTML file. Tables are static HTML and readable without scripts;
+/// charts are added by the script.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace heelstrike::report {
 
-/// Values kept over all columns of all runs of a page, with their times; a double is about 8 bytes of text after
-/// compression, so that a page stays below 4 MB, or somewhat more with many hundreds of columns.
+/// Maximum number of values over all columns of all runs of a page, including times; a double is about 8 bytes of text
+/// after compression, so that a page stays below 4 MB, or somewhat more with many hundreds of columns.
 constexpr std::size_t values_per_page = 400'000;
 
 /// Runs of a comparison that are drawn in 3D and as pressure maps.
@@ -20,7 +20,7 @@ constexpr std::size_t runs_in_3d = 6;
 [[nodiscard]] std::string run_page(const RunData& run);
 
 /// @param comparison  content of comparison.json
-/// @param runs        those of its rows that have a folder, in its order
+/// @param runs        the rows with a folder, in order
 [[nodiscard]] std::string comparison_page(const Json& comparison, std::span<const RunData> runs);
 
 /// @param runs  measured and predicted curves

@@ -34,19 +34,19 @@ constexpr double screen_dots = 96.0;
 
 struct Curve {
   fs::path file;              ///< timeseries.csv
-  std::string using_columns;  ///< as gnuplot writes them: "1:5"
+  std::string using_columns;  ///< in gnuplot syntax: "1:5"
   std::string title;
 };
 
 struct Picture {
-  std::string name;  ///< of the file, without ending
+  std::string name;  ///< of the file, without extension
   std::string x_label;
   std::string y_label;
   bool over_time = true;
   std::vector<Curve> curves;
 };
 
-/// A run whose curves are drawn.
+/// A plotted run.
 struct DrawnRun {
   std::string label;
   fs::path folder;
@@ -54,7 +54,7 @@ struct DrawnRun {
   std::optional<std::array<double, 2>> window;  ///< [s] none = the whole run
 };
 
-/// A string for gnuplot that it takes as it is: single quotes know neither commands nor escapes.
+/// A literal gnuplot string: single quotes disable commands and escapes.
 std::string quoted(const std::string& text) {
   std::string result = "'";
   for (const char c : text) {
@@ -65,7 +65,7 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-/// Largest less smallest value of a column.
+/// Maximum minus minimum of a column.
 double range_of(const TimeSeries& series, std::size_t column) {
   double low = std::numeric_limits<double>::infinity();
   double high = -low;
@@ -79,13 +79,13 @@ double range_of(const TimeSeries& series, std::size_t column) {
 constexpr const char* wanted[] = {"force",         "indentation", "gap",          "energy",
                                   "peak_pressure", "area",        "region_force", "region_peak_pressure"};
 
-/// Key of the picture that a column belongs to; empty = none.
+/// Key of the picture of a column; empty = none.
 std::string picture_of(const ColumnName& name) {
   if (std::ranges::find(wanted, name.quantity) == std::end(wanted)) return {};
   return name.quantity == "energy" ? "energy" : fmt::format("{}_{}", name.quantity, name.owner);
 }
 
-/// Resultant force of a pair over its indentation, of the rows within the window.
+/// Resultant force of a pair over its indentation, for the rows within the window.
 Curve loop_curve(const DrawnRun& run, std::size_t indentation, const std::string& pair, const std::string& title) {
   const auto column = [&](const char* axis) {
     const auto found = std::ranges::find(run.series.columns, fmt::format("{}.f{}_N", pair, axis));
@@ -100,7 +100,7 @@ Curve loop_curve(const DrawnRun& run, std::size_t indentation, const std::string
           .title = title};
 }
 
-/// Adds the curves of a run to the pictures that have them already, and new pictures behind.
+/// Adds the curves of a run to existing pictures, or appends new pictures.
 class PictureMaker {
  public:
   explicit PictureMaker(bool several_runs) : several_runs_(several_runs) {}
@@ -132,7 +132,7 @@ class PictureMaker {
   [[nodiscard]] const std::vector<Picture>& pictures() const { return pictures_; }
 
  private:
-  /// Of several runs only the component with the largest range in the first of them.
+  /// For several runs, only the component with the largest range in the first run is shown.
   bool is_shown(const DrawnRun& run, const std::vector<ColumnName>& names, std::size_t column, const std::string& key) {
     if (!several_runs_) return true;
     const auto [entry, is_new] = component_.try_emplace(key);
@@ -180,7 +180,7 @@ const char* ending_of(PictureFormat format) {
 std::string terminal_of(const PictureStyle& style) {
   switch (style.format) {
     case PictureFormat::png:
-      // pngcairo draws for 96 dots per inch; the scale keeps letters and lines as large as stated on paper.
+      // pngcairo assumes 96 dots per inch; the scale preserves the stated print size of letters and lines.
       return fmt::format(
           "set terminal pngcairo noenhanced size {:.0f},{:.0f} font 'Sans,{:g}' fontscale {:g} linewidth {:g}\n",
           style.width_cm / cm_per_inch * dots_per_inch, style.height_cm / cm_per_inch * dots_per_inch,
@@ -196,7 +196,7 @@ std::string terminal_of(const PictureStyle& style) {
                      style.width_cm, style.height_cm, style.font_points);
 }
 
-/// End of the names of pictures of one contact.
+/// Suffix of the names of pictures of one contact.
 std::string contact_ending(const PictureStyle& style) {
   return style.contact ? fmt::format("_contact{}", *style.contact) : "";
 }
@@ -230,8 +230,7 @@ constexpr std::size_t map_cells = 300;
 
 /// Cells and path of a foot print as text for gnuplot, in mm and kPa: blocks of "u v pressure", then the path.
 std::string map_data(const FootPrint& print, const PlanView& view) {
-  std::string text =
-      fmt::format("# {} [mm]  {} [mm]  largest pressure [kPa]\n", "xyz"[view.axes[0]], "xyz"[view.axes[1]]);
+  std::string text = fmt::format("# {} [mm]  {} [mm]  peak pressure [kPa]\n", "xyz"[view.axes[0]], "xyz"[view.axes[1]]);
   for (std::size_t v = 0; v < view.n[1]; ++v) {
     for (std::size_t u = 0; u < view.n[0]; ++u) {
       const double value = 1e-3 * view.values[v * view.n[0] + u];
@@ -249,10 +248,9 @@ std::string map_data(const FootPrint& print, const PlanView& view) {
   return text + "\n";
 }
 
-/// Largest pressure over the run with the path of the centre of pressure.
-/// gnuplot leaves no place for the label of the scale beside a map with equal axes: nine letters, of which six are for
-/// the numbers.
-/// @param high  [Pa] upper end of the scale that all maps of the run share
+/// Peak pressure over the run with the path of the centre of pressure. gnuplot reserves no space for the label of the
+/// scale beside a map with equal axes: nine characters, six of them for the numbers.
+/// @param high  [Pa] upper end of the common scale of all maps of the run
 std::string map_script(const FootPrint& print, const PlanView& view, double high, const std::string& data,
                        const std::string& picture) {
   std::string text = fmt::format(
@@ -267,7 +265,7 @@ std::string map_script(const FootPrint& print, const PlanView& view, double high
   // Viridis (Smith and van der Walt 2015), as in the pages.
   constexpr const char* viridis[] = {"#440154", "#482475", "#414487", "#355f8d", "#2a788e", "#21918c",
                                      "#22a884", "#44bf70", "#7ad151", "#bddf26", "#fde725"};
-  // Grey carries nothing: a sliver below the lowest colour.
+  // Grey for zero load: a narrow band below the lowest colour.
   text += "0 '#bec4ca', 0.03 '#bec4ca'";
   for (std::size_t k = 0; k < std::size(viridis); ++k)
     text += fmt::format(", {} '{}'", k == 0 ? 0.03 : static_cast<double>(k), viridis[k]);
@@ -287,14 +285,13 @@ fs::path gnuplot_program() {
   try {
     return sibling_program("gnuplot");
   } catch (const Error&) {
-    throw file_error("gnuplot",
-                     "gnuplot is not installed, and pictures are drawn with it: apt-get install gnuplot-nox");
+    throw file_error("gnuplot", "pictures require gnuplot, which is not installed: apt-get install gnuplot-nox");
   }
 }
 
 namespace {
 
-/// [s] of the contact that the style asks for, with a margin.
+/// [s] time window of the contact selected by the style, with a margin.
 std::optional<std::array<double, 2>> window_of(const fs::path& folder, const PictureStyle& style) {
   if (!style.contact) return std::nullopt;
   const RunSummary summary = read_summary(folder);
@@ -312,7 +309,7 @@ void make_folder(const fs::path& folder) {
   std::error_code failure;
   fs::create_directories(folder, failure);
   if (failure)
-    throw file_error(folder.string(), fmt::format("{} cannot be made: {}", folder.string(), failure.message()));
+    throw file_error(folder.string(), fmt::format("cannot create {}: {}", folder.string(), failure.message()));
 }
 
 void run_gnuplot(const fs::path& folder, const std::string& text) {
@@ -326,7 +323,7 @@ void run_gnuplot(const fs::path& folder, const std::string& text) {
   const auto end = child.ended(drawing_time);
   if (!end || !end->success()) {
     throw file_error(script.string(), fmt::format("gnuplot could not draw {}: {}; see {}", script.string(),
-                                                  end ? end->text() : "it did not end in time", log.string()));
+                                                  end ? end->text() : "timeout", log.string()));
   }
   std::error_code ignored;
   fs::remove(log, ignored);
@@ -350,7 +347,7 @@ std::vector<fs::path> write_pictures(const fs::path& given, const PictureStyle& 
   for (const Picture& picture : maker.pictures()) {
     files.push_back(given / "pictures" / (picture.name + contact_ending(style) + ending));
   }
-  // Maps are of the whole run: largest pressures.
+  // Maps show peak pressures of the whole run.
   const auto prints =
       style.contact ? std::vector<FootPrint>() : foot_prints(folder, run.series, read_model(folder, catalog));
   const double high = find_peak_pressure(prints);

@@ -30,7 +30,7 @@ std::optional<std::size_t> column_at(const std::vector<std::string>& columns, co
   return static_cast<std::size_t>(found - columns.begin());
 }
 
-/// Largest values of a triangle's plane on the cells it covers.
+/// Updates the maxima of the cells covered by a triangle, with linear interpolation.
 void draw_triangle(PlanView& view, const std::array<std::array<double, 3>, 3>& corners) {
   const auto [a, b, c] = corners;  // u, v in cells, value
   const double area = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1]);
@@ -136,7 +136,7 @@ Vector3 PressureMap::load() const {
     const Vector3 area = 0.5 * (point(j) - point(i)).cross(point(k) - point(i));
     sum += area * (peak_[i] + peak_[j] + peak_[k]) / 3.0;
   }
-  // Nothing was loaded yet: a sole looks down.
+  // Without any load: a sole faces down.
   return sum.isZero(0.0) ? Vector3(0.0, 0.0, -1.0) : sum;
 }
 
@@ -145,7 +145,7 @@ PlanView PressureMap::view(const std::vector<double>& node_values, std::size_t n
   if (points_.empty() || n_cells < 2) return view;
   const Vector3 direction = load();
   direction.cwiseAbs().maxCoeff(&view.depth);
-  // In cyclic order one looks against the third axis: onto the plateaus of a tibia with its sides beside each other.
+  // In cyclic order the view is against the third axis: for a tibia, onto the plateaus.
   view.axes = {(view.depth + 1) % 3, (view.depth + 2) % 3};
   std::array<double, 2> high{};
   for (std::size_t k = 0; k < 2; ++k) {

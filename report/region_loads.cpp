@@ -25,11 +25,11 @@ Vector3 point_of(const FieldGrid& grid, std::uint32_t i) {
   return {grid.points[3 * i], grid.points[3 * i + 1], grid.points[3 * i + 2]};
 }
 
-/// What a face bears, in quantities that are summed.
+/// Load of a face in additive quantities.
 struct Face {
   double area = 0.0;         ///< [m^2]
   Vector3 centre;            ///< [m]
-  double peak_corner = 0.0;  ///< [Pa] largest pressure of its corners
+  double peak_corner = 0.0;  ///< [Pa] peak pressure of its corners
 };
 
 Face face_of(const FieldGrid& grid, std::size_t t, const PointArray* at_points) {
@@ -73,9 +73,11 @@ void RegionLoads::add(double time, const FieldGrid& frame) {
     regions.push_back(name == "all" ? loaded : array_of(frame.of_triangles, std::string(region_prefix) + name));
   }
   if (pressure == nullptr || loaded == nullptr || depth == nullptr || std::ranges::count(regions, nullptr) > 0) {
-    throw file_error("fields.pvd", fmt::format("expected pressure and regions of the faces of '{}' in every frame, "
-                                               "found a frame at {} s without",
-                                               pair_, time));
+    throw file_error(
+        "fields.pvd",
+        fmt::format(
+            "expected pressure and regions of the faces of '{}' in every frame, found a frame without them at {} s",
+            pair_, time));
   }
   const PointArray* at_points = array_of(frame.arrays, required_face_arrays[0]);
   std::vector<FaceLoad> sums(names_.size());

@@ -47,7 +47,7 @@ Json column_json(const std::string& name, const ColumnName& read, const std::vec
   return json;
 }
 
-/// Resultant force over indentation of all contacts of a pair, a NaN between two contacts.
+/// Resultant force over indentation of all contacts of a pair, with NaN between two contacts.
 Json loop_json(const TimeSeries& series, const std::string& pair, std::size_t budget) {
   const auto indentation = series.column(pair + ".indentation_m");
   const auto fx = series.column(pair + ".fx_N");
@@ -85,7 +85,7 @@ Json loop_json(const TimeSeries& series, const std::string& pair, std::size_t bu
   return {{"pair", pair}, {"indentation", packed(x)}, {"force", packed(y)}};
 }
 
-/// Components of the total force of a foot, as columns of their own times.
+/// Components of the total force of a foot, as columns with separate times.
 void add_foot_force(const FootForce& foot, const Vector3& up, std::size_t budget, Json& columns) {
   const auto add = [&](const std::vector<double>& times, const std::vector<Vector3>& force, const std::string& ending) {
     for (int axis = 0; axis < 3; ++axis) {
@@ -96,7 +96,7 @@ void add_foot_force(const FootForce& foot, const Vector3& up, std::size_t budget
       for (const Vector3& f : force) values.push_back(sign * f[axis]);
       const ColumnName read{.owner = foot.label, .short_name = name, .unit = "N", .quantity = "foot_force"};
       Json json = column_json(fmt::format("{}: {}", foot.label, name), read, values, times, budget);
-      // Of times of their own also when nothing was thinned.
+      // Separate times also without thinning.
       if (!json.contains("times")) json["times"] = packed(times);
       columns.push_back(std::move(json));
     }
@@ -152,8 +152,8 @@ RunData read_run_data(const fs::path& path, std::string label, std::string folde
     run.series = read_timeseries(path);
   } else if (run.table == "timeseries.h5") {
     throw file_error(path.string(),
-                     fmt::format("{}: expected timeseries.csv, found timeseries.h5 (run --hdf5): its page "
-                                 "was made when it ended; for another one run it without --hdf5",
+                     fmt::format("{}: expected timeseries.csv, found timeseries.h5 (run --hdf5): its page was written "
+                                 "at the end of the run; rerun without --hdf5 for another page",
                                  path.string()));
   }
   if (const fs::path file = path / measured_reactions_file; fs::exists(file)) {

@@ -20,8 +20,8 @@ namespace {
 constexpr const char* ground = "ground";
 constexpr double same_point = 1e-9;  // [m]
 
-// Of a way over a surface: twelve points bend without corners on a screen, and 60 times follow a motion as the outline
-// of moving bodies does; thirty lines then take some 65,000 of the values of a page.
+// Wrap path: twelve points appear smooth on a screen, and 60 times resolve the motion; thirty lines then use about
+// 65,000 values of a page.
 constexpr int n_wrap_points = 12;
 constexpr std::size_t max_wrap_times = 60;
 
@@ -33,7 +33,7 @@ Vector3 up_of(const Scenario& scenario) {
   return scenario.gravity.norm() > 0.0 ? Vector3(-scenario.gravity.normalized()) : Vector3::UnitZ();
 }
 
-/// The solid that stands for a surface; null for what has none, e.g. a file.
+/// The solid of a surface; null for a surface without one, e.g. a file.
 Json surface_json(const Surface& surface) {
   const SurfaceKind& kind = kind_of(surface);
   if (kind.outline == nullptr) return {};
@@ -44,8 +44,8 @@ Json surface_json(const Surface& surface) {
   return json;
 }
 
-/// A block of mass m and edges a, b, c has the moment m (b^2 + c^2) / 12 about the first of its axes, and so on in
-/// turn: a^2 = 6 (I2 + I3 - I1) / m.
+/// A block of mass m and edges a, b, c has the moment m (b^2 + c^2) / 12 about its first axis, and cyclically: a^2 = 6
+/// (I2 + I3 - I1) / m.
 std::optional<Json> box_of(const BodySpec& body) {
   const Eigen::SelfAdjointEigenSolver<Matrix3> axes(body.inertia);
   if (!(body.mass > 0.0) || axes.info() != Eigen::Success) return std::nullopt;
@@ -106,14 +106,14 @@ class SceneWriter {
     return *std::ranges::find_if(bodies_, [&](const Json& body) { return body.at("name") == name; });
   }
 
-  /// A body that starts where another one or a recording is has its first pose in the time series only.
+  /// The initial pose of a body that starts at another body or a recording is only in the time series.
   [[nodiscard]] Pose initial_pose(const std::string& name) const {
     const auto body = std::ranges::find(scenario_.bodies, name, &BodySpec::name);
     if (body == scenario_.bodies.end()) return {};
     const bool recorded = std::ranges::any_of(scenario_.drivers, [&](const DriverSpec& driver) {
       return driver.body == name && (!driver.follow.empty() || !driver.record.file.empty());
     });
-    if ((body->starts_with.empty() && !recorded) || series_.rows() == 0) return body->X_WB;
+    if ((body->initial_state_from.empty() && !recorded) || series_.rows() == 0) return body->X_WB;
     return pose_in_row(series_.columns, std::span(series_.values).first(series_.columns.size()), name);
   }
 
@@ -133,7 +133,7 @@ class SceneWriter {
     return json;
   }
 
-  /// The parts of a line from point to point, and the surfaces that it wraps over, each once.
+  /// Adds the segments of a line from point to point, and its wrap surfaces, each once.
   void add_line(const std::string& entry, const config::LineSpec& line, Json& lines) {
     for (std::size_t i = 0; i + 1 < line.points.size(); ++i) {
       Json part = {{"name", line.name.empty() ? entry : entry + "." + line.name}};
@@ -150,8 +150,8 @@ class SceneWriter {
     }
   }
 
-  /// The way over a surface at times spread over the run; where no shortest line is found it is straight, for a picture
-  /// of what went wrong is wanted as well.
+  /// The path over a surface at times spread over the run; straight where no shortest line is found, so that failures
+  /// are displayed too.
   [[nodiscard]] Json wrap_path_json(const config::LinePoint& from, const config::LinePoint& to) const {
     const config::WrapSpec& wrap = *from.wrap;
     std::vector<double> times;
@@ -175,7 +175,7 @@ class SceneWriter {
     return {{"body", wrap.body}, {"count", n_wrap_points}, {"times", packed(times)}, {"points", packed(coordinates)}};
   }
 
-  /// Rows at which ways over surfaces are computed; the first alone where there are none.
+  /// Rows at which wrap paths are computed; only the first if there are none.
   [[nodiscard]] std::vector<std::size_t> spread_rows() const {
     const std::size_t n = series_.rows();
     const std::size_t count = std::clamp<std::size_t>(n, 1, max_wrap_times);
@@ -213,7 +213,7 @@ class SceneWriter {
     if (!spec.axes.empty()) {
       json["axis"] = json_of(spec.in_world ? Vector3(X_WA.R.transpose() * spec.axes[0]) : spec.axes[0]);
     }
-    // What keeps two points apart and has no axis is a rod.
+    // A joint that fixes a distance and has no axis is a rod.
     json["rod"] =
         spec.axes.empty() && (joint.keys.has("length") || (X_WA * ends[0] - X_WB * ends[1]).norm() > same_point);
     return json;

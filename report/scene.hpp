@@ -1,4 +1,4 @@
-/// The bodies of a run as simple shapes, for the 3D view of a page; what moves them are the poses of its time series.
+/// The bodies of a run as simple shapes for the 3D view of a page; the poses of the time series move them.
 #pragma once
 
 #include "common/results/run_folder.hpp"
@@ -9,20 +9,18 @@ namespace heelstrike::report {
 
 /// {up, bodies: [{name, points, center_of_mass, box?, surfaces}], joints: [{name, a, b, axis?, rod}],
 /// springs: [{name, a, b}], lines: {parts: [{name, a, b, way?}], surfaces: [{name, body, p, q, radii, cylinder}]}};
-/// lengths in m, points in the frame of their body.
-///
-/// * `points`: where joints and forces hold the body, each once.
-/// * `box`: {lengths, p, q}: the block of uniform density with the body's mass and inertia, where there is one.
-/// * `surfaces`: {kind: "sphere", radius, center}, {kind: "plane", normal, point}, {kind: "cylinder", radius, axis,
+/// lengths in m, points in body frames.
+/// * `points`: attachment points of joints and forces, each once. * `box`: {lengths, p, q}: the block of uniform
+/// density with the body's mass and inertia, if it exists. * `surfaces`: {kind: "sphere", radius, center}, {kind:
+/// "plane", normal, point}, {kind: "cylinder", radius, axis,
 ///   center, length or null}, {kind: "block", lengths, center, rough}; `rough` for a foot of which only the size is
-///   known here. Surfaces from mesh files have no shape here: they are drawn from the fields.
-/// * `lines`: ligaments and muscles from point to point, and the surfaces that they wrap over. `way`: {body, count,
+///   known. Surfaces from mesh files are drawn from the fields instead. * `lines`: ligaments and muscles from point to
+///   point, and their wrap surfaces. `way`: {body, count,
 ///   times, points}: of a part that may wrap, `count` points from end to end at each time, in the frame of the body
 ///   that has the surface; straight between them and from time to time.
 /// * `a` and `b` of joints, springs and parts of lines: {body, point}; `rod`: a link of fixed length between both
 /// points.
-///
-/// @param series  poses at the start of bodies that begin where a recording is
+/// @param series  initial poses of bodies that start at a recording
 [[nodiscard]] Json scene_json(const Scenario& scenario, const TimeSeries& series);
 
 }  // namespace heelstrike::report

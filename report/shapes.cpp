@@ -44,10 +44,11 @@ Json read_shapes(const fs::path& folder) {
   try {
     return Json::parse(read_whole_file(file)).at("shapes");
   } catch (const Json::exception& error) {
-    throw file_error(file.string(),
-                     fmt::format("{}: expected shapes of bodies as a run writes them, found: {}; without "
-                                 "the file bodies are drawn as sticks",
-                                 file.string(), error.what()));
+    throw file_error(
+        file.string(),
+        fmt::format(
+            "{}: expected the body shapes written by a run, found: {}; without the file bodies are drawn as sticks",
+            file.string(), error.what()));
   }
 }
 

@@ -1,4 +1,4 @@
-/// shapes.json of a run folder: what the bodies look like that have no field files, for the 3D view of a page.
+/// shapes.json of a run folder: shapes of the bodies without field files, for the 3D view of a page.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace heelstrike::report {
 
-/// The triangles that stand for one body in pictures.
+/// The displayed triangles of one body.
 struct BodyShape {
   std::string body;
   std::string source;                    ///< file, or kind of surface
@@ -22,18 +22,18 @@ struct BodyShape {
   std::vector<std::uint32_t> triangles;  ///< 3 points each
 };
 
-/// Of all bodies of a run together: below 0.4 MB of a page, and fine enough that no corner is seen on a screen.
+/// Triangles of all bodies of a run: below 0.4 MB of a page, and fine enough to appear smooth on a screen.
 constexpr std::size_t shown_triangles = 30'000;
 
-/// {shapes: [{body, source, n_read, n_points, points: {low, high, values}, triangles}]}. Coordinates are 16-bit
-/// numbers: a part in 65535 of the extent, finer than a screen shows.
+/// {shapes: [{body, source, n_read, n_points, points: {low, high, values}, triangles}]}. Coordinates are 16-bit numbers
+/// with a resolution of 1/65535 of the extent, finer than a screen shows.
 [[nodiscard]] Json shapes_json(std::span<const BodyShape> shapes);
-/// Nothing is written for a run without such bodies. @throws Error{file}
+/// Writes no file for a run without such bodies. @throws Error{file}
 void write_shapes(RunFolder& folder, std::span<const BodyShape> shapes);
-/// The same into a folder that nobody runs in.
+/// The same for a folder without an active run.
 void write_shapes(const std::filesystem::path& folder, std::span<const BodyShape> shapes);
 /// The list of shapes; empty for a folder without them, also for one of an earlier version.
-/// @throws Error{file} for a file that is something else
+/// @throws Error{file} for invalid content
 [[nodiscard]] Json read_shapes(const std::filesystem::path& folder);
 
 }  // namespace heelstrike::report

@@ -21,7 +21,7 @@ constexpr const char* prescribed_colour = "#8a8f98";
 struct Point {
   double x = 0.0, y = 0.0;
 };
-/// Pieces of a curve; a new one begins after missing rows.
+/// Segments of a curve, separated by missing rows.
 using Pieces = std::vector<std::vector<Point>>;
 
 struct Range {
@@ -29,7 +29,7 @@ struct Range {
   [[nodiscard]] double size() const { return high - low; }
 };
 
-/// 1, 2 or 5 times a power of ten, so that a range has about `n` of them.
+/// Tick distance of 1, 2 or 5 times a power of ten with about `n` ticks per range.
 double tick_distance(double range, double n) {
   const double raw = range / n;
   const double power = std::pow(10.0, std::floor(std::log10(raw)));
@@ -54,7 +54,7 @@ Range range_of(const std::vector<const Pieces*>& curves, double Point::*coordina
   return {low - 0.5 * missing, high + 0.5 * missing};
 }
 
-/// A rectangle of the picture with its scales.
+/// A panel of the figure with its scales.
 struct Panel {
   double x0 = 0.0, y0 = 0.0, width = 0.0, height = 0.0;  ///< of the whole panel, axes included
   Range x, y;
@@ -152,11 +152,11 @@ class Drawing {
     };
     entry(measured_style, "measured");
     entry(style_of(false), "predicted");
-    if (!figure_.given.empty()) entry(style_of(true), "given to the run, not predicted");
+    if (!figure_.given.empty()) entry(style_of(true), "prescribed in the run, not predicted");
     return svg;
   }
 
-  /// Cut where rows are missing, or where `point` has none.
+  /// Split at missing rows, and where `point` returns none.
   template <typename PointOf>
   [[nodiscard]] Pieces pieces(const PointOf& point) const {
     Pieces result;
@@ -186,11 +186,11 @@ class Drawing {
                       .height = panel_height,
                       .x = {0.0, 100.0},
                       .y = range_of({&curves[0], &curves[1]}, &Point::y, 1e-3)};
-    return axes(panel, title + (given ? ": given" : ""), "% of stance") + drawn(panel, curves[1], style_of(given)) +
-           drawn(panel, curves[0], measured_style);
+    return axes(panel, title + (given ? ": prescribed" : ""), "% of stance") +
+           drawn(panel, curves[1], style_of(given)) + drawn(panel, curves[0], measured_style);
   }
 
-  /// Equal scales, the longer axis to the right; [mm] from the first measured centre.
+  /// Equal scales, the longer axis horizontal; [mm] from the first measured centre.
   [[nodiscard]] std::string plan_view() const {
     Eigen::Index vertical = 0;
     figure_.up.cwiseAbs().maxCoeff(&vertical);
@@ -222,7 +222,7 @@ class Drawing {
                 .height = plan_height,
                 .x = range_of({&curves[0], &curves[1]}, &Point::x, 20.0),
                 .y = range_of({&curves[0], &curves[1]}, &Point::y, 20.0)};
-    // Equal scales: the range that would be drawn larger grows.
+    // Equal scales: the range with the larger scale is extended.
     const double x_scale = panel.x.size() / panel.inner_width(), y_scale = panel.y.size() / panel.inner_height();
     Range& shorter = x_scale > y_scale ? panel.y : panel.x;
     const double more = 0.5 * shorter.size() * (std::max(x_scale, y_scale) / std::min(x_scale, y_scale) - 1.0);
@@ -236,7 +236,7 @@ class Drawing {
 
   const StanceFigure& figure_;
   const StanceComparison& stance_;
-  double max_step_ = 0.0;  ///< [s] rows farther apart are not joined
+  double max_step_ = 0.0;  ///< [s] rows farther apart are not connected
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-/// Picture of one stance: forces and free moment over per cent of stance, and the centre of pressure in plan view.
+/// Figure of one stance: forces and free moment over per cent of stance, and the centre of pressure in plan view.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace heelstrike::report {
 
 struct StanceFigure {
   const StanceComparison* stance = nullptr;
-  Vector3 up = Vector3::Zero();       ///< in the axes of the files: an axis
-  std::vector<std::string> given;     ///< components that the run was given
+  Vector3 up = Vector3::Zero();       ///< one of the axes of the files
+  std::vector<std::string> given;     ///< components prescribed in the run
   std::vector<Vector3> ground_moved;  ///< [m] since the start of the stance, one per row; empty = ground at rest
 };
 
-/// A whole SVG file without scripts. Measured curves are thin and dark, predicted ones blue, given ones dashed grey.
-/// Letters take the colour of the text around them. The plan view is relative to the ground.
+/// A complete SVG file without scripts. Measured curves are thin and dark, predicted ones blue, prescribed ones dashed
+/// grey. Text inherits the colour of the surrounding text. The plan view is relative to the ground.
 [[nodiscard]] std::string stance_svg(const StanceFigure& figure);
 
 }  // namespace heelstrike::report

@@ -28,7 +28,7 @@ void read_fields(const fs::path& folder, std::size_t budget, RunData& run) {
 constexpr const char* page_name = "report.html";
 constexpr const char* regions_name = "contact_regions.csv";
 
-/// contact_regions.csv, where the surfaces of a run have regions to tell apart. @returns whether it was written
+/// Writes contact_regions.csv if the surfaces of a run have several regions. @returns true if written
 bool write_regions(const fs::path& folder, const RunData& run) {
   std::vector<RegionLoads> pairs;
   for (const FootPrint& print : run.prints) {
@@ -58,7 +58,7 @@ std::string page_of_comparison(const fs::path& folder, const Catalog& catalog) {
     }
     return comparison_page(comparison, runs);
   } catch (const Json::exception& error) {
-    throw file_error(file.string(), fmt::format("{}: expected a comparison as heelstrike compare writes it, found: {}",
+    throw file_error(file.string(), fmt::format("{}: expected a comparison written by heelstrike compare, found: {}",
                                                 file.string(), error.what()));
   }
 }

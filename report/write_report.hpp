@@ -7,7 +7,7 @@
 
 namespace heelstrike::report {
 
-/// The folder of a comparison or of a sweep: it has a comparison.json.
+/// True for the folder of a comparison or sweep: it contains comparison.json.
 [[nodiscard]] bool is_comparison(const std::filesystem::path& folder);
 
 /// Writes `folder`/report.html from the files in the folder. @returns its path

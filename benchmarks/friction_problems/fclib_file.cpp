@@ -13,7 +13,7 @@
 namespace heelstrike::friction {
 namespace {
 
-/// Marks of compressed storage in `nz`; otherwise it counts triplets.
+/// Values of `nz` for compressed storage; otherwise it is the number of triplets.
 constexpr int compressed_columns = -1;
 constexpr int compressed_rows = -2;
 
@@ -39,7 +39,8 @@ class Reader {
   Reader(const std::filesystem::path& file)
       : name_(file.string()), file_(H5Fopen(name_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose) {
     if (!file_.valid())
-      throw file_error(name_, fmt::format("{}: expected an HDF5 file of FCLIB, found none that can be opened", name_));
+      throw file_error(name_,
+                       fmt::format("{}: expected an HDF5 file of FCLIB, found a file that cannot be opened", name_));
   }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] bool has(const std::string& path) const { return H5LTpath_valid(file_.id(), path.c_str(), 1) > 0; }
@@ -75,15 +76,15 @@ class Reader {
     return rank == 0 ? 1 : extents[0];
   }
   [[noreturn]] void fail(const std::string& path, const char* expected) const {
-    throw input_error(path, fmt::format("{}: expected {} at {}, found nothing of the kind: is it a file of FCLIB?",
-                                        name_, expected, path));
+    throw input_error(
+        path, fmt::format("{}: expected {} at {}, found none: check that it is an FCLIB file", name_, expected, path));
   }
 
   std::string name_;
   Handle file_;
 };
 
-/// Rows and columns of all entries of a compressed or listed matrix, checked before anything is built from them.
+/// Reads a compressed or triplet matrix; all indices are checked before assembly.
 Eigen::SparseMatrix<double> Reader::matrix(const std::string& path) const {
   const int rows = integer(path + "/m"), columns = integer(path + "/n"), nz = integer(path + "/nz");
   const std::vector<int> p = integers(path + "/p"), i = integers(path + "/i");
@@ -136,14 +137,15 @@ void eliminate_equalities(const Reader& reader, LocalProblem& problem) {
   const Eigen::VectorXd s = reader.numbers("/fclib_local/vectors/s");
   if (V.rows() != problem.W.rows() || V.cols() != R.rows() || R.rows() != R.cols() || s.size() != R.rows() ||
       problem.q.size() != V.rows()) {
-    throw input_error("/fclib_local/V",
-                      fmt::format("{}: expected V, R and s that fit W and each other, found V {} x {}, R {} x {}, s {}",
-                                  reader.name(), V.rows(), V.cols(), R.rows(), R.cols(), s.size()));
+    throw input_error(
+        "/fclib_local/V",
+        fmt::format("{}: expected V, R and s of sizes consistent with W, found V {} x {}, R {} x {}, s {}",
+                    reader.name(), V.rows(), V.cols(), R.rows(), R.cols(), s.size()));
   }
   const Eigen::SparseLU<Eigen::SparseMatrix<double>> factor(R);
   if (factor.info() != Eigen::Success) {
     throw input_error("/fclib_local/R",
-                      fmt::format("{}: expected an R that can be inverted, found a singular one", reader.name()));
+                      fmt::format("{}: expected an invertible R, found a singular matrix", reader.name()));
   }
   const Eigen::MatrixXd by_reactions = factor.solve(Eigen::MatrixXd(V.transpose()));
   problem.W = (Eigen::MatrixXd(problem.W) - V * by_reactions).sparseView(1.0, 0.0);
@@ -179,7 +181,7 @@ void reduce_global(const Reader& reader, LocalProblem& problem) {
   if (M.rows() != M.cols() || H.rows() != M.rows() || f.size() != M.rows() || w.size() != H.cols()) {
     throw input_error(
         "/fclib_global",
-        fmt::format("{}: expected M, H, f and w that fit together, found M {} x {}, H {} x {}, f {}, w {}",
+        fmt::format("{}: expected M, H, f and w of consistent sizes, found M {} x {}, H {} x {}, f {}, w {}",
                     reader.name(), M.rows(), M.cols(), H.rows(), H.cols(), f.size(), w.size()));
   }
   Eigen::SparseMatrix<double> G(M.rows(), 0);
@@ -189,7 +191,7 @@ void reduce_global(const Reader& reader, LocalProblem& problem) {
     b = reader.numbers("/fclib_global/vectors/b");
     if (G.rows() != M.rows() || b.size() != G.cols()) {
       throw input_error("/fclib_global/G",
-                        fmt::format("{}: expected G and b that fit M and each other, found G {} x {}, b {}",
+                        fmt::format("{}: expected G and b of sizes consistent with M, found G {} x {}, b {}",
                                     reader.name(), G.rows(), G.cols(), b.size()));
     }
   }
@@ -222,7 +224,7 @@ void write_list(hid_t file, const std::string& path, const Eigen::VectorXd& valu
 }  // namespace
 
 LocalProblem read_fclib(const std::filesystem::path& file) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // its traces would go to stderr beside our sentence
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // suppresses HDF5 error traces on stderr
   const Reader reader(file);
   LocalProblem problem;
   const bool local = reader.has("/fclib_local");
@@ -270,10 +272,7 @@ void write_fclib(const LocalProblem& problem, const FclibInfo& info, const std::
     const std::string path = std::string("/fclib_local/info/") + name;
     written = written && H5LTmake_dataset_string(out.id(), path.c_str(), text->c_str()) >= 0;
   }
-  if (!written)
-    throw file_error(
-        file.string(),
-        fmt::format("{}: expected to write a problem of FCLIB, found that it cannot be written", file.string()));
+  if (!written) throw file_error(file.string(), fmt::format("{}: cannot write the FCLIB problem", file.string()));
 }
 
 }  // namespace heelstrike::friction

@@ -16,12 +16,12 @@ namespace {
 
 using Triplets = std::vector<Eigen::Triplet<double>>;
 
-/// Storage of W in the file, as Siconos counts them.
+/// Storage formats of W in the file, numbered as in Siconos.
 enum Storage : std::int64_t { dense = 0, blocks = 1, sparse = 2 };
-/// Of a sparse W.
+/// Formats of a sparse W.
 enum SparseForm : std::int64_t { triplets = 1, compressed_columns = 2 };
 
-/// No problem that this program could solve has more rows: a dense factor of that size would take 8 TB.
+/// Limit of solvable problems: a dense factor of that size would take 8 TB.
 constexpr std::int64_t max_rows = 1'000'000;
 
 class Reader {
@@ -42,7 +42,7 @@ class Reader {
     return value;
   }
   [[nodiscard]] std::vector<std::int64_t> counts(const std::string& what, std::int64_t n, std::int64_t most) {
-    std::vector<std::int64_t> result;  // not sized beforehand: the number may be a lie that the text does not keep
+    std::vector<std::int64_t> result;  // not preallocated: the stated number may exceed the content
     for (std::int64_t i = 0; i < n; ++i) result.push_back(count(what, 0, most));
     return result;
   }
@@ -57,16 +57,16 @@ class Reader {
  private:
   [[noreturn]] void fail(const std::string& what, const char* kind) {
     const bool ended = in_.eof();
-    throw input_error(what, fmt::format("{}: expected {} of {}, found {}: is the file a frictional contact problem in "
-                                        "Siconos' text format?",
-                                        name_, kind, what, ended ? "the end of the file" : "something else"));
+    throw input_error(what, fmt::format("{}: expected {} of {}, found {}: check that the file is a frictional contact "
+                                        "problem in Siconos' text format",
+                                        name_, kind, what, ended ? "the end of the file" : "other text"));
   }
   std::istream& in_;
   const std::string& name_;
 };
 
 void add(Triplets& entries, std::int64_t row, std::int64_t column, double value) {
-  // A zero that is stored would only cost.
+  // Stored zeros are dropped.
   if (value != 0.0) entries.emplace_back(static_cast<int>(row), static_cast<int>(column), value);
 }
 
@@ -78,8 +78,8 @@ void read_dense(Reader& reader, std::int64_t size, Triplets& entries) {
   }
 }
 
-/// Blocks in compressed rows: where each row of blocks begins, which column each block is in, then each block's number
-/// and its entries by columns.
+/// Blocks in compressed rows: start of each block row, column of each block, then index and column-major entries of
+/// each block.
 void read_blocks(Reader& reader, std::int64_t size, Triplets& entries) {
   const std::int64_t n_blocks = reader.count("number of blocks of W", 1, size * size);
   const std::int64_t n_rows = reader.count("rows of blocks", 1, size);
@@ -103,7 +103,7 @@ void read_blocks(Reader& reader, std::int64_t size, Triplets& entries) {
   }
 }
 
-/// As CSparse prints a matrix: two lines that tell sizes, then the entries.
+/// CSparse format: two lines with sizes, then the entries.
 void read_sparse(Reader& reader, std::int64_t size, Triplets& entries) {
   const std::int64_t form =
       reader.count("form of the sparse W (1 triplets, 2 compressed columns)", triplets, compressed_columns);
@@ -113,7 +113,7 @@ void read_sparse(Reader& reader, std::int64_t size, Triplets& entries) {
   reader.skip_past(':');
   (void)reader.count("room for entries of W", 0, size * size);
   reader.skip_past(':');
-  // Of compressed columns the number of entries is "nnz: 3, 1-norm: ...".
+  // For compressed columns the number of entries is in "nnz: 3, 1-norm: ...".
   const std::int64_t n_entries = reader.count("entries of W", 0, size * size);
   reader.skip_line();
   if (form == triplets) {

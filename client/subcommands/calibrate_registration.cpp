@@ -164,8 +164,8 @@ ExitCode calibrate_registration(const RegistrationOptions& options, bool as_json
   const auto runner = make_embedded_runner();
   if (!options.moduli.empty()) return calibrate_modulus(task, read_moduli(options.moduli), *runner, as_json, stop);
   const Residual residual = residual_of(task);
-  const auto results = fit_registration(task, *runner, stop,
-                                        [&](int runs, std::span<const double> rms) { report_run(residual, runs, rms); });
+  const auto results = fit_registration(
+      task, *runner, stop, [&](int runs, std::span<const double> rms) { report_run(residual, runs, rms); });
   if (as_json) {
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const auto& result : results) json.push_back(to_json(result, task));

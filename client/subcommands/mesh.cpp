@@ -142,7 +142,9 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   if (!options.within.empty() && options.slivers.empty()) {
     throw input_error("within", "--max-displacement: requires --slivers, whose displacement it limits");
   }
-  const auto is_requested = [&](const char* what) { return std::ranges::find(options.repair, what) != options.repair.end(); };
+  const auto is_requested = [&](const char* what) {
+    return std::ranges::find(options.repair, what) != options.repair.end();
+  };
   job.repairs.remove_degenerate = is_requested("degenerate");
   job.repairs.remove_duplicate = is_requested("duplicates");
   job.repairs.reorient = is_requested("orientation");

@@ -1,5 +1,5 @@
-/* A controller as a unit for co-simulation of FMI 3: force = -(k x + c v + ki integral of x dt). examples/fmi/lift.yaml
- * drives a body with it; docs/guide/fmi.md says how it is built. Value references are positions in `value`. */
+/* A controller FMU for co-simulation (FMI 3): force = -(k x + c v + ki integral of x dt). examples/fmi/lift.yaml
+ * drives a body with it; docs/guide/fmi.md describes the build. Value references are positions in `value`. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@ void* fmi3InstantiateCoSimulation(const char* name, const char* token, const cha
   (void)name, (void)resources, (void)visible, (void)logging, (void)events, (void)early, (void)intermediate, (void)n;
   (void)update;
   if (strcmp(token, "{heelstrike-example-controller}") == 0) return calloc(1, sizeof(Unit));
-  log(environment, error, "logStatusError", "modelDescription.xml is of another unit");
+  log(environment, error, "logStatusError", "modelDescription.xml belongs to another FMU");
   return NULL;
 }
 void fmi3FreeInstance(void* unit) { free(unit); }

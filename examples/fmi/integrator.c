@@ -1,5 +1,5 @@
-/* A master with an integrator of its own for one unit for model exchange of FMI 3.0: the classical Runge-Kutta method
- * with equal steps, which finds the instants at which contacts begin and end by bisection of a step. Prints time and
+/* An importer with an integrator for one FMU for model exchange (FMI 3.0): the classical Runge-Kutta method with
+ * equal steps, which locates the begin and end of contacts by bisection of a step. Prints time and
  * chosen variables at equal intervals.
  *
  *     heelstrike fmu examples/bouncing_ball.yaml --model-exchange -o equations.fmu && unzip -d equations equations.fmu
@@ -45,7 +45,7 @@ static void rates(double t, const double* x, double* rate) {
   check(set_states(unit, x, n_x));
   check(get_rates(unit, rate, n_x));
 }
-/* From x at t to `next` at t + h, where the unit then stands, with its indicators. */
+/* From x at t to `next` at t + h, the new state of the FMU, with its event indicators. */
 static void step(double t, const double* x, double h, double* next, double* z) {
   static double k[4][most], y[most];
   rates(t, x, k[0]);
@@ -68,7 +68,7 @@ static bool differ(const double* a, const double* b) {
 
 int main(int argc, char** argv) {
   if (argc < 8) {
-    return fprintf(stderr, "usage: %s UNIT_FOLDER MODEL_IDENTIFIER TOKEN STEP STEPS_PER_ROW ROWS REFERENCE...\n", argv[0]), 2;
+    return fprintf(stderr, "usage: %s FMU_FOLDER MODEL_IDENTIFIER TOKEN STEP STEPS_PER_ROW ROWS REFERENCE...\n", argv[0]), 2;
   }
   char binary[4096], resources[4096];
   snprintf(binary, sizeof binary, "%s/binaries/" PLATFORM "/%s.so", argv[1], argv[2]);
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
       double length = end - t;
       step(t, x, length, next, z_next);
       const bool event = differ(z, z_next);
-      if (event) { /* the shortest step behind the event */
+      if (event) { /* the shortest step after the event */
         double before = 0.0;
         while (length - before > 1e-14 * (1.0 + t)) {
           const double middle = 0.5 * (before + length);

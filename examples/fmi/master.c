@@ -1,4 +1,4 @@
-/* A master for one co-simulation unit of FMI 3.0: prints time and chosen outputs at equal steps.
+/* An importer for one co-simulation FMU (FMI 3.0): prints time and chosen outputs at equal steps.
  *
  *     heelstrike fmu examples/bouncing_ball.yaml && unzip -d ball bouncing_ball.fmu
  *     cc -o master examples/fmi/master.c -ldl
@@ -29,7 +29,7 @@ static void* function(const char* name) {
 }
 
 int main(int argc, char** argv) {
-  if (argc < 7) return fprintf(stderr, "usage: %s UNIT_FOLDER MODEL_IDENTIFIER TOKEN STEP N REFERENCE...\n", argv[0]), 2;
+  if (argc < 7) return fprintf(stderr, "usage: %s FMU_FOLDER MODEL_IDENTIFIER TOKEN STEP N REFERENCE...\n", argv[0]), 2;
   char binary[4096], resources[4096];
   snprintf(binary, sizeof binary, "%s/binaries/" PLATFORM "/%s.so", argv[1], argv[2]);
   snprintf(resources, sizeof resources, "%s/resources/", argv[1]);

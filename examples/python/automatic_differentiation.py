@@ -1,9 +1,9 @@
-"""The contact in a program that is differentiated automatically: how fast does a ball leave, and what if it came faster?
+"""Contact in an automatically differentiated program: sensitivity of the separation velocity to the approach velocity.
 
-A framework needs two things of a function that it cannot look into: its value, and the product of its Jacobians with
-tangents (forward mode; JAX: custom_jvp) or of cotangents with its Jacobians (reverse mode; JAX: custom_vjp, PyTorch:
-autograd.Function). Both are a line with hs.WrenchFunction. Here the framework is a dozen lines of forward mode; whoever has
-another one replaces Dual and keeps `wrench`.
+A framework requires of an opaque function its value, and the product of its Jacobians with tangents
+(forward mode; JAX: custom_jvp) or of cotangents with its Jacobians (reverse mode; JAX: custom_vjp, PyTorch:
+autograd.Function). Both are one line with hs.WrenchFunction. Here the framework is a dozen lines of forward mode; for
+another framework, replace Dual and keep `wrench`.
 
     python3 automatic_differentiation.py
 """
@@ -17,12 +17,12 @@ import heelstrike as hs
 SCENARIO = pathlib.Path(__file__).resolve().parent.parent / "bouncing_ball.yaml"
 RADIUS, MASS, GRAVITY = 0.1, 1.0, 9.81
 UP = np.array([0, 0, 0, 0, 0, 1.0])
-STEP, STEPS = 1e-5, 400  # [s]; the ball is in touch for 2.7 ms
+STEP, STEPS = 1e-5, 400  # [s]; contact lasts 2.7 ms
 
 
 @dataclass
 class Dual:
-    """A number or an array, and its derivative by the one parameter that is asked about."""
+    """A number or an array, and its derivative with respect to the single parameter."""
 
     value: np.ndarray
     tangent: np.ndarray
@@ -36,7 +36,7 @@ class Dual:
 
 
 def wrench(f, x, v):
-    """The rule that is registered: the value, and the Jacobian-vector product."""
+    """The registered rule: the value, and the Jacobian-vector product."""
     if not isinstance(x, Dual):
         return f(x, v)
     Jx, Jv = f.jacobians(x.value, v.value)
@@ -51,22 +51,22 @@ def rebound(f, speed):
     v = speed
     x = v * 0.0
     for _ in range(STEPS):
-        # What accelerates the ball upwards accelerates the ground downwards in its eyes.
+        # In the frame of the ball, its upward acceleration is a downward acceleration of the ground.
         v = v + wrench(f, x, v) * (-STEP / MASS) + UP * (GRAVITY * STEP)
         x = x + v * STEP
     return v * -1.0
 
 
 def main(speed=2.0):
-    # A law without history: a commit in between would be a jump that no derivative sees.
+    # A law without history: a commit would be a jump, which derivatives do not include.
     contact = hs.Contact.open(hs.Pair.from_yaml(SCENARIO, backend="kelvin_voigt", set={"contact.parameters": {
         "stiffness": 1.4e6, "damping": 100.0}}))
     f = hs.WrenchFunction(contact, hs.pose(p=(0, 0, -RADIUS)))
     automatic = rebound(f, Dual(speed * UP, UP))
     h = 1e-5
     by_differences = (rebound(f, (speed + h) * UP)[5] - rebound(f, (speed - h) * UP)[5]) / (2 * h)
-    print(f"comes with {speed:g} m/s, leaves with {automatic.value[5]:.6f} m/s")
-    print(f"d(leaves)/d(comes) = {automatic.tangent[5]:.9f}, by differences {by_differences:.9f}")
+    print(f"approach velocity {speed:g} m/s, separation velocity {automatic.value[5]:.6f} m/s")
+    print(f"d(separation)/d(approach) = {automatic.tangent[5]:.9f}, by differences {by_differences:.9f}")
     return automatic.value[5], automatic.tangent[5], by_differences
 
 

@@ -1,4 +1,4 @@
-/* The little of MuJoCo 2.2 that mujoco_foot.py needs: Debian has its C library without a Python package. One model at a time. */
+/* The functions of MuJoCo 2.2 used by mujoco_foot.py: Debian provides its C library without a Python package. One model at a time. */
 #include <mujoco/mujoco.h>
 #include <stddef.h>
 
@@ -12,7 +12,7 @@ static void call_passive(const mjModel* m, mjData* d) {
   if (passive && d == data) passive();
 }
 
-/* Returns 0, or 1 with a sentence in `complaint`. */
+/* Returns 0, or 1 with a message in `complaint`. */
 int open_model(const char* file, char* complaint, int size) {
   model = mj_loadXML(file, NULL, complaint, size);
   if (!model) return 1;

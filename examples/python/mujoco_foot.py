@@ -1,7 +1,7 @@
-"""MuJoCo integrates a foot; Heelstrike's finite elements say what the ground does to it.
+"""MuJoCo integrates a foot with Heelstrike's finite-element contact.
 
-The contact is evaluated in every stage of MuJoCo's Runge-Kutta method, as a passive force. Beside it the same foot is
-integrated by Heelstrike itself; the end says how far the two are apart.
+The contact is evaluated in every stage of MuJoCo's Runge-Kutta method, as a passive force. For comparison
+Heelstrike integrates the same foot; the difference is printed.
 
     python3 mujoco_foot.py [STEP]        needs libmujoco-dev and a C compiler
 """
@@ -18,7 +18,7 @@ import heelstrike as hs
 HERE = pathlib.Path(__file__).resolve().parent
 SCENARIO = HERE.parent / "foot_drop.yaml"
 
-# The foot of the scenario for MuJoCo: same mass, centre of mass, inertia and start; no contact geometry of its own.
+# The foot of the scenario for MuJoCo: same mass, centre of mass, inertia and initial state; no contact geometry.
 MODEL = """
 <mujoco>
   <option timestep="{step!r}" integrator="RK4" gravity="0 0 -9.81"><flag contact="disable"/></option>
@@ -33,7 +33,7 @@ MODEL = """
 
 
 def mujoco(step):
-    """MuJoCo with the model; arrays look into its memory."""
+    """MuJoCo with the model; arrays are views of its memory."""
     folder = tempfile.TemporaryDirectory()
     library = pathlib.Path(folder.name, "binding.so")
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", HERE / "mujoco_binding.c", "-lmujoco", "-o", library], check=True)
@@ -53,7 +53,7 @@ def mujoco(step):
 
 
 def rotation_of(q):
-    """(3, 3) from a quaternion (w, x, y, z); MuJoCo lets its norm drift within a step."""
+    """(3, 3) from a quaternion (w, x, y, z); its norm drifts within a MuJoCo step."""
     w, x, y, z = q / np.linalg.norm(q)
     return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
                      [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
@@ -95,7 +95,7 @@ def main(step=1e-4, end_time=0.05):
     p_own, R_own, indentation = step_with_heelstrike(end_time)
     distance, turn = np.linalg.norm(p - p_own), np.linalg.norm(R - R_own) / np.sqrt(2)
     print(f"after {end_time:g} s in steps of {step:g} s: foot at {p}, {1000 * indentation:.2f} mm deep")
-    print(f"difference to Heelstrike's own run: {distance:.2e} m, {turn:.2e} rad")
+    print(f"difference to Heelstrike's run: {distance:.2e} m, {turn:.2e} rad")
     return distance, turn
 
 

@@ -1,8 +1,8 @@
-"""SciPy's solve_ivp integrates a bouncing ball; Heelstrike's contact law says what the ground does to it.
+"""SciPy's solve_ivp integrates a bouncing ball with Heelstrike's contact law.
 
-The law of Flores and others depends on the speed with which the ball arrives: history, which advances when a step is
-committed. The ball is integrated up to the instant of each touchdown and lift-off (events of solve_ivp), committed there,
-and goes on. Beside it the same ball is integrated by Heelstrike itself.
+The law of Flores et al. depends on the approach velocity: history, which is updated when a step is committed. The ball
+is integrated up to each touchdown and lift-off (events of solve_ivp), committed there, and continued. For comparison
+Heelstrike integrates the same ball.
 
     python3 scipy_ball.py
 """
@@ -22,7 +22,7 @@ def integrate_with_scipy(end_time):
     contact = hs.Contact.open(hs.Pair.from_yaml(SCENARIO))
 
     def of_ground(y):
-        """Pose and twist of the ground in the ball, which does not turn."""
+        """Pose and twist of the ground in the ball, which does not rotate."""
         return hs.pose(p=(0, 0, -y[0])), np.array([0, 0, 0, 0, 0, -y[1]])
 
     def separated_response(t, y):
@@ -32,8 +32,8 @@ def integrate_with_scipy(end_time):
         F, _, _ = contact.evaluate(*of_ground(y), t)
         return [y[1], F[5] / MASS - GRAVITY]
 
-    # A trillionth of a metre beyond the surface, where the law knows that the pair touches, or that it does not: it takes the
-    # speed of approach from the first committed state in touch.
+    # 1e-12 m beyond the surface, where the contact state is unambiguous: the law takes the approach velocity from the
+    # first committed state in contact.
     beyond = 1e-12
 
     def passes(t, y):
@@ -43,8 +43,8 @@ def integrate_with_scipy(end_time):
     t, y, closed = 0.0, np.array([HEIGHT, 0.0]), False
     contact.commit(*of_ground(y), t)
     while t < end_time:
-        # Trial steps of a flight reach far below the ground, which the contact would refuse as too deep: it is asked
-        # while the pair touches, and then in steps that resolve the millisecond that this lasts.
+        # Trial steps of a flight reach far below the ground and would be rejected as too deep: the contact is evaluated
+        # only during contact, in steps that resolve its duration of a millisecond.
         passes.direction = 1 if closed else -1
         part = solve_ivp(touching if closed else apart, (t, end_time), y, method="DOP853", rtol=1e-12, atol=1e-14, events=passes,
                          max_step=2e-5 if closed else np.inf)
@@ -64,7 +64,7 @@ def main(end_time=1.2):
     ours, theirs = integrate_with_heelstrike(end_time), integrate_with_scipy(end_time)
     difference = np.abs(ours - theirs)
     print(f"height and velocity after {end_time:g} s: {theirs[0]:.9f} m, {theirs[1]:.9f} m/s")
-    print(f"difference to Heelstrike's own run: {difference[0]:.1e} m, {difference[1]:.1e} m/s")
+    print(f"difference to Heelstrike's run: {difference[0]:.1e} m, {difference[1]:.1e} m/s")
     return difference
 
 

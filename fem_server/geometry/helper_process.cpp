@@ -23,7 +23,7 @@ Process start(const std::string& path, int child_end) {
   try {
     return Process(
         {.program = path,
-         .descriptors = {{.ours = child_end, .its = STDIN_FILENO}, {.ours = child_end, .its = STDOUT_FILENO}}});
+         .descriptors = {{.parent = child_end, .child = STDIN_FILENO}, {.parent = child_end, .child = STDOUT_FILENO}}});
   } catch (const std::system_error& e) {
     throw file_error(path, fmt::format("the mesher {} cannot be started: {}; build it with `scripts/build "
                                        "heelstrike-mesher`, or set HEELSTRIKE_MESHER to its path",

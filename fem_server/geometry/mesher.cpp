@@ -130,8 +130,8 @@ MeshingResult parse_reply(std::string_view bytes) {
   }
   MeshingResult result;
   result.mesher = header.at("mesher").get<std::string>();
-  result.mesh.nodes = protocol::take<Vector3>(bytes, header.at("n_nodes").get<std::size_t>());
-  result.mesh.connectivity = protocol::take<std::uint32_t>(bytes, 4 * header.at("n_elements").get<std::size_t>());
+  result.mesh.nodes = protocol::read_array<Vector3>(bytes, header.at("n_nodes").get<std::size_t>());
+  result.mesh.connectivity = protocol::read_array<std::uint32_t>(bytes, 4 * header.at("n_elements").get<std::size_t>());
   for (const std::uint32_t node : result.mesh.connectivity) {
     if (node >= result.mesh.nodes.size()) throw Error(ErrorCode::internal, "mesher protocol: node out of range");
   }

@@ -271,13 +271,13 @@ Vector3 closest_on_triangle(const Vector3& q, const Vector3& a, const Vector3& b
 
 FarthestPoint find_farthest_point(const SurfaceMesh& from, const TriangleTree& to) {
   FarthestPoint farthest;
-  const auto look_at = [&](const Vector3& point) {
+  const auto consider = [&](const Vector3& point) {
     const double distance = to.closest(point).distance;
     if (distance > farthest.distance) farthest = {.distance = distance, .point = point};
   };
-  for (const Vector3& vertex : from.vertices) check_probe(vertex);
+  for (const Vector3& vertex : from.vertices) consider(vertex);
   for (const Triangle& t : from.triangles) {
-    check_probe((from.vertices[t[0]] + from.vertices[t[1]] + from.vertices[t[2]]) / 3.0);
+    consider((from.vertices[t[0]] + from.vertices[t[1]] + from.vertices[t[2]]) / 3.0);
   }
   return farthest;
 }

@@ -390,8 +390,8 @@ MotionResponses commit_motion_of_sessions(std::span<Session* const> sessions, st
   }
   Session::publish_motion(sessions, prepared, n_taken);
   for (const Session::PreparedMotion& motion : prepared) {
-    auto& responses = responses.responses.emplace_back();
-    for (std::size_t k = 0; k < n_taken; ++k) responses.push_back(motion.committed[k].response);
+    auto& pair_responses = responses.responses.emplace_back();
+    for (std::size_t k = 0; k < n_taken; ++k) pair_responses.push_back(motion.committed[k].response);
   }
   return responses;
 }

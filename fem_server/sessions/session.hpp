@@ -3,11 +3,11 @@
 #pragma once
 
 #include <atomic>
-#include <committed_state>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <stop_token>

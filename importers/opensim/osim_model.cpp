@@ -149,7 +149,7 @@ class Reader {
 
   std::string file_;
   Model model_;
-  std::unordered_set<std::size_t> read_, whole_;  ///< elements that were read, and told as a whole; by their hash
+  std::unordered_set<std::size_t> read_, whole_;  ///< elements read, and elements reported as a whole, by hash
 };
 
 /// The elements in a list.
@@ -390,8 +390,8 @@ Coordinate Reader::coordinate(Node c) {
 /// Rotations about or translations along x, y, z of a joint type, in the order of its coordinates.
 struct JointPattern {
   std::string_view type;
-  std::array<int, 6> axes;         ///< of the three turns and the three shifts: 0 x, 1 y, 2 z
-  std::array<int, 6> coordinates;  ///< which one; -1 = none
+  std::array<int, 6> axes;         ///< of the three rotations and the three translations: 0 x, 1 y, 2 z
+  std::array<int, 6> coordinates;  ///< index of the coordinate; -1 = none
 };
 constexpr std::array<JointPattern, 9> joint_patterns = {{{"PinJoint", {2, 0, 1, 0, 1, 2}, {0, -1, -1, -1, -1, -1}},
                                                          {"SliderJoint", {0, 1, 2, 0, 1, 2}, {-1, -1, -1, 0, -1, -1}},
@@ -804,7 +804,7 @@ std::vector<std::string> apply_couplers(Model& model) {
           if (coordinate.value == value) continue;
           if (std::abs(coordinate.value - value) > 1e-9) {
             changed.push_back(fmt::format("coordinate {}: its value {:.6g}; set to {:.6g} by {}", coordinate.name,
-                                          coordinate.value, coupler.name, value));
+                                          coordinate.value, value, coupler.name));
           }
           coordinate.value = value;
         }

@@ -27,13 +27,13 @@ struct Frame {
 /// constant + sum f(coordinate): representation of the functions of a file.
 struct Function {
   struct Term {
-    std::string coordinate = {};  ///< empty = the only one there is, or the time
+    std::string coordinate = {};  ///< empty = the single argument, or time
     ScalarFunctionPtr f = {};
-    std::string text = {};  ///< as a scenario says it, "polynomial: [0, 1]"
+    std::string text = {};  ///< in scenario syntax, "polynomial: [0, 1]"
   };
   double constant = 0.0;
   std::vector<Term> terms = {};
-  std::string unknown = {};  ///< kind of a function that is not understood; empty = none
+  std::string unknown = {};  ///< kind of an unsupported function; empty = none
 };
 
 struct Coordinate {
@@ -59,7 +59,8 @@ struct Joint {
   std::string name, type;  ///< type as in the file, "CustomJoint"
   Frame parent, child;
   std::vector<Coordinate> coordinates;
-  std::array<Axis, 6> axes;         ///< three turns about body-fixed axes, three shifts along axes of the parent frame
+  std::array<Axis, 6> axes;         ///< three rotations about body-fixed axes, three translations along axes of the
+                                    ///< parent frame
   Vector3 radii = Vector3::Zero();  ///< [m] of an EllipsoidJoint
 };
 
@@ -72,7 +73,7 @@ struct Coupler {
 /// PointConstraint, PointOnLineConstraint, ConstantDistanceConstraint, WeldConstraint.
 struct PointConstraint {
   std::string name = {}, type = {};
-  Frame a = {}, b = {};                 ///< their origins are the points, or the frames that are welded
+  Frame a = {}, b = {};                 ///< their origins are the points; for a weld, the welded frames
   Vector3 direction = Vector3::Zero();  ///< of a line in a
   double distance = 0.0;                ///< [m]
 };
@@ -99,7 +100,7 @@ struct PathPoint {
 struct PathWrap {
   std::string object = {};
   std::string method = {};
-  int first = -1, last = -1;  ///< points, counted from 1, between which it may wrap; negative = the ends
+  int first = -1, last = -1;  ///< range of points, from 1, within which it may wrap; negative = the ends
 };
 
 /// Parameters of a Millard2012EquilibriumMuscle or a Thelen2003Muscle, with OpenSim's defaults.
@@ -113,7 +114,7 @@ struct Muscle {
   double min_activation = 0.01;
   double rise = 0.010, fall = 0.040;  ///< [s]
   bool rigid_tendon = false;
-  std::optional<double> passive_strain = {};  ///< of its passive curve at the largest isometric force; none = default
+  std::optional<double> passive_strain = {};  ///< of its passive curve at the maximum isometric force; none = default
 };
 
 /// A ligament or a muscle.
@@ -135,8 +136,8 @@ struct ContactMesh {
   std::string file = {};
   double youngs_modulus = 0.0, poissons_ratio = 0.0, thickness = 0.0;
   bool variable_thickness = false;
-  std::string back_file = {};    ///< of the surface below, where the thickness varies
-  double min_thickness = 0.001;  ///< [m] of a thickness that varies
+  std::string back_file = {};    ///< of the back surface, if the thickness varies
+  double min_thickness = 0.001;  ///< [m] of a variable thickness
   Vector3 scale = Vector3::Ones();
 };
 
@@ -174,7 +175,7 @@ struct Model {
   std::vector<Body> bodies;
   std::vector<Joint> joints;
   std::vector<WrapObject> wraps;
-  std::vector<Line> lines;  ///< everything with a path
+  std::vector<Line> lines;  ///< ligaments and muscles
   std::vector<ContactMesh> meshes;
   std::vector<ContactForce> contacts;
   std::vector<CoordinateSpring> springs;
@@ -182,7 +183,7 @@ struct Model {
   std::vector<Coupler> couplers;
   std::vector<PointConstraint> constraints;
   std::vector<Other> others;
-  std::vector<std::string> unused;  ///< what the reader has not looked at, but in `others`: one line for many of a kind
+  std::vector<std::string> unused;  ///< unread elements that are not in `others`, one line per kind
 };
 
 /// Null for none.

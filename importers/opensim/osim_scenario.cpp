@@ -167,15 +167,15 @@ class Importer {
   Import import_;
   std::vector<const Joint*> joints_;
   std::set<const WrapObject*> used_wraps_;
-  Joint* driven_joint_ = nullptr;                    ///< the joint that is bent; null = nothing is driven
+  Joint* driven_joint_ = nullptr;                    ///< the driven joint; null = none
   Matrix3 R_axes_ = Matrix3::Identity();             ///< from the model's ground to the axes of the scenario
-  std::string flexed_body_, flexed_joint_, driver_;  ///< what bends it; empty = nothing
+  std::string flexed_body_, flexed_joint_, driver_;  ///< body, joint and driver of the flexion; empty = none
   std::set<std::string> left_out_;                   ///< ligaments and muscles
   std::map<std::string, double> fixed_;              ///< locked coordinates with their values
   bool all_driven_ = false;                          ///< drivers and couplers determine all coordinates
   std::vector<std::string> bodies_;                  ///< of the scenario, in the order of the model
   std::map<std::string, Frame>
-      merged_frames_;  ///< bodies of the model, welded ones too, by their place in the scenario's
+      merged_frames_;  ///< bodies of the model, including merged ones, with their pose in the scenario body
 };
 
 /// Name of an option as the caller wrote it.
@@ -298,8 +298,8 @@ void Importer::begin_motion() {
 void Importer::follow_couplers() {
   for (const Coupler& coupler : model_.couplers) {
     if (!coupler.function.unknown.empty()) {
-      throw input_error("model", fmt::format("constraint '{}': its function of kind {} is not supported",
-                                             coupler.name, coupler.function.unknown));
+      throw input_error("model", fmt::format("constraint '{}': its function of kind {} is not supported", coupler.name,
+                                             coupler.function.unknown));
     }
   }
   for (std::string& change : apply_couplers(model_)) add_omission(std::move(change));
@@ -586,7 +586,8 @@ std::string Importer::constraints_text() {
       const Matrix3 R = (a.body == "ground" ? Matrix3(a.X_BF.R) : Matrix3(pose(a.body).R * a.X_BF.R)).transpose() *
                         (b.body == "ground" ? Matrix3(b.X_BF.R) : Matrix3(pose(b.body).R * b.X_BF.R));
       if (!R.isIdentity(1e-6)) {
-        throw input_error("model", fmt::format("WeldConstraint '{}': its frames do not coincide at the default coordinates; specify coordinates at which they do",
+        throw input_error("model", fmt::format("WeldConstraint '{}': its frames do not coincide at the default "
+                                               "coordinates; specify coordinates at which they do",
                                                c.name));
       }
       rest = "type: fixed, " + bodies + ", " + points;
@@ -692,8 +693,8 @@ void Importer::choose_driven_joint() {
   if (import_options_.drawer_force && !import_options_.flexion)
     throw mistake("drawer_force", "expected {} together with it, found none", option_name("flexion"));
   if (import_options_.flexion && is_whole()) {
-    throw mistake("flexion", "expected {} together with it, found none; a whole model is driven by {}", option_name("subset"),
-                  option_name("motion"));
+    throw mistake("flexion", "expected {} together with it, found none; a whole model is driven by {}",
+                  option_name("subset"), option_name("motion"));
   }
   if (is_whole() || (!import_options_.flexion && !import_options_.motion)) return;
   if (import_options_.flexion && import_options_.motion)
@@ -736,10 +737,10 @@ void Importer::require_fixed_parent(const std::string& parent, const char* key) 
   if (body == "ground" || (!is_imported("ground") && body == merged_frames_.at(bodies_.front()).body)) return;
   for (const Joint* joint : joints_) {
     if (joint->coordinates.empty() || in_merged_body(joint->child).body != body) continue;
-    throw mistake(
-        key,
-        "expected a joint with a fixed parent, found {}, which {} moves; lock that joint with {}, or omit this option and drive the coordinates of both in the section drivers",
-        body, joint->name, option_name("lock_joints"));
+    throw mistake(key,
+                  "expected a joint with a fixed parent, found {}, which {} moves; lock that joint with {}, or omit "
+                  "this option and drive the coordinates of both in the section drivers",
+                  body, joint->name, option_name("lock_joints"));
   }
 }
 
@@ -751,7 +752,8 @@ void Importer::prescribe_flexion() {
   int k = 0;
   if (driven_axis.direction.cwiseAbs().maxCoeff(&k) < 1.0 - 1e-6) {
     throw mistake(import_options_.motion ? "motion" : "flexion",
-                  "expected joint {} to rotate first about x, y or z of its parent frame, found another axis: prescribe the motion in the scenario",
+                  "expected joint {} to rotate first about x, y or z of its parent frame, found another axis: "
+                  "prescribe the motion in the scenario",
                   driven_joint_->name);
   }
   const double sign = driven_axis.slope() * driven_axis.direction[k];
@@ -777,8 +779,8 @@ void Importer::prescribe_flexion() {
     if (force != 0.0) driver_ += fmt::format("    f{}: {{expression: \"{} * step(t, 1, 2)\"}}\n", "xyz"[i], force);
   }
   driver_ += "\n";
-  import_.imported.push_back(
-      fmt::format("{}: loaded by a drawer force of {} N along its x axis after the flexion", b.body, *import_options_.drawer_force));
+  import_.imported.push_back(fmt::format("{}: loaded by a drawer force of {} N along its x axis after the flexion",
+                                         b.body, *import_options_.drawer_force));
 }
 
 /// The driven angle as a function of time.
@@ -793,13 +795,14 @@ std::string Importer::driver_function_text(const Axis& driven_axis, double sign,
                     driven_joint_->name, driven_axis.coordinate());
     }
     const std::string name = motion.file.filename().string();
-    import_.imported.push_back(what + "driven by " + name + "");
+    import_.imported.push_back(what + "driven by " + name);
     return fmt::format("file: {{name: {}, column: \"{}\", time: \"{}\", scale: {}}}", named(motion.file, name),
                        heading_of(driven_axis.coordinate(), motion.table), motion.table.headings.front(),
                        sign * unit_of(motion));
   }
   const double by = sign * (*import_options_.flexion - coordinate_of(*driven_joint_, driven_axis.coordinate())->value);
-  import_.imported.push_back(what + fmt::format("driven to {:.4g} rad in static equilibrium", *import_options_.flexion));
+  import_.imported.push_back(what +
+                             fmt::format("driven to {:.4g} rad in static equilibrium", *import_options_.flexion));
   return import_options_.drawer_force ? fmt::format("expression: \"{} + {} * step(t, 0, 1)\"", start, by)
                                       : fmt::format("polynomial: [{}, {}]", start, by);
 }
@@ -945,8 +948,8 @@ std::string Importer::springs_text() {
         import_.imported.push_back(fmt::format("spring and damper {} of joint {}", spring.name, joint->name));
       } else {
         free.push_back(&spring);
-        import_.imported.push_back(fmt::format("spring and damper {} as part of a bushing, for small rotations: joint {}",
-                                               spring.name, joint->name));
+        import_.imported.push_back(fmt::format(
+            "spring and damper {} as part of a bushing, for small rotations: joint {}", spring.name, joint->name));
       }
     }
     if (!free.empty()) text += bushings_text(*joint, free);
@@ -998,7 +1001,8 @@ std::optional<std::string> Importer::find_unsupported_reason(const PathPoint& po
   std::vector<std::string> names;
   if (!point.coordinate.empty()) names.push_back(point.coordinate);
   for (const Function& function : point.location) {
-    if (!function.unknown.empty()) return fmt::format("its point {} moves by the unsupported function {}", point.name, function.unknown);
+    if (!function.unknown.empty())
+      return fmt::format("its point {} moves by the unsupported function {}", point.name, function.unknown);
     for (const auto& term : function.terms) names.push_back(term.coordinate);
   }
   for (const std::string& name : names) {
@@ -1172,9 +1176,9 @@ std::string Importer::muscle_text(const Line& line) {
   if (!used.empty()) text += "    surfaces:\n";
   for (const WrapObject* wrap : used) text += fmt::format("      {}\n", wrap_text(*wrap));
   if (rigid && !m.rigid_tendon) {
-    add_omission(fmt::format(
-        "muscle {}: its elastic tendon; {}", line.name,
-        import_options_.flexion ? "rigid in static equilibrium" : fmt::format("rigid ({})", option_name("rigid_tendons"))));
+    add_omission(fmt::format("muscle {}: its elastic tendon; {}", line.name,
+                             import_options_.flexion ? "rigid in static equilibrium"
+                                                     : fmt::format("rigid ({})", option_name("rigid_tendons"))));
   }
   import_.imported.push_back(fmt::format("muscle {}", line.name));
   return text + "    path:\n" + path;
@@ -1258,10 +1262,10 @@ std::string Importer::mesh_name(const ContactMesh& mesh) {
   std::vector<std::string> searched;
   const fs::path from = found(mesh.name, mesh.file, searched);
   if (from.empty()) {
-    throw input_error(
-        "meshes",
-        fmt::format("contact mesh '{}': expected the file '{}', found none of {}; specify its folder with {} or another file with {}",
-                    mesh.name, mesh.file, fmt::join(searched, ", "), option_name("geometry"), other_file(mesh.name)));
+    throw input_error("meshes", fmt::format("contact mesh '{}': expected the file '{}', found none of {}; specify its "
+                                            "folder with {} or another file with {}",
+                                            mesh.name, mesh.file, fmt::join(searched, ", "), option_name("geometry"),
+                                            other_file(mesh.name)));
   }
   return mesh_file(mesh.name, from);
 }
@@ -1279,9 +1283,9 @@ std::string Importer::layer_text(const ContactMesh& mesh, const std::string& thi
     throw input_error("meshes", fmt::format("contact mesh '{}': expected the file of {}, found no '{}'", mesh.name,
                                             other_file(name), searched.front()));
   }
-  add_omission(
-      fmt::format("contact mesh {}: its variable thickness, because {} is missing ({}); the constant thickness {} m is used",
-                  mesh.name, mesh.back_file, other_file(name), mesh.thickness));
+  add_omission(fmt::format(
+      "contact mesh {}: its variable thickness, because {} is missing ({}); the constant thickness {} m is used",
+      mesh.name, mesh.back_file, other_file(name), mesh.thickness));
   return constant;
 }
 

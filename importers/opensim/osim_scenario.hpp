@@ -17,27 +17,27 @@ namespace heelstrike::osim {
 /// A coordinate as a function of time.
 struct Motion {
   std::filesystem::path file;
-  MotionTable table;  ///< what is in it: a column is named like the coordinate, or /jointset/JOINT/COORDINATE/value
+  MotionTable table;  ///< its content: a column is named like the coordinate, or /jointset/JOINT/COORDINATE/value
 };
 
 struct ImportOptions {
-  std::vector<std::string> joints;     ///< names of joints whose bodies are taken; empty = the whole model
-  std::vector<std::string> held = {};  ///< names of joints that are taken as welds, where their coordinates are
+  std::vector<std::string> joints;     ///< names of joints whose bodies are imported; empty = the whole model
+  std::vector<std::string> held = {};  ///< names of joints that are imported as welds at their coordinate values
   /// replacement files for contact meshes, by mesh name; for its back surface by the name and ".back"
   std::map<std::string, std::filesystem::path> meshes;
-  std::vector<std::filesystem::path> folders;  ///< where mesh files are looked for, in this order
+  std::vector<std::filesystem::path> folders;  ///< search folders for mesh files, in order
   /// [rad] final value of the first coordinate of the first free joint, driven in static equilibrium; none = no driver
   std::optional<double> flexion = {};
   /// alternative: motion of the same coordinate; for the whole model, of all coordinates with a column
   std::optional<Motion> motion = {};
-  std::optional<double> drawer_force = {};  ///< [N] after the flexion, on the bent body along its x axis
-  std::vector<std::string> excluded = {};  ///< names of ligaments and muscles that are left out, or of bundles of lines
-  std::optional<double> activation = {};   ///< of all muscles; none = what is given later, or their least one
-  bool rigid_tendons = false;              ///< of all muscles; in equilibria they are rigid anyway
+  std::optional<double> drawer_force = {};  ///< [N] after the flexion, on the driven body along its x axis
+  std::vector<std::string> excluded = {};   ///< names of excluded ligaments and muscles, or of bundles of lines
+  std::optional<double> activation = {};    ///< of all muscles; none = specified later, or their minimum
+  bool rigid_tendons = false;               ///< of all muscles; always rigid in static equilibrium
   /// values of coordinates instead of their defaults; rotations in multiples of `angle_unit`, translations [m]
   std::map<std::string, double> coordinates = {};
   double angle_unit = 1.0;  ///< [rad]
-  bool in_section = false;  ///< messages name keys of the section `import` instead of options
+  bool in_section = false;  ///< messages refer to keys of the section `import` instead of options
   /// resolves file names of these options: the scenario then refers to meshes and motion in place; empty = names are
   /// paths, and the scenario refers to copies
   std::function<std::filesystem::path(const std::filesystem::path&)> resolve_path = {};

@@ -70,7 +70,7 @@ void MeshFiles::use(Shape& shape, const Triangles& mesh, const std::string& name
 void MeshFiles::throw_missing(const std::string& model) const {
   if (missing_.empty()) return;
   throw input_error("model",
-                    fmt::format("{}: expected {} mesh file{}, found none; copy them to these locations, or skip meshes "
+                    fmt::format("{}: expected {} mesh file{}, not found; copy them to these locations, or skip meshes "
                                 "with --skip-meshes:\n  {}",
                                 model, missing_.size(), missing_.size() > 1 ? "s" : "", fmt::join(missing_, "\n  ")));
 }

@@ -14,7 +14,7 @@ namespace heelstrike::models {
 /// Import options for meshes.
 struct MeshImportOptions {
   MeshReader read = {};
-  bool leave_out = false;  ///< meshes are not looked for; they are told
+  bool leave_out = false;  ///< meshes are skipped and reported
 };
 
 class MeshFiles {
@@ -45,7 +45,7 @@ class MeshFiles {
 
   const MeshImportOptions& import_options_;
   std::map<std::filesystem::path, Triangles> read_;
-  std::map<std::string, std::string> names_;  ///< in the scenario's folder, and what each holds
+  std::map<std::string, std::string> names_;  ///< file names in the scenario's folder, with the key of their content
   std::set<std::string> missing_;
 };
 

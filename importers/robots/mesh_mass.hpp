@@ -14,10 +14,10 @@ using MeshReader = std::function<Triangles(const std::filesystem::path& file)>;
 
 /// Mass model of a mesh, as in MuJoCo's attribute `inertia`.
 enum class MeshMass {
-  legacy,  ///< pyramids over the triangles, all counted as positive: right for convex ones
-  exact,   ///< of what a closed mesh encloses
-  convex,  ///< of its convex hull
-  shell    ///< of the triangles, all of one thickness
+  legacy,  ///< pyramids over the triangles, all with positive volume: exact for convex meshes
+  exact,   ///< enclosed volume of a closed mesh
+  convex,  ///< convex hull
+  shell    ///< triangles of uniform thickness
 };
 
 /// For density 1: mass is the volume [m^3], of shells the area [m^2].

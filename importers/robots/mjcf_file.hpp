@@ -74,12 +74,12 @@ struct MjcfCompiler {
   bool strips_paths = false;
   std::filesystem::path mesh_folder;  ///< as in the file
   std::string inertia_from_geom = "auto";
-  int first_group = 0, last_group = 5;  ///< of geometry that makes inertias
+  int first_group = 0, last_group = 5;  ///< groups of geometry used for inertias
   bool balance = false;
   double min_mass = 0.0, min_moment = 0.0;
   double total_mass = -1.0;  ///< [kg] > 0: all masses are scaled to it
   bool exact_meshes = false;
-  bool fits_extents = false;  ///< primitives that are fitted to meshes: to their boxes instead of their inertias
+  bool fits_extents = false;  ///< primitives are fitted to the boxes of meshes instead of their inertias
 };
 
 class MjcfFile {

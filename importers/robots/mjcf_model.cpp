@@ -49,10 +49,10 @@ Triangles read_mujoco_mesh(const fs::path& file) {
 /// A mesh of the file's assets.
 struct MeshAsset {
   std::string name;
-  fs::path file;  ///< empty: `triangles` is all there is
+  fs::path file;  ///< empty: only `triangles`
   Triangles triangles;
   Vector3 factors = Vector3::Ones();
-  Pose X_SM;  ///< of the scaled mesh where refpos and refquat put it
+  Pose X_SM;  ///< of the scaled mesh, by refpos and refquat
   MeshMass kind = MeshMass::legacy;
 };
 
@@ -121,14 +121,15 @@ class MjcfReader {
   const MjcfOptions& import_options_;
   MeshFiles files_;
   MjcfAttributes attributes_;
-  std::map<fs::path, Source> sources_;  ///< files, and models that they attach
+  std::map<fs::path, Source> sources_;  ///< files and attached models
   TreeModel model_;
-  std::map<std::string, int> unnamed_;  ///< counters by kinds
+  std::map<std::string, int> unnamed_;  ///< counters by kind
   std::map<std::string, std::size_t> bodies_;
   std::map<std::string, Site> sites_;
   std::vector<bool> explicit_mass_;              ///< of links
   std::vector<MassProperties> of_geometry_;      ///< of links
-  std::vector<std::vector<double>> references_;  ///< of links: coordinates of their freedoms at the initial pose
+  std::vector<std::vector<double>> references_;  ///< of links: coordinates of their degrees of freedom at the initial
+                                                 ///< pose
   std::size_t elements_ = 0;
 };
 

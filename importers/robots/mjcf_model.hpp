@@ -11,7 +11,7 @@ namespace heelstrike::models {
 
 struct MjcfOptions {
   MeshImportOptions meshes = {};
-  std::string keyframe = {};  ///< whose coordinates are the initial pose; empty: as bodies stand in the file
+  std::string keyframe = {};  ///< keyframe of the initial pose; empty: body poses of the file
 };
 
 /// Read by the rules of MuJoCo 3: included files, classes of defaults, frames, replicates, attached models, settings of

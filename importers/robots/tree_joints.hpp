@@ -14,9 +14,9 @@ namespace heelstrike::models {
 struct ScenarioJoint {
   std::string type;  ///< "free" has no equations
   Vector3 point = Vector3::Zero();
-  std::vector<Vector3> axes = {};   ///< none, one that both carry, or one of each
-  std::vector<JointDof> dofs = {};  ///< that it stands for
-  bool angle = false;               ///< a spring about its axis is possible
+  std::vector<Vector3> axes = {};   ///< none, one common axis, or one per body
+  std::vector<JointDof> dofs = {};  ///< represented degrees of freedom
+  bool angle = false;               ///< supports a spring about its axis
 };
 
 /// One joint for all degrees of freedom if a type matches, otherwise a chain of joints from the parent to the body.

@@ -14,10 +14,10 @@ struct JointDof {
   enum class Kind { revolute, prismatic, spherical, free };
   Kind kind = Kind::revolute;
   std::string name = {};            ///< as in the file
-  Vector3 axis = Vector3::UnitZ();  ///< [-] unit vector in the body's frame; of turn and shift
-  Vector3 point = Vector3::Zero();  ///< [m] in the body's frame; of turn and ball
+  Vector3 axis = Vector3::UnitZ();  ///< [-] unit vector in the body's frame; for revolute and prismatic
+  Vector3 point = Vector3::Zero();  ///< [m] in the body's frame; for revolute and spherical
   double stiffness = 0.0;           ///< [N m/rad] or [N/m]
-  double neutral = 0.0;             ///< [rad] or [m] where the spring has no force, from the initial pose
+  double neutral = 0.0;             ///< [rad] or [m] unloaded position of the spring relative to the initial pose
   double damping = 0.0;             ///< [N m s/rad] or [N s/m]
 };
 
@@ -28,7 +28,7 @@ struct Shape {
   std::string what = {};  ///< for messages: "collision mesh foot.stl"
   Kind kind = Kind::none;
   Vector3 size = Vector3::Zero();  ///< [m] sphere: radius; cylinder, capsule: radius, half length; box: half lengths
-  Pose X_BS = {};                  ///< planes look along z, cylinders and capsules lie along z
+  Pose X_BS = {};                  ///< z is the normal of planes and the axis of cylinders and capsules
   std::optional<ImportedMesh> mesh = {};
   double length_scale = 1.0;  ///< [m per unit] of the mesh's file
 };
@@ -50,7 +50,7 @@ struct Loop {
   Kind kind = Kind::point;
   std::string name;
   std::optional<std::size_t> a = {}, b = {};  ///< links; none: the ground
-  Pose X_AJ = {}, X_BJ = {};                  ///< where they are held, in the frames of both
+  Pose X_AJ = {}, X_BJ = {};                  ///< attachment frames in both links
 };
 
 struct TreeModel {
@@ -61,13 +61,13 @@ struct TreeModel {
   std::vector<Link> links;
   std::vector<Loop> loops = {};
   std::vector<Shape> ground_shapes = {};
-  bool root_is_held = false;           ///< by nothing in the file: it could be let free
-  std::vector<std::string> omissions;  ///< what the file has besides, one line each
+  bool root_is_held = false;           ///< fixed by default, not by the file
+  std::vector<std::string> omissions;  ///< skipped elements, one line each
 };
 
 /// Optional corrections of impossible inertias, as in other importers; reported for every body.
 struct InertiaRepair {
-  bool balance = false;     ///< principal moments of which one exceeds the sum of the others become their mean
+  bool balance = false;     ///< principal moments that violate the triangle inequality are replaced by their mean
   double min_mass = 0.0;    ///< [kg] of every moving body
   double min_moment = 0.0;  ///< [kg m^2] principal, of every moving body
 };

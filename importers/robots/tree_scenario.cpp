@@ -48,9 +48,9 @@ MassProperties make_massless_body(const MassProperties& carried, const Vector3& 
 
 /// Location of a model link in the scenario.
 struct Place {
-  std::string body;  ///< its name there, or `ground`
+  std::string body;  ///< name in the scenario, or `ground`
   Pose X_BL;
-  std::optional<std::size_t> mover = {};  ///< that it is a part of
+  std::optional<std::size_t> mover = {};  ///< moving link that contains it
 };
 
 /// A link moved by joints.
@@ -308,10 +308,12 @@ void TreeImporter::add_surface(const Place& place, const std::string& link, Shap
   for (const ScenarioSurface& surface : surfaces) {
     text += fmt::format("#   {}: {}   # {}\n", place.body, surface.text, surface.what);
   }
-  add_omission(surfaces.empty()
-                   ? fmt::format("{} of {}: no equivalent surface type", shape.what, link)
-                   : fmt::format("{} of {}: no contact pair; its surface is written at the end of the scenario, for contact pairs",
-                                 shape.what, link));
+  add_omission(
+      surfaces.empty()
+          ? fmt::format("{} of {}: no equivalent surface type", shape.what, link)
+          : fmt::format(
+                "{} of {}: no contact pair; its surface is written at the end of the scenario, for contact pairs",
+                shape.what, link));
   if (shape.mesh && std::ranges::find(import_.meshes, shape.mesh->to, &ImportedMesh::to) == import_.meshes.end()) {
     import_.meshes.push_back(std::move(*shape.mesh));
   }

@@ -11,7 +11,7 @@
 namespace heelstrike::models {
 
 struct UrdfOptions {
-  bool base_is_free = false;                                   ///< else the root link is part of the ground
+  bool base_is_free = false;                                   ///< false: the root link is part of the ground
   std::map<std::string, std::filesystem::path> packages = {};  ///< folders of packages by name, for package://NAME/...
   MeshImportOptions meshes = {};
 };

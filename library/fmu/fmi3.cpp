@@ -83,8 +83,8 @@ void make_unit(FmuInstance& instance, fmi3String token, fmi3String resource_path
     throw heelstrike::input_error("instantiationToken", "an FMU is instantiated with its token, found none (null)");
   }
   const bool is_given = resource_path != nullptr && *resource_path != '\0';
-  instance.unit =
-      std::make_unique<Fmu>(is_given ? std::filesystem::path(resource_path) : resources_beside(), token, model_exchange);
+  instance.unit = std::make_unique<Fmu>(is_given ? std::filesystem::path(resource_path) : resources_beside(), token,
+                                        model_exchange);
 }
 
 }  // namespace

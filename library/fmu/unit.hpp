@@ -114,7 +114,8 @@ class Fmu {
   /// @throws Error{invalid_input} for references that are not texts
   void require_texts(std::span<const std::uint32_t> references) const;
   [[nodiscard]] ContactFactory contact_source() const;
-  [[nodiscard]] double parameter(const FmuVariable& requested) const;  ///< [its unit] value in the current or future model
+  [[nodiscard]] double parameter(
+      const FmuVariable& requested) const;  ///< [its unit] value in the current or future model
   /// Replaces the model by one with the current parameters, which continues from the current state.
   void rebuild_with_tuned_parameters();
   void apply_inputs();

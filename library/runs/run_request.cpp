@@ -179,7 +179,7 @@ bool has_entry(const config::Node& root, const std::string& key) {
 /// Errors in lines from the imported model, which are in no file, name the model instead.
 /// @param own  text of the file itself
 std::string messages_of_model(const std::string& mistakes, const std::string& file, const config::Node& own,
-                          const std::string& model) {
+                              const std::string& model) {
   std::string messages;
   bool of_model = false;
   std::istringstream lines(mistakes);

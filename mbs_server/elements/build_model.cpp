@@ -59,7 +59,7 @@ Model build_model(const Scenario& scenario) {
     std::ranges::move(drivers, std::back_inserter(model.drivers));
   }
   for (const Force& force : model.forces) {
-    if (force.unit) connect_fmu_outputs(force.unit, model.drivers);
+    if (force.fmu) connect_fmu_outputs(force.fmu, model.drivers);
   }
   for (const auto& pair : scenario.pairs) {
     const std::string where = "contact." + pair.spec.name;

@@ -60,7 +60,7 @@ struct Joint {
 struct Force {
   std::string name;
   std::function<std::unique_ptr<ForceElement>()> make;
-  std::shared_ptr<SampledFmu> unit = {};  ///< of a co-simulation FMU, stepped by the caller that steps the model
+  std::shared_ptr<SampledFmu> fmu = {};  ///< of a co-simulation FMU, stepped by the caller that steps the model
 };
 
 /// A coordinate that follows a function of time.

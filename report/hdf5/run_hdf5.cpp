@@ -25,11 +25,11 @@ namespace {
 namespace fs = std::filesystem;
 using Extents = std::vector<hsize_t>;
 
-/// Something open in a file.
+/// An open HDF5 object.
 class Handle {
  public:
   Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {
-    if (id_ < 0) throw Error(ErrorCode::file, "HDF5 could not make a part of the file; is the disk full?");
+    if (id_ < 0) throw Error(ErrorCode::file, "HDF5 could not create an object of the file; check the free disk space");
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
@@ -42,10 +42,11 @@ class Handle {
 };
 
 void require(herr_t outcome) {
-  if (outcome < 0) throw Error(ErrorCode::file, "HDF5 could not write a part of the file; is the disk full?");
+  if (outcome < 0)
+    throw Error(ErrorCode::file, "HDF5 could not write an object of the file; check the free disk space");
 }
 
-/// Chunks are compressed one by one: about a megabyte each, of whole rows.
+/// Chunks of whole rows, about 1 MB each, are compressed separately.
 Extents chunk_of(Extents extents) {
   constexpr hsize_t numbers_per_chunk = 128 * 1024;
   hsize_t per_row = 1;
@@ -55,7 +56,7 @@ Extents chunk_of(Extents extents) {
   return extents;
 }
 
-/// An empty dataset. Its bytes are sorted by their place in the numbers before they are compressed, without loss.
+/// An empty dataset with byte shuffle and lossless compression.
 hid_t create(hid_t where, const std::string& name, hid_t type, const Extents& extents) {
   const Handle space(H5Screate_simple(static_cast<int>(extents.size()), extents.data(), nullptr), H5Sclose);
   const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
@@ -82,7 +83,7 @@ void put_whole(hid_t where, const std::string& name, const std::vector<Whole>& v
   }
 }
 
-/// Texts as attributes have a limit of 64 kB unless they are of variable length.
+/// Fixed-length text attributes are limited to 64 kB; these have variable length.
 void put_texts(hid_t object, const std::string& name, const std::vector<std::string>& texts, bool one) {
   const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
   require(H5Tset_size(type.id(), H5T_VARIABLE));
@@ -111,7 +112,7 @@ void put_timeseries(hid_t file, const fs::path& run) {
   put_texts(dataset.id(), "columns", series.columns, false);
 }
 
-/// One body of one pair through time.
+/// One body of one pair over time.
 struct Series {
   std::vector<double> times;
   std::vector<std::int64_t> frames;  ///< per time
@@ -129,7 +130,7 @@ std::map<std::string, Series> series_of(const fs::path& run) {
   return all;
 }
 
-/// A dataset that gets one frame after the other, so that no more than one of them is in memory.
+/// Appends a frame to a dataset, so that only one frame is in memory.
 void put_frame(hid_t where, const std::string& name, const report::PointArray& array, hsize_t frame, hsize_t n_frames) {
   const hsize_t n = array.values.size() / array.n_components;
   Extents extents = {n_frames, n};
@@ -169,7 +170,7 @@ void put_series(hid_t fields, const fs::path& run, const std::string& name, cons
         (void)Handle(H5Gcreate2(group.id(), "of_triangles", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
       }
     } else if (grid.triangles != triangles) {
-      throw input_error(file, fmt::format("{}: expected the cells of the frames before it, found others", file));
+      throw input_error(file, fmt::format("{}: expected the same cells as in the previous frames, found others", file));
     }
     put_frame(group.id(), "points", {.name = "points", .unit = "m", .n_components = 3, .values = grid.points}, frame,
               n_frames);
@@ -198,7 +199,7 @@ void write_parts(const fs::path& run, const fs::path& path, bool with_fields) {
 }
 
 void write_whole(const fs::path& run, const fs::path& file, bool with_fields) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // its traces would go to stderr beside our sentence
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // suppresses HDF5 error traces on stderr
   std::error_code failure;
   const fs::path temporary = fmt::format("{}.{}.tmp", file.string(), ::getpid());
   try {

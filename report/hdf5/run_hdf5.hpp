@@ -1,14 +1,11 @@
-/// A run folder as one HDF5 file, for programs that read large tables and fields.
+/// Export of a run folder to one HDF5 file, for programs that read large tables and fields.
 ///
 ///     /                      attributes: format = "heelstrike run", format_version = 1, heelstrike (version), summary
-///     (the
-///                            text of summary.json), scenario (the text of scenario.yaml)
+///                            (the text of summary.json), scenario (the text of scenario.yaml)
 ///     /timeseries            float64 (rows, columns), attribute columns (texts; units in the names)
 ///     /fields/SERIES/        PAIR_BODY, or PAIR_BODY_partner
 ///         time               float64 (frames) [s]
-///         frame              int64 (frames) which of the stored frames holds at that time: a body that does not change
-///         is
-///                            stored once
+///         frame              int64 (frames) index of the stored frame at that time: an unchanged body is stored once
 ///         triangles          int64 (m, 3) points of each triangle; of tetrahedra those of the boundary
 ///         tetrahedra         int64 (m, 4), when there are any
 ///         points             float64 (stored, n, 3) [m] in the world
@@ -21,15 +18,15 @@
 namespace heelstrike {
 
 /// @param run    complete or not
-/// @param file   is there in full or not at all
+/// @param file   written completely or not at all
 /// @param force  replaces an existing file
 /// @throws Error{file} for a folder without a time series, for fields that cannot be read, when `file` exists and
 /// `force` is false, and when it cannot be written; Error{invalid_input} for fields whose cells change with time
 void write_hdf5(const std::filesystem::path& run, const std::filesystem::path& file, bool force);
 
-/// In the folder of a run that has ended: the table of a big run, without fields, which are files beside it.
+/// Table of a large run in its folder, without the fields, which are separate files.
 inline constexpr const char* table_name = "timeseries.h5";
-/// Writes it, with the attributes of the root as above. It is there in full or not at all. @throws Error{file}
+/// Writes it with the above attributes of the root, completely or not at all. @throws Error{file}
 void write_hdf5_table(const std::filesystem::path& run);
 
 }  // namespace heelstrike

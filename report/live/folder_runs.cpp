@@ -58,14 +58,13 @@ std::vector<LiveRunEntry> FolderRuns::list() {
 
 std::shared_ptr<LiveRun> FolderRuns::find(const std::string& id) {
   const auto found = std::ranges::find(ids_, id);
-  if (found == ids_.end()) throw not_found_error(fmt::format("there is no run '{}' here", id));
+  if (found == ids_.end()) throw not_found_error(fmt::format("unknown run '{}'", id));
   return views_[static_cast<std::size_t>(found - ids_.begin())].run();
 }
 
 void FolderRuns::cancel(const std::string& /*id*/) {
-  throw input_error(
-      "cancel",
-      "a run can be stopped from here only when it is watched at its multibody server: heelstrike watch ADDRESS");
+  throw input_error("cancel",
+                    "a run can be stopped only when it is watched at its multibody server: heelstrike watch ADDRESS");
 }
 
 }  // namespace heelstrike

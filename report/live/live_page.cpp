@@ -17,7 +17,7 @@ namespace {
 using report::Json;
 
 constexpr const char* host = "127.0.0.1";
-constexpr std::size_t samples_per_curve = 600;  // more than a chart has pixels for
+constexpr std::size_t samples_per_curve = 600;  // more than the pixels of a chart
 constexpr std::size_t cells_per_map = 200;
 constexpr const char* policy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; base-uri 'none'; "
@@ -41,7 +41,7 @@ constexpr const char* page_text = R"(<!DOCTYPE html>
 </html>
 )";
 
-/// 128 bits that nobody can guess, as hexadecimal digits.
+/// 128 unpredictable bits as hexadecimal digits.
 std::string make_token() {
   std::random_device device;  // the kernel's random numbers
   std::string token;
@@ -49,7 +49,7 @@ std::string make_token() {
   return token;
 }
 
-/// Takes the same time wherever the first difference is.
+/// Constant-time comparison.
 bool same_token(const std::string& expected, const std::string& found) {
   if (expected.size() != found.size()) return false;
   unsigned difference = 0;
@@ -91,7 +91,7 @@ Json run_json(const LiveRun& run) {
   const std::vector<report::ColumnName> names = report::read_column_names(columns);
   for (const LiveCurve& curve : run.curves(samples_per_curve)) {
     const auto column = std::ranges::find(columns, curve.name);
-    // The schema may have come anew in between.
+    // The schema may have changed in between.
     json["curves"].push_back(curve_json(curve, column == columns.end()
                                                    ? report::read_column_name(curve.name)
                                                    : names[static_cast<std::size_t>(column - columns.begin())]));
@@ -122,7 +122,7 @@ int http_status(const Error& error) {
 
 void send_response(httplib::Response& response, int status, const Json& json) {
   response.status = status;
-  // Names may come from anywhere; a replacement character beats no answer.
+  // Names may be invalid UTF-8; a replacement character is better than no response.
   response.set_content(json.dump(-1, ' ', false, Json::error_handler_t::replace), "application/json");
 }
 
@@ -153,7 +153,7 @@ class LivePage::Server {
     const std::string name = request.get_header_value("Host");
     if (name == fmt::format("{}:{}", host, port_) || name == fmt::format("localhost:{}", port_))
       return Handled::Unhandled;
-    send_response(response, 403, {{"error", "this page is served to its own machine only"}});
+    send_response(response, 403, {{"error", "this page is served only to the local machine"}});
     return Handled::Handled;
   }
 
@@ -200,11 +200,9 @@ class LivePage::Server {
 
   void cancel(const httplib::Request& request, httplib::Response& response) {
     if (token_.empty()) {
-      send_response(response, 403,
-                    {{"error", "this page only looks; start it with --allow-stop to stop runs from it"}});
+      send_response(response, 403, {{"error", "this page is read-only; start it with --allow-stop to stop runs"}});
     } else if (!same_token(token_, request.get_header_value(token_header))) {
-      send_response(response, 403,
-                    {{"error", "the address of the page lacks the token; open the one that was printed"}});
+      send_response(response, 403, {{"error", "the address of the page lacks the token; open the printed address"}});
     } else {
       runs_.cancel(request.matches[1]);
       send_response(response, 200, Json::object());
@@ -212,7 +210,7 @@ class LivePage::Server {
   }
 
   LiveRuns& runs_;
-  const std::string token_;  ///< empty = nobody may stop anything
+  const std::string token_;  ///< empty = stopping runs is disabled
   int port_ = -1;
   HttpServer http_;  ///< last, because its handlers use the others
 };

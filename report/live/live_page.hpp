@@ -1,4 +1,4 @@
-/// A local page that shows runs while they go.
+/// A local page that shows runs in progress.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,8 @@ struct LivePageOptions {
 };
 
 /// Serves the page on the loopback interface only, from construction to destruction, with a fixed number of threads.
-/// Each answer is a whole, thinned picture of a run, so a page that asks rarely gets fewer, coarser pictures and
-/// nothing is kept for it. Requests under a foreign host name are refused, so that other sites cannot read through the
-/// browser.
+/// Each response is a complete, thinned snapshot of a run; the server stores no state per client. Requests under a
+/// foreign host name are rejected, so that other sites cannot read through the browser.
 class LivePage {
  public:
   /// @param runs  outlives the page
@@ -27,7 +26,7 @@ class LivePage {
   ~LivePage();
 
   [[nodiscard]] int port() const;
-  /// To open in a browser; ends with the token when runs may be stopped.
+  /// Address for a browser; ends with the token when stopping runs is allowed.
   [[nodiscard]] std::string url() const;
 
  private:

@@ -16,14 +16,14 @@ constexpr std::size_t max_traces = 48;
 constexpr std::size_t text_width = 64;
 constexpr std::size_t text_curves = 6;
 
-/// Of all columns those that say how contact and integration go.
+/// True for columns that show the progress of contact and integration.
 bool is_watched(const report::ColumnName& name) {
   constexpr std::array watched = {"force",     "indentation", "peak_pressure", "area",
                                   "step_size", "energy",      "region_force",  "region_peak_pressure"};
   return std::ranges::find(watched, name.quantity) != watched.end();
 }
 
-/// Of each of `width` blocks the value farthest from zero.
+/// The value of largest magnitude in each of `width` blocks.
 std::vector<double> blocks_of(const std::vector<Sample>& samples, std::size_t width) {
   std::vector<double> blocks;
   const std::size_t n = std::min(width, samples.size());
@@ -68,7 +68,7 @@ void LiveRun::on_schema(std::span<const Column> columns) {
 
 void LiveRun::on_row(std::span<const double> values) {
   const std::scoped_lock lock(mutex_);
-  if (values.size() != columns_.size() || values.empty()) return;  // torn by the end of a killed writer
+  if (values.size() != columns_.size() || values.empty()) return;  // truncated by a killed writer
   row_.assign(values.begin(), values.end());
   previous_time_ = state_.progress.time;
   state_.progress.time = values[0];
@@ -89,7 +89,7 @@ void LiveRun::on_row(std::span<const double> values) {
 void LiveRun::on_rows_skipped(std::uint64_t n_rows) {
   const std::scoped_lock lock(mutex_);
   state_.rows += n_rows;
-  // Rows that are not neighbours do not tell the step; the server does.
+  // Thinned rows do not determine the step size; the server reports it.
   previous_time_ = state_.progress.time;
 }
 
@@ -109,9 +109,9 @@ void LiveRun::on_log(std::string_view level, std::string_view text) {
 void LiveRun::on_resumed(std::optional<std::int64_t> /*step*/) {
   {
     const std::scoped_lock lock(mutex_);
-    state_.rows = 0;  // curves begin anew with the schema that follows
+    state_.rows = 0;  // curves restart with the following schema
   }
-  set_note("the run was resumed after the death of its server");
+  set_note("the run was resumed after the failure of its server");
 }
 
 void LiveRun::on_fields(const FieldFrame& frame) {
@@ -119,10 +119,10 @@ void LiveRun::on_fields(const FieldFrame& frame) {
   const std::string name = frame.pair + " " + frame.body;
   report::FieldGrid grid;
   try {
-    // Reading a large file is not done under the lock that viewers wait for.
+    // A large file is read without the lock, which would block viewers.
     grid = report::parse_vtu(frame.vtu, name);
   } catch (const Error& error) {
-    return set_note(error.what());  // no map, but the run goes on
+    return set_note(error.what());  // no map, but the run continues
   }
   if (!report::PressureMap::has_pressure(grid)) return;
   const std::scoped_lock lock(mutex_);

@@ -1,4 +1,4 @@
-/// A run while it goes: what a person watching it wants to see, in bounded memory.
+/// State of a run in progress for display, in bounded memory.
 #pragma once
 
 #include <chrono>
@@ -30,18 +30,18 @@ struct LiveMap {
   report::PlanView peak;
 };
 
-/// Where a run stands, without its curves.
+/// Progress of a run, without its curves.
 struct LiveState {
   std::string state = "running";  ///< "running", "completed", "cancelled", "failed", "interrupted", "incomplete"
-  std::string note;               ///< why it failed, or that the connection is lost
+  std::string note;               ///< reason of a failure, or loss of the connection
   Progress progress;
   std::uint64_t rows = 0;
-  double pace = 0.0;       ///< simulated seconds per second of wall time; 0 = not known
-  double remaining = 0.0;  ///< [s] of wall time; 0 = not known
+  double pace = 0.0;       ///< simulated seconds per second of wall time; 0 = unknown
+  double remaining = 0.0;  ///< [s] of wall time; 0 = unknown
   [[nodiscard]] bool over() const { return state != "running"; }
 };
 
-/// Fed by one thread through RunSink, read by any number of others.
+/// Written by one thread through RunSink, read by any number of threads.
 class LiveRun final : public RunSink {
  public:
   LiveRun() = default;
@@ -57,18 +57,18 @@ class LiveRun final : public RunSink {
   void on_fields(const FieldFrame& frame) override;
 
   void set_end_time(double end_time);
-  /// Something the viewer should read, empty = nothing any more.
+  /// Message for the viewer; empty = cleared.
   void set_note(const std::string& note);
   void finish(const std::string& state, const std::string& note);
 
   [[nodiscard]] LiveState state() const;
   [[nodiscard]] std::vector<std::string> columns() const;
-  /// Curves that vary, each with at most about `budget` samples.
+  /// Non-constant curves, each with at most about `budget` samples.
   [[nodiscard]] std::vector<LiveCurve> curves(std::size_t budget) const;
   [[nodiscard]] std::vector<LiveMap> maps(std::size_t n_cells) const;
-  /// Changes with every news of the run.
+  /// Changes with every update of the run.
   [[nodiscard]] std::uint64_t version() const;
-  /// Lines for a terminal: progress, pace, step size, one small curve per force that varies.
+  /// Lines for a terminal: progress, pace, step size, one small curve per non-constant force.
   [[nodiscard]] std::string text(const std::string& name) const;
 
  private:
@@ -87,7 +87,7 @@ class LiveRun final : public RunSink {
   };
   [[nodiscard]] LiveState state_locked() const;
 
-  mutable std::mutex mutex_;  ///< guards everything
+  mutable std::mutex mutex_;  ///< guards all members
   std::uint64_t version_ = 0;
   LiveState state_;
   std::vector<std::string> columns_;
@@ -99,7 +99,7 @@ class LiveRun final : public RunSink {
   double time_at_first_row_ = 0.0;
 };
 
-/// A curve of block characters, one per value, between the smallest and the largest of them.
+/// A curve of block characters, one per value, scaled from minimum to maximum.
 [[nodiscard]] std::string spark_line(const std::vector<double>& values);
 
 }  // namespace heelstrike

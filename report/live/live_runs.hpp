@@ -1,4 +1,4 @@
-/// Runs that can be looked at: those of a multibody server, or run folders that are being written.
+/// Observable runs: those of a multibody server, or run folders in progress.
 #pragma once
 
 #include <memory>
@@ -11,23 +11,23 @@ namespace heelstrike {
 
 struct LiveRunEntry {
   std::string id;     ///< unique, [A-Za-z0-9._-]
-  std::string label;  ///< for people
+  std::string label;  ///< for display
   LiveState state;
 };
 
-/// Thread-safe. Looking never disturbs a run.
+/// Thread-safe. Observation never affects a run.
 class LiveRuns {
  public:
   virtual ~LiveRuns() = default;
 
-  /// What is looked at: "mbs_server at 127.0.0.1:50061".
+  /// Description of the source: "mbs_server at 127.0.0.1:50061".
   [[nodiscard]] virtual std::string source() const = 0;
-  /// Those that go on first, then the most recent ones. @throws Error{unavailable}
+  /// Active runs first, then the most recent ones. @throws Error{unavailable}
   [[nodiscard]] virtual std::vector<LiveRunEntry> list() = 0;
-  /// The run, followed from now on. @throws Error{not_found}, Error{unavailable}, Error{limit}
+  /// The run, followed from this call on. @throws Error{not_found}, Error{unavailable}, Error{limit}
   [[nodiscard]] virtual std::shared_ptr<LiveRun> find(const std::string& id) = 0;
   [[nodiscard]] virtual bool can_cancel() const = 0;
-  /// Asks a run to stop at its next step. @throws Error{not_found}, Error{unavailable}
+  /// Requests that a run stops at its next step. @throws Error{not_found}, Error{unavailable}
   virtual void cancel(const std::string& id) = 0;
 };
 

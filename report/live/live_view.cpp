@@ -84,7 +84,7 @@ void LiveView::read_fields() {
 }
 
 void LiveView::read() {
-  // Before the rows: what is written after this look is taken by the next one.
+  // Read before the rows: later rows are read by the next poll.
   const std::string reason = incomplete_reason(folder_);
   const bool ended = !reason.starts_with(running_mark) && fs::exists(folder_ / "summary.json");
   std::ifstream file(folder_ / "timeseries.csv", std::ios::binary);

@@ -1,4 +1,4 @@
-/// A run as its folder shows it while it is being written: only new bytes of timeseries.csv are read each time.
+/// A run read from its folder while it is written: each call reads only the new bytes of timeseries.csv.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace heelstrike {
 
-/// One thread at a time may read(); the run it feeds may be looked at by others.
+/// One thread at a time may call read(); other threads may observe the run.
 class LiveView {
  public:
   /// @throws Error{file} when `folder` is not a run folder
   explicit LiveView(std::filesystem::path folder);
 
-  /// Takes in what was written since the last call. Half a row at the end waits for its other half. @throws Error{file}
+  /// Reads the rows written since the last call. An incomplete last row is read by a later call. @throws Error{file}
   void read();
-  /// The run is complete, or said why it is not.
+  /// True when the run has ended, complete or with a reason.
   [[nodiscard]] bool over() const { return run_->state().over(); }
   [[nodiscard]] double time() const { return run_->state().progress.time; }
   [[nodiscard]] std::uint64_t rows() const { return run_->state().rows; }
@@ -34,11 +34,11 @@ class LiveView {
 
   std::filesystem::path folder_;
   std::shared_ptr<LiveRun> run_ = std::make_shared<LiveRun>();
-  std::uint64_t offset_ = 0;  ///< bytes taken
-  std::string rest_;          ///< torn row
+  std::uint64_t offset_ = 0;  ///< bytes read
+  std::string rest_;          ///< incomplete row
   bool has_header_ = false;
   std::vector<double> row_;
-  std::size_t n_fields_ = 0;  ///< entries of fields.pvd taken
+  std::size_t n_fields_ = 0;  ///< entries of fields.pvd read
 };
 
 }  // namespace heelstrike

@@ -13,10 +13,10 @@ void SampleHistory::add(double time, double value) {
 }
 
 void SampleHistory::coarsen() {
-  // The newest sample stays out of the groups: it is what a viewer reads as "now".
+  // The newest sample is not grouped: viewers show it as the current value.
   const Sample newest = samples_.back();
   samples_.pop_back();
-  std::size_t n = 1;  // the first sample stays
+  std::size_t n = 1;  // the first sample is retained
   for (std::size_t group = 1; group < samples_.size(); group += 4) {
     const auto begin = samples_.begin() + static_cast<std::ptrdiff_t>(group);
     const auto end = samples_.begin() + static_cast<std::ptrdiff_t>(std::min(group + 4, samples_.size()));

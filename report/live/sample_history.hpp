@@ -1,4 +1,4 @@
-/// A curve that grows without bound in bounded memory.
+/// A curve of unbounded length in bounded memory.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@ struct Sample {
   double value = 0.0;
 };
 
-/// Keeps every sample until there are `capacity`, then of every four the smallest and the largest, and so on: old parts
-/// become coarser, no extreme is ever lost.
+/// Stores every sample up to `capacity`, then the minimum and the maximum of every four, repeatedly: old parts become
+/// coarser, extremes are preserved.
 class SampleHistory {
  public:
   explicit SampleHistory(std::size_t capacity = 4096) : capacity_(capacity) {}
 
   void add(double time, double value);
-  /// At most about `budget` samples with the extremes kept, in the order of time; the last one among them.
+  /// At most about `budget` samples in order of time, including the extremes and the last one.
   [[nodiscard]] std::vector<Sample> thinned(std::size_t budget) const;
   [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
 

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr auto heel = static_cast<std::size_t>(report::FootRegion::heel);
 constexpr auto metatarsal = static_cast<std::size_t>(report::FootRegion::metatarsals);
 
-/// Poses of the bodies by time.
+/// Poses of the bodies at a time.
 class Poses {
  public:
   explicit Poses(const TimeSeries& series) : series_(series), times_(series.column("time_s")) {}
@@ -59,13 +59,13 @@ class Poses {
   std::map<std::string, std::vector<std::vector<double>>> columns_;
 };
 
-/// The part of a foot that one pair shows; a whole foot has one, a foot cut by body_box has several.
+/// The part of a foot in one pair; a whole foot has one, a foot cut by body_box has several.
 struct Segment {
   std::string series;  ///< of fields.pvd
   const PairModel* pair = nullptr;
   std::string foot;
   std::vector<Vector3> points;           ///< [m] in the frame of the body
-  std::vector<std::uint32_t> triangles;  ///< that may touch
+  std::vector<std::uint32_t> triangles;  ///< contact candidates
   std::vector<double> face_areas;        ///< [m^2] of all triangles of the files
   report::FootMask mask;
 };
@@ -75,15 +75,17 @@ const report::PointArray* pressure_of(const std::vector<report::PointArray>& arr
   return array == arrays.end() ? nullptr : &*array;
 }
 
-/// Peaks are those of the points, forces those of the faces, which add up to the normal force also where points have no
-/// pressure of their own (the rim of a cut). Fields of whole volumes have points only.
+/// Peaks are taken from points, forces from faces, which sum to the normal force also where points have no pressure
+/// (rim of a cut). Fields of volumes have points only.
 void add_loads(const report::FieldGrid& grid, const Segment& segment, const std::string& file, PlantarFrame& frame) {
   const report::FootMask& mask = segment.mask;
   const report::PointArray* of_points = pressure_of(grid.arrays);
   if (of_points == nullptr) {
-    throw input_error("RUN", fmt::format("{}: expected the quantity contact_pressure, found none; add it to "
-                                         "output.fields.quantities and run again",
-                                         file));
+    throw input_error(
+        "RUN",
+        fmt::format(
+            "{}: expected the quantity contact_pressure, found none; add it to output.fields.quantities and rerun",
+            file));
   }
   const report::PointArray* of_faces = pressure_of(grid.of_triangles);
   for (std::size_t i = 0; i < of_points->values.size(); ++i) {
@@ -103,7 +105,7 @@ void add_loads(const report::FieldGrid& grid, const Segment& segment, const std:
   }
 }
 
-/// Name of the foot that a pair is a part of.
+/// Name of the foot of a pair.
 std::string foot_of(const std::vector<report::Foot>& feet, const std::string& pair) {
   const auto holds = [&](const report::Foot& foot) {
     return std::ranges::find(foot.parts, pair, &report::LoadedPart::pair) != foot.parts.end();
@@ -118,12 +120,12 @@ std::vector<double> list_of(const ParameterMap& parameters, const std::string& n
   return values == nullptr ? std::vector<double>{} : *values;
 }
 
-/// Leaves the faces that may touch, as the back-end chooses them by contact_direction: pressure is force per area of
-/// these, so that steep faces, or those of a cut, would add area that carries nothing.
+/// Retains the contact candidates selected by the back-end with contact_direction: pressure is force per area of these
+/// faces, so that steep faces, or those of a cut, would add unloaded area.
 void select_contact_faces(const PairModel& pair, Segment& segment) {
   const auto direction = list_of(pair.spec.parameters, "contact_direction");
   if (direction.size() != 3) return;
-  constexpr double default_angle = std::numbers::pi / 3.0;  // of the back-end's parameter contact_angle
+  constexpr double default_angle = std::numbers::pi / 3.0;  // default of the back-end parameter contact_angle
   const auto given = pair.spec.parameters.find("contact_angle");
   const auto* angle = given == pair.spec.parameters.end() ? nullptr : std::get_if<double>(&given->second);
   const double min_cosine = std::cos(angle == nullptr ? default_angle : *angle);
@@ -151,7 +153,7 @@ std::vector<double> areas_of(const Segment& segment) {
   return areas;
 }
 
-/// Every series of pressures once, with its shape from its first file.
+/// Every series of pressures once, with the shape from its first file.
 std::vector<Segment> find_segments(const fs::path& run, const Scenario& scenario,
                                    const std::vector<report::FieldFile>& files, Poses& poses) {
   const std::vector<report::Foot> feet = report::feet_of(scenario);
@@ -181,18 +183,17 @@ std::vector<Segment> find_segments(const fs::path& run, const Scenario& scenario
   return segments;
 }
 
-/// Regions are those of the outline of the whole foot: all its segments together, in the frame of the first one's body,
-/// the toes straight.
+/// Regions follow from the outline of the whole foot: all segments in the frame of the first segment's body, with
+/// straight toes.
 void mask_foot(const std::string& foot, double toe_line, std::vector<Segment>& segments) {
   std::vector<Segment*> parts;
   for (Segment& segment : segments) {
     if (segment.foot == foot) parts.push_back(&segment);
   }
   if (parts.size() == 1 && report::is_cut(*parts[0]->pair)) {
-    throw input_error("RUN",
-                      fmt::format("pair '{}': expected fields of all parts of the foot that body_box cuts, found "
-                                  "those of this part alone, and the length of the foot cannot be told from it",
-                                  parts[0]->pair->spec.name));
+    throw input_error("RUN", fmt::format("pair '{}': expected fields of all parts of the foot cut by body_box, found "
+                                         "only those of this part, which does not determine the length of the foot",
+                                         parts[0]->pair->spec.name));
   }
   std::vector<Vector3> points;
   std::vector<std::uint32_t> triangles;
@@ -213,8 +214,8 @@ void mask_foot(const std::string& foot, double toe_line, std::vector<Segment>& s
   }
 }
 
-/// Times of the frames: those with files, and, where only loaded frames have files, the rows on the grid of the fields
-/// that have none. What the run has no row for is missing.
+/// Times of the frames: those with files and, where only loaded frames have files, the other rows on the time grid of
+/// the fields. Times without a row are missing.
 std::set<double> frame_times(const Scenario& scenario, const TimeSeries& series,
                              const std::vector<report::FieldFile>& files) {
   std::set<double> times;
@@ -230,7 +231,7 @@ std::set<double> frame_times(const Scenario& scenario, const TimeSeries& series,
   return times;
 }
 
-/// @param max_gap  [s] frames farther apart have missing ones between them, over which nothing is integrated
+/// @param max_gap  [s] no integration between frames that are farther apart (missing frames)
 void summarise(PlantarFoot& foot, double max_gap) {
   for (std::size_t r = 0; r < plantar_regions.size(); ++r) {
     RegionSummary& s = foot.summary[r];
@@ -249,8 +250,8 @@ void summarise(PlantarFoot& foot, double max_gap) {
   }
 }
 
-/// Heel strike: first loaded frame; foot flat: heel and metatarsal carry 10 % each; heel-off: the heel carries less
-/// than 2 % again; toe-off: last loaded frame; swing: the next one.
+/// Heel strike: first loaded frame; foot flat: heel and metatarsal carry 10 % each; heel-off: the heel load falls below
+/// 2 %; toe-off: last loaded frame; swing: the next one.
 void find_instants(PlantarFoot& foot) {
   std::size_t from = 0, to = 0;
   for (std::size_t i = 0; i < foot.frames.size();) {
@@ -293,7 +294,7 @@ std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scen
   std::vector<Segment> segments = find_segments(run, scenario, files, poses);
   if (segments.empty()) {
     throw input_error("RUN", fmt::format("{}: expected fields of a contact pair, found none; add `fields: {{interval: "
-                                         "..., quantities: [contact_pressure]}}` to `output` and run again",
+                                         "..., quantities: [contact_pressure]}}` to `output` and rerun",
                                          run.string()));
   }
   const std::set<double> times = frame_times(scenario, series, files);
@@ -304,7 +305,7 @@ std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scen
     auto foot = std::ranges::find(feet, segment.foot, &PlantarFoot::name);
     if (foot == feet.end()) {
       foot = feet.insert(feet.end(), {.name = segment.foot, .series = {}, .frames = {}, .instants = {}, .summary = {}});
-      // A frame that has a row but no file (`contact_only`) is one without load.
+      // A frame with a row but no file (`contact_only`) is unloaded.
       for (const double time : times) foot->frames.push_back({.time = time, .regions = {}});
     }
     foot->series.push_back(segment.series);
@@ -362,7 +363,7 @@ std::string summary_table(const std::vector<PlantarFoot>& feet) {
   return text;
 }
 
-/// The files of the five instants, one time step per instant, by order: 1 heel strike ... 5 swing.
+/// The files of the five instants, one time step per instant, in order: 1 heel strike ... 5 swing.
 std::string instants_index(const fs::path& run, const std::vector<PlantarFoot>& feet) {
   std::string text =
       "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"1.0\" "

@@ -1,7 +1,6 @@
 /// Plantar pressure by region, from the fields of a run.
-///
-/// Regions are those of the outline of the foot, see report::foot_mask; the parts of a foot that is cut by body_box
-/// count together, as if its toes were straight.
+/// Regions follow from the outline of the foot, see report::foot_mask; the parts of a foot cut by body_box are combined
+/// with straight toes.
 #pragma once
 
 #include <array>
@@ -32,7 +31,7 @@ struct PlantarFrame {
   [[nodiscard]] double force() const;
 };
 
-/// Of each region over the run.
+/// Summary of a region over the run.
 struct RegionSummary {
   double max_force = 0.0;               ///< [N]
   double peak_pressure = 0.0;           ///< [Pa]
@@ -56,9 +55,9 @@ struct PlantarFoot {
 };
 
 /// Reads fields and poses of a run folder.
-/// @param toe_line  [-] share of the foot's length at which the toes begin
+/// @param toe_line  [-] fraction of the foot's length at which the toes begin
 /// @throws Error{file, invalid_input} for a folder without fields of contact_pressure, and for a part of a cut foot
-///         without the others
+/// without the other parts
 [[nodiscard]] std::vector<PlantarFoot> plantar_loads(const std::filesystem::path& run, const Scenario& scenario,
                                                      double toe_line);
 

@@ -10,7 +10,7 @@ await esbuild.build({
   entryPoints: ['src/report.js', 'src/fields.js', 'src/live.js', 'src/report.css'],
   bundle: true,
   minify: true,
-  // Licence texts of the bundled libraries stay in the page that carries them.
+  // Licence texts of the bundled libraries are included in the page.
   legalComments: 'inline',
   format: 'iife',
   target: ['chrome100', 'firefox113', 'safari16.4'],

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the scripts and the style sheet that the client embeds: bundle.sh SOURCE_FOLDER OUTPUT_FOLDER
-# Without npm, or when its packages cannot be had, pages come with tables and a notice instead of charts.
+# Builds the scripts and the style sheet embedded in the client: bundle.sh SOURCE_FOLDER OUTPUT_FOLDER
+# Without npm or its packages, pages contain tables and a notice instead of charts.
 set -eu
 source=$1 output=$2
 names="report fields live"
@@ -25,7 +25,7 @@ JS
 }
 
 command -v npm > /dev/null && command -v node > /dev/null || fall_back "npm not found"
-# npm works in a copy, so that the source tree stays clean and several builds do not meet.
+# npm runs in a copy, so that the source tree stays clean and builds do not interfere.
 work=$output/npm
 mkdir -p "$work"
 cp "$source/package.json" "$source/package-lock.json" "$source/build.mjs" "$work/"

@@ -541,7 +541,7 @@ async function testGait() {
   check(sum < 1e-9, `gait: the total force of the foot is that of its segments (within ${sum} N)`);
   check(await drawnPixels(page, '[id="chart-foot_force-foot"]') > 1000, 'gait: and has a chart');
   check(await page.locator('#pressure table').count() === 0, 'gait: no table of regions for a foot that is cut');
-  check(/Where the wall time went/.test(await page.locator('#cost').textContent()), 'gait: the page says where the wall time went');
+  check(/Breakdown of the wall time/.test(await page.locator('#cost').textContent()), 'gait: the page says where the wall time went');
   await clean(page, 'gait, again');
 }
 

@@ -3,6 +3,7 @@ import unittest
 
 import includes
 import references
+import retired_words
 import words
 
 
@@ -64,6 +65,14 @@ class References(unittest.TestCase):
     def test_code_and_links_are_not_citations(self):
         self.assertEqual(references.cited("double y = table[flores2011]; int z = f()[a1999];", False), [])
         self.assertEqual(references.cited("[flores2011](https://example.org)", False), [])
+
+
+class RetiredWords(unittest.TestCase):
+    def test_identifiers_are_found_and_prose_and_strings_are_not(self):
+        found = list(retired_words.complaints("a.cpp", "int told_state = 0;  // told\nauto x = tellUser(\"told\");\n"))
+        self.assertEqual(len(found), 2, found)
+        self.assertIn("a.cpp:1: told_state", found[0])
+        self.assertEqual(list(retired_words.complaints("a.py", '"""told"""\nreported = stream.tellg()\n')), [])
 
 
 class Words(unittest.TestCase):

@@ -226,7 +226,7 @@ SpringStickPoint FoundationContact::find_stick_point(const BedState& bed, std::s
   const ActiveSpring& loaded = bed.springs[i];
   const Spring& spring = bed_.casting().springs()[loaded.spring];
   if (const StickSpring* held = find(history, loaded.spring)) return transform_stick_point(*held, *history.X_CT, X_CT);
-  if (!history.X_CT) return {.p_C = spring.point, .carried = spring.point};
+  if (!history.X_CT) return {.p_C = spring.point, .transported = spring.point};
   const Vector6 dd = bed.slopes.empty() ? Vector6(Vector6::Zero()) : bed.slopes[i].dd;
   return onset_point(spring, bed_.gap(loaded.spring, *history.X_CT), loaded.motion.d, dd, *history.X_CT, X_CT);
 }
@@ -275,7 +275,7 @@ void FoundationContact::add_friction(const BedState& bed, std::size_t i, const N
   sum.dV.bottomRows<3>() += t.dV;
   sum.friction_energy += t.stored_energy;
   sum.slip_work += t.slip_work;
-  const Vector3 stretch = held.carried - spring.point;
+  const Vector3 stretch = held.transported - spring.point;
   sum.slip_speed.add(shear_stiffness(loaded.spring, thickness) * (stretch - spring.normal.dot(stretch) * spring.normal),
                      held.limit_before, point_velocity(state.V_AB, spring.point - X_CT.p));
   sum.held.push_back({.spring = loaded.spring, .p_TStick = X_CT.inverse() * t.held, .limit = t.limit});

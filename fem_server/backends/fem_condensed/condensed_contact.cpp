@@ -757,7 +757,8 @@ std::vector<BatchEntry> CondensedContact::evaluate_all(const History& history,
       if (outcomes[k].error) std::rethrow_exception(outcomes[k].error);
       take(outcomes[k].contact, solutions[evaluated[k]]);
       const EvaluateOptions without_tangent_options{.tangents = false};
-      if (model_.deformed_gap) repeat_projection(own, states[evaluated[k]], without_tangent_options, solutions[evaluated[k]]);
+      if (model_.deformed_gap)
+        repeat_projection(own, states[evaluated[k]], without_tangent_options, solutions[evaluated[k]]);
     });
   }
   for (std::size_t i = 0; i < states.size(); ++i) {

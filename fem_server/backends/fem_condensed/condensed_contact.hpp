@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/friction/local_problem.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backend_interface/contact_options.hpp"
 #include "fem_server/backend_interface/slip_work.hpp"

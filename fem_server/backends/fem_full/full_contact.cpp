@@ -23,9 +23,9 @@ constexpr int max_newton_iterations = 40;
 /// facets. Its gap remains that of the current facet.
 constexpr int iterations_of_facets = 12;
 /// With friction, iterations with the elastic matrix of the undeformed body converge linearly, by a factor that grows
-/// with the strain; above slow_convergence_ratio a new matrix is worth its cost.
+/// with the strain; above max_linear_rate a new matrix is worth its cost.
 constexpr int max_surface_iterations = 60;
-constexpr double slow_convergence_ratio = 0.5;
+constexpr double max_linear_rate = 0.5;
 /// Last change of the displacement over the depth.
 constexpr double surface_tolerance = 1e-9;
 /// Relative to the maximum contact force and to the depth: two digits above the rounding for 10^5 dofs.
@@ -272,7 +272,7 @@ bool FullContact::newton(const PairState& state, double offset, Solution& soluti
     // At the onset of contact the depth itself is hardly more than rounding: further iterations gain nothing. Below it,
     // rounding determines the active set, which need not be reproducible.
     const bool agrees = is_converged || solution.length <= rounding();
-    if (agrees && change <= rounding() && change > slow_convergence_ratio * change_before) return true;
+    if (agrees && change <= rounding() && change > max_linear_rate * change_before) return true;
     change_before = change;
     const Eigen::VectorXd step = system_->step(now.residual + now.correction, solution.u);
     change = step.cwiseAbs().maxCoeff();
@@ -362,9 +362,9 @@ bool FullContact::solve_with_friction(const PairState& state, double offset, Sol
     solution.statistics.residual = change / solution.length;
     if (change <= surface_tolerance * solution.length) return true;
     // At the onset of contact the depth itself is hardly more than rounding: further steps gain nothing.
-    if (change <= rounding() && change > slow_convergence_ratio * change_before) return true;
+    if (change <= rounding() && change > max_linear_rate * change_before) return true;
     if (!std::isfinite(change)) return false;
-    const bool refresh = may_refactor && change > slow_convergence_ratio * change_before;
+    const bool refresh = may_refactor && change > max_linear_rate * change_before;
     change_before = refresh ? std::numeric_limits<double>::infinity() : change;
     if (!refresh) continue;
     may_refactor = equations_at(u, solution.memory).valid && factorize();

@@ -130,7 +130,7 @@ std::optional<EdgeCrossing> crossing(const SharpEdge& A, const SharpEdge& B, dou
                       .gap = gap,
                       .gap_A = from_wedge(A, n, gap),
                       .gap_B = from_wedge(B, -n, gap),
-                      .from_cone = !in_cone(A, n) || !in_cone(B, -n)};
+                      .is_from_cone = !in_cone(A, n) || !in_cone(B, -n)};
 }
 
 }  // namespace heelstrike::fem

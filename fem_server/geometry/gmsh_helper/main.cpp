@@ -95,8 +95,8 @@ Refinement read_refinement(const json& item, std::string_view& bytes) {
   } else {
     SetRegion region;
     region.distance = item.at("distance").get<double>();
-    region.set.vertices = protocol::take<Vector3>(bytes, item.at("n_vertices").get<std::size_t>());
-    region.set.triangles = protocol::take<Triangle>(bytes, item.at("n_triangles").get<std::size_t>());
+    region.set.vertices = protocol::read_array<Vector3>(bytes, item.at("n_vertices").get<std::size_t>());
+    region.set.triangles = protocol::read_array<Triangle>(bytes, item.at("n_triangles").get<std::size_t>());
     refinement.region = std::move(region);
   }
   return refinement;
@@ -110,8 +110,9 @@ Request parse_request(std::string_view bytes) {
   }
   request.size.size = request.header.at("size").get<double>();
   request.size.growth = request.header.at("growth").get<double>();
-  request.surface.vertices = protocol::take<Vector3>(bytes, request.header.at("n_vertices").get<std::size_t>());
-  request.surface.triangles = protocol::take<Triangle>(bytes, request.header.at("n_triangles").get<std::size_t>());
+  request.surface.vertices = protocol::read_array<Vector3>(bytes, request.header.at("n_vertices").get<std::size_t>());
+  request.surface.triangles =
+      protocol::read_array<Triangle>(bytes, request.header.at("n_triangles").get<std::size_t>());
   for (const json& item : request.header.at("refinements"))
     request.size.refinements.push_back(read_refinement(item, bytes));
   return request;

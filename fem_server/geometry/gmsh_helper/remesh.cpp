@@ -152,12 +152,12 @@ std::vector<Vector3> find_deviating_points(const SurfaceMesh& a, const SurfaceMe
   std::vector<Vector3> points;
   for (const auto& [from, to] : {std::pair(&a, &b), std::pair(&b, &a)}) {
     const TriangleTree tree(*to);
-    const auto look_at = [&](const Vector3& p) {
+    const auto consider = [&](const Vector3& p) {
       if (tree.closest(p).distance > distance) points.push_back(p);
     };
-    for (const Vector3& p : from->vertices) check_probe(p);
+    for (const Vector3& p : from->vertices) consider(p);
     for (const Triangle& t : from->triangles) {
-      check_probe((from->vertices[t[0]] + from->vertices[t[1]] + from->vertices[t[2]]) / 3.0);
+      consider((from->vertices[t[0]] + from->vertices[t[1]] + from->vertices[t[2]]) / 3.0);
     }
   }
   return points;

@@ -1,4 +1,4 @@
-// Directions to look from, and the distance at which what is looked at fills the view.
+// View directions, and the camera distance at which the scene fills the view.
 import * as THREE from 'three';
 
 /** Unit vectors up, forward and to the left of a model. */
@@ -9,14 +9,14 @@ export function axesOf(up) {
   return { u, forward, left: u.clone().cross(forward) };
 }
 
-/** Where the camera stands, seen from what it looks at. */
+/** Camera position relative to the target. */
 export function directionOf(name, up, box) {
   const { u, forward, left } = axesOf(up);
   const mixed = (f, l, z) => new THREE.Vector3().addScaledVector(forward, f).addScaledVector(left, l).addScaledVector(u, z).normalize();
   if (name === 'below') return mixed(0, -0.02, -1);
   if (name === 'side') return mixed(0, -1, 0.05);
   if (name === 'plane') {
-    // Across the plane in which a mechanism moves.
+    // Normal to the plane of motion of a mechanism.
     const size = box.getSize(new THREE.Vector3());
     const thin = size.x < size.y && size.x < size.z ? new THREE.Vector3(1, 0, 0) : size.y < size.z ? new THREE.Vector3(0, -1, 0) : new THREE.Vector3(0, 0, 1);
     return thin.addScaledVector(u, 0.12).addScaledVector(forward, 0.08).normalize();

@@ -1,4 +1,4 @@
-// What all charts have: a frame with title, legend, buttons and keys; and the look of uPlot's axes.
+// Common parts of all charts: frame with title, legend, buttons and keys; style of uPlot's axes.
 import uPlot from 'uplot';
 import { element, number, tickLabels, withUnit } from './format.js';
 import * as theme from './theme.js';
@@ -27,7 +27,7 @@ export function axes(xLabel, yLabel, values = tickLabels) {
   return [below, left];
 }
 
-/** Characters that labels about eight to an axis need: more the deeper one has zoomed. */
+/** Label width in characters for about eight labels per axis; grows with the zoom. */
 function labelLength(low, high) {
   const step = (high - low) / 8;
   if (!(step > 0) || step >= 1) return 5;
@@ -35,7 +35,7 @@ function labelLength(low, high) {
 }
 
 /**
- * A chart in the page. Subclasses give `plotOptions()` and `plotData()`.
+ * A chart in the page. Subclasses implement `plotOptions()` and `plotData()`.
  * `curves`: [{key, label, unit, colour: index, dash: index, shown}], drawn in this order.
  */
 export class Chart {

@@ -1,10 +1,10 @@
-// Where the contacts of a run are in time: what the charts open with, and how one walks from one contact to the next.
+// Time windows of the contacts of a run: initial window of the charts, and navigation between contacts.
 import { element, number } from './format.js';
 import { onWindow } from './shared_time.js';
 import { showTimes } from './time_chart.js';
 
 const maxContactsListed = 200;
-// Of the run's time: below it the contacts are spikes that say nothing when the whole run is shown.
+// Fraction of the run's time below which contacts are mere spikes in a view of the whole run.
 const spikes = 0.2;
 const maxWindowFraction = 0.8;
 
@@ -23,7 +23,7 @@ export function stretches(contacts) {
   return merged.filter(({ from, to }) => to > from);
 }
 
-/** The k-th contacts of all runs as one stretch; of later contacts, whose times drift apart, those that still overlap. */
+/** The k-th contacts of all runs as one window; for later contacts, whose times diverge, only those that overlap. */
 function common(perRun) {
   const result = [];
   for (let k = 0; k < Math.min(...perRun.map((list) => list.length)); ++k) {
@@ -57,7 +57,7 @@ export function contactWindows(runs) {
     margin = 0.05;
   }
   const opening = withMargin(first, margin, whole);
-  // While somebody walks, one foot or the other always stands: then one goes from stance to stance.
+  // In walking one foot is always loaded: navigation is then from stance to stance.
   const single = perRun.length === 1 && list.length === 1 ? runs.flatMap((run) => run.contacts ?? []).filter((c) => c.end > c.onset) : [];
   const offered = single.length > 1 ? single.sort((a, b) => a.onset - b.onset).map((c) => ({ from: c.onset, to: c.end, force: c.force, pair: c.pair })) : list;
   return {
@@ -74,14 +74,14 @@ export function addZoomBar(place, { list, whole }) {
   const go = (k) => showTimes(...(k < 0 ? whole : list[k].window));
   const all = element('button', { type: 'button', class: 'whole', onclick: () => go(-1) }, 'Whole run');
   const select = element('select', { 'aria-label': 'Contact to show', onchange: () => go(Number(select.value)) },
-    element('option', { value: '-2', hidden: true }, 'own choice'), element('option', { value: '-1' }, 'whole run'),
+    element('option', { value: '-2', hidden: true }, 'custom range'), element('option', { value: '-1' }, 'whole run'),
     ...list.map(({ from, to, pair }, k) => element('option', { value: String(k) }, `${pair ?? `contact ${k + 1}`}: ${number(from, 4)} to ${number(to, 4)} s`)));
   const step = (direction) => () => {
     const { from } = now >= 0 ? list[now] : { from: direction > 0 ? -Infinity : Infinity };
     const next = now >= 0 ? now + direction : direction > 0 ? list.findIndex((one) => one.from > from) : list.length - 1;
     go(Math.min(list.length - 1, Math.max(0, next)));
   };
-  const back = element('button', { type: 'button', 'aria-label': 'Contact before', onclick: step(-1) }, '◀');
+  const back = element('button', { type: 'button', 'aria-label': 'Previous contact', onclick: step(-1) }, '◀');
   const on = element('button', { type: 'button', 'aria-label': 'Next contact', onclick: step(1) }, '▶');
   const bar = element('div', { class: 'zoom-bar no-print', role: 'toolbar', 'aria-label': 'Time shown' }, all, back, select, on,
     element('span', { class: 'note' }, `${list.length} contact${list.length > 1 ? 's' : ''}`));

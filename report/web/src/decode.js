@@ -1,4 +1,4 @@
-// Numbers as the report writer packs them (report/packing.hpp): doubles, bytes transposed, zlib, base64.
+// Decoding of packed numbers (report/packing.hpp): doubles, bytes transposed, zlib, base64.
 
 async function inflate(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
@@ -12,7 +12,7 @@ export function bytesOfBase64(text) {
   return bytes;
 }
 
-/** Bytes of `n` values of `size` bytes each, as they lie in memory. */
+/** Bytes of `n` values of `size` bytes each, in memory order. */
 async function untransposed(text, n, size) {
   const planes = await inflate(bytesOfBase64(text));
   if (planes.length !== n * size) throw new Error(`expected ${n * size} bytes, found ${planes.length}`);

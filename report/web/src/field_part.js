@@ -6,7 +6,7 @@ import { pressureColour, viridisColour } from './viridis.js';
 
 const shades = 1024;
 
-/** A strip of colours that a triangle looks up for every pixel, so that colours do not mix where values change fast. */
+/** Colour texture, sampled per pixel, so that colours are not interpolated where values change rapidly. */
 function strip(colour) {
   const pixels = new Uint8Array(4 * shades);
   for (let k = 0; k < shades; ++k) pixels.set([...colour(k / (shades - 1)).map(Math.round), 255], 4 * k);
@@ -17,7 +17,7 @@ function strip(colour) {
 }
 
 let strips = null;
-/** The pressure's first shade is that of no pressure. */
+/** The first colour of pressure is that of zero pressure. */
 function stripOf(quantity) {
   strips ??= { pressure: strip(pressureColour), other: strip(viridisColour) };
   return quantity.name === 'contact_pressure' ? strips.pressure : strips.other;
@@ -45,7 +45,7 @@ export class FieldPart {
     return this.quantities.length > 0;
   }
 
-  /** The patch of a plane that the files show below a body. */
+  /** True for the patch of a plane below a body. */
   get isPlane() {
     return !this.coloured && this.nPoints === 4 && this.triangles.length === 6;
   }
@@ -76,7 +76,7 @@ export class FieldPart {
     this.group.add(this.mesh);
     this.group.matrixAutoUpdate = false;
     if (this.coloured) {
-      // The inner side of the skin is seen where the body is cut open.
+      // Back faces are visible where the body is cut.
       this.inside = new THREE.Mesh(this.geometry, new THREE.MeshBasicMaterial({ ...look, color: 0x70787f, side: THREE.BackSide }));
       this.cut = new THREE.Mesh(new THREE.BufferGeometry(), new THREE.MeshBasicMaterial({ side: THREE.DoubleSide }));
       this.cut.visible = false;
@@ -87,7 +87,7 @@ export class FieldPart {
     return this.group;
   }
 
-  /** Shape of a frame with its deformation `scale` times as large. */
+  /** Shape of a frame with its deformation scaled by `scale`. */
   setShape(frame, scale) {
     const target = this.geometry.attributes.position.array;
     const { points, displacement } = this;
@@ -104,7 +104,7 @@ export class FieldPart {
     this.geometry.computeBoundingBox();
   }
 
-  /** At time t: the shape of the nearest frame, carried on by its body. */
+  /** At time t: the shape of the nearest frame, moved with its body. */
   place(t, poses) {
     const frame = this.frameAt(t);
     const X_WP = this.pose(frame);
@@ -128,7 +128,7 @@ export class FieldPart {
     return largest;
   }
 
-  /** Frame with the largest value. */
+  /** Frame with the peak value. */
   peakFrame(quantity) {
     let best = 0;
     for (let i = 0; i < quantity.values.length; ++i) if (quantity.values[i] > quantity.values[best]) best = i;
@@ -147,7 +147,7 @@ export class FieldPart {
     }
   }
 
-  /** The cut face of a body of tetrahedra, with its colours; of a skin alone there is none.
+  /** The coloured cut face of a body of tetrahedra; none for a surface.
    *  @param plane  in the world, or null */
   section(plane) {
     if (!this.cut) return;
@@ -171,7 +171,7 @@ export class FieldPart {
     this.cut.geometry.setAttribute('uv', new THREE.Float32BufferAttribute(values, 2));
   }
 
-  /** One triangle, or two where a plane passes between two and two corners. */
+  /** One triangle, or two where a plane separates two corners from two. */
   cutTetrahedron(corners, heights, p, uv, positions, values) {
     const below = [0, 1, 2, 3].filter((c) => heights[corners[c]] < 0).length;
     if (below === 0 || below === 4) return;
@@ -183,7 +183,7 @@ export class FieldPart {
       const mix = (attribute, k) => attribute.getComponent(i, k) * (1 - s) + attribute.getComponent(j, k) * s;
       found.push({ at: [mix(p, 0), mix(p, 1), mix(p, 2)], value: mix(uv, 0) });
     }
-    // In the order of `edges` the four points of a quadrilateral come as 0 1 2 3 with 0 opposite to 3.
+    // In the order of `edges`, point 0 of a quadrilateral is opposite to point 3.
     for (const k of found.length === 4 ? [0, 1, 2, 1, 3, 2] : [0, 1, 2]) {
       positions.push(...found[k].at);
       values.push(found[k].value, 0.5);

@@ -35,7 +35,7 @@ class FieldStage {
     onWindow((from, to) => { this.setWindow(from, to); });
   }
 
-  /** The peak of pressure; without fields that of the force, or the beginning of the motion. */
+  /** Initial time: peak of pressure; without fields, peak of force or beginning of the motion. */
   openingTime() {
     if (this.quantity) {
       const times = this.scenes.map((scene) => scene.peakTime(this.quantity)).filter((time) => time !== null);
@@ -69,9 +69,9 @@ class FieldStage {
     this.deformation = element('select', change({ 'aria-label': 'Scale of the deformation' }), ...[0, 1, 2, 5, 10, 20, 50, 100].map((s) => element('option', { value: String(s), selected: s === 1 }, s === 0 ? 'undeformed' : s === 1 ? 'true deformation' : `deformation x ${s}`)));
     this.cutAxis = element('select', change({ 'aria-label': 'Section' }), element('option', { value: '' }, 'no section'),
       ...['x', 'y', 'z'].map((axis, k) => element('option', { value: String(k) }, `section across ${axis}`)));
-    this.cutAt = element('input', { type: 'range', min: '0', max: '1', step: '0.005', value: '0.5', 'aria-label': 'Place of the section', oninput: () => this.show() });
+    this.cutAt = element('input', { type: 'range', min: '0', max: '1', step: '0.005', value: '0.5', 'aria-label': 'Position of the section', oninput: () => this.show() });
     this.follow = element('input', { type: 'checkbox', onchange: () => { this.look(this.view); this.show(); } });
-    // A dozen veils before each other hide what they lie around.
+    // Many overlapping wrap surfaces hide the bodies.
     const veils = Math.max(...this.scenes.map((scene) => scene.rigid?.scene.lines?.surfaces.length ?? 0));
     this.veils = element('input', { type: 'checkbox', checked: veils <= maxWrapSurfaces, onchange: () => this.show() });
     const look = (name) => element('button', { type: 'button', 'data-look': name, onclick: () => { this.look(name); this.show(); } }, looks[name]);
@@ -113,7 +113,7 @@ class FieldStage {
     return this.scenes.reduce((box, scene) => box.union(scene.trajectoryBox), new THREE.Box3());
   }
 
-  /** Bodies that go further than a few of their own sizes are followed, else nothing of them would be seen. */
+  /** True for bodies that move by several times their size: the camera follows them. */
   isFarMoving() {
     const now = this.scenes[0].box(this.time).getSize(new THREE.Vector3()).length();
     return this.wholeTrajectory().getSize(new THREE.Vector3()).length() > 2.5 * now;
@@ -130,7 +130,7 @@ class FieldStage {
     const { up } = this.scenes[0];
     let points = this.scenes.flatMap((scene) => scene.trajectoryPoints);
     if (this.follow.checked) {
-      // Large enough for every run, in the middle of the first one.
+      // Large enough for every run, centred on the first one.
       points = this.scenes.flatMap((scene) => {
         const shift = this.middle.clone().sub(scene.box(this.time).getCenter(new THREE.Vector3()));
         return scene.outline(this.time).map((p) => p.add(shift));
@@ -142,7 +142,7 @@ class FieldStage {
 
   // Time -----------------------------------------------------------------------------------------------------------
 
-  /** The slider walks through the frames of the fields, or in small steps through what the charts show. */
+  /** The slider steps through the frames of the fields, or in small steps through the time range of the charts. */
   setWindow(from, to) {
     this.window = [from, to];
     const frames = [...new Set(this.scenes.flatMap((scene) => scene.fieldTimes()))].sort((a, b) => a - b);
@@ -165,7 +165,7 @@ class FieldStage {
     showTime(this.time, this);
   }
 
-  /** From the cursor of a chart; as fast as the screen can show. */
+  /** Follows the cursor of a chart, limited to the frame rate. */
   goTo(time) {
     this.time = time;
     this.slider.value = String(this.tickAt(time));
@@ -181,7 +181,7 @@ class FieldStage {
       if (!this.playing) return;
       this.slider.value = String((Number(this.slider.value) + 1) % this.ticks.length);
       this.slide();
-      // A few seconds for all of it, frames long enough to be seen.
+      // A few seconds in total, with frames long enough to be visible.
       setTimeout(() => requestAnimationFrame(next), Math.max(10, Math.min(120, 6000 / this.ticks.length)));
     };
     next();
@@ -212,7 +212,7 @@ class FieldStage {
 
   showColours() {
     const known = this.scenes.flatMap((scene) => scene.coloured.map((part) => [part, part.quantityNamed(this.quantity)])).filter(([, q]) => q);
-    // Stresses and pressures of bodies are read in kPa and MPa; the scale says which.
+    // Stresses and pressures are shown in kPa or MPa; the scale has the unit.
     const { unit } = known[0][1];
     const low = Math.min(...known.map(([, q]) => q.low)), highest = Math.max(...known.map(([, q]) => q.high));
     const [factor, prefixed] = readable(highest, unit);
@@ -235,7 +235,7 @@ class FieldStage {
       const box = scene.box(this.time).translate(scene.root.position);
       const at = box.min.getComponent(axis) + Number(this.cutAt.value) * (box.max.getComponent(axis) - box.min.getComponent(axis));
       this.cutter.normal.set(0, 0, 0).setComponent(axis, 1);
-      // The half that is left is the one behind the plane as one looks.
+      // The remaining half is behind the plane as seen from the camera.
       if (this.camera.position.getComponent(axis) > at) this.cutter.normal.negate();
       this.cutter.constant = -this.cutter.normal.getComponent(axis) * at;
       this.planes.push(this.cutter);
@@ -246,12 +246,12 @@ class FieldStage {
 
   drawBar(colour) {
     const stops = Array.from({ length: 21 }, (_, k) => [`rgb(${colour(k / 20).map(Math.round).join(',')})`, k / 20]);
-    // No pressure at all is a sliver of its own at the lower end.
+    // Zero pressure is a separate narrow band at the lower end.
     const text = stops.map(([rgb, at], k) => (k === 0 ? `${rgb} 0% 1.5%` : k === 1 ? `rgb(${colour(1e-9).map(Math.round).join(',')}) 1.5%, ${rgb} ${100 * at}%` : `${rgb} ${100 * at}%`));
     this.bar.style.setProperty('--stops', text.join(', '));
   }
 
-  /** Columns of views, as many as are wide enough. */
+  /** Number of view columns of sufficient width. */
   layout() {
     const width = this.holder.clientWidth, n = this.scenes.length;
     const columns = Math.max(1, Math.min(n, Math.floor(width / 280)));
@@ -275,7 +275,7 @@ class FieldStage {
     this.show();
   }
 
-  /** Place of view k on the canvas, from its lower left corner. */
+  /** Position of view k on the canvas, from its lower left corner. */
   viewport(k) {
     const { width, columns, rows } = this.layout();
     const height = this.holder.clientHeight;
@@ -292,7 +292,7 @@ class FieldStage {
       const { x, y, width, height } = this.viewport(k);
       this.renderer.setViewport(x, y, width, height);
       this.renderer.setScissor(x, y, width, height);
-      // The light comes over the shoulder.
+      // The light is at the camera.
       scene.light.position.copy(this.camera.position);
       scene.light.target.position.copy(this.controls.target);
       scene.light.target.updateMatrixWorld();
@@ -325,7 +325,7 @@ class FieldStage {
   }
 }
 
-/** @param json  of shapes.json of a run: points in the frame of the body, in parts of their range */
+/** @param json  of shapes.json of a run: points in the frame of the body, quantised over their range */
 async function unpackShape({ body, points: { low, high, values }, triangles }) {
   const parts = await unpackShorts(values);
   const points = Float32Array.from(parts, (part, i) => low[i % 3] + ((high[i % 3] - low[i % 3]) * part) / 65535);

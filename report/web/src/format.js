@@ -1,4 +1,4 @@
-// Numbers and small pieces of a page.
+// Formatting of numbers and elements of a page.
 
 export const shownDigits = 6;
 
@@ -12,7 +12,7 @@ export function number(value, digits = shownDigits) {
   return `${Number(mantissa)}e${Number(exponent)}`;
 }
 
-/** Decimals that show `step` in full. */
+/** Number of decimals that represents `step` exactly. */
 function decimalsOf(step) {
   let decimals = 0;
   while (decimals < 12 && Math.abs(step * 10 ** decimals - Math.round(step * 10 ** decimals)) > 1e-6) ++decimals;
@@ -33,7 +33,7 @@ export function tickLabels(ticks) {
   return ticks.map((tick) => (tick === null ? '' : tick.toFixed(decimals)));
 }
 
-/** An element with attributes and children; texts are never read as markup. */
+/** An element with attributes and children; texts are never parsed as markup. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -48,7 +48,7 @@ export function withUnit(text, unit) {
   return unit && unit !== '-' ? `${text} [${unit}]` : text;
 }
 
-/** Factor and unit in which values up to `high` are read. */
+/** Display factor and unit for values up to `high`. */
 export function readable(high, unit) {
   if (unit === 'Pa') return high >= 1e6 ? [1e-6, 'MPa'] : [1e-3, 'kPa'];
   if (unit === 'm') return high < 1 ? [1e3, 'mm'] : [1, 'm'];

@@ -1,5 +1,5 @@
-// The live page: asks the local program again and again where the runs stand. The next question waits for the last answer,
-// so a page that cannot keep up asks less often and gets coarser pictures.
+// The live page: polls the local program for the progress of the runs. A request is sent only after the last response,
+// so that a slow page polls less often and receives coarser snapshots.
 import { element, number, withUnit } from './format.js';
 import { PressureMapView, unpackView } from './map.js';
 import * as theme from './theme.js';
@@ -8,8 +8,8 @@ import { TimeChart } from './time_chart.js';
 const listDistance = 500, runDistance = 400;  // [ms]
 const shownAtFirst = 3;
 const titles = {
-  force: 'Contact force', indentation: 'Indentation', peak_pressure: 'Largest pressure', area: 'Contact area',
-  step_size: 'Step size', energy: 'Energy', region_force: 'Normal force of the regions', region_peak_pressure: 'Largest pressure of the regions',
+  force: 'Contact force', indentation: 'Indentation', peak_pressure: 'Peak pressure', area: 'Contact area',
+  step_size: 'Step size', energy: 'Energy', region_force: 'Normal force of the regions', region_peak_pressure: 'Peak pressure of the regions',
 };
 const token = new URLSearchParams(location.hash.slice(1)).get('token');
 
@@ -19,7 +19,7 @@ async function visible() {
   while (document.hidden) await pause(250);
 }
 
-/** @returns the answer, null when there is nothing new. @throws Error as the program says */
+/** @returns the response, null without changes. @throws Error with the message of the program */
 async function ask(path, options) {
   const response = await fetch(path, { cache: 'no-store', ...options });
   if (response.status === 204) return null;
@@ -38,7 +38,7 @@ function stateText(s) {
   return s.state;
 }
 
-/** One run: progress line, charts that grow, pressure maps. */
+/** One run: progress line, growing charts, pressure maps. */
 class RunView {
   constructor(place, entry) {
     this.id = entry.id;
@@ -107,7 +107,7 @@ class RunView {
       this.maps.set(map.name, views);
     }
     views.latest.show(await unpackView(map.latest), null, `Pressure at t = ${number(map.time)} s: ${map.name}`);
-    views.peak.show(await unpackView(map.peak), null, `Largest pressure so far: ${map.name}`);
+    views.peak.show(await unpackView(map.peak), null, `Peak pressure so far: ${map.name}`);
   }
 
   remove() {
@@ -145,7 +145,7 @@ class LivePage {
         this.list(await ask('api/runs'));
         this.message.textContent = '';
       } catch (error) {
-        this.message.textContent = `No answer: ${error.message}`;
+        this.message.textContent = `No response: ${error.message}`;
       }
       document.documentElement.dataset.ready = 'true';
       await pause(listDistance);

@@ -7,12 +7,12 @@ import { pressureColour } from './viridis.js';
 const outside = 65535;
 const steps = 65534;
 const besides = { left: 58, top: 12, right: 118, bottom: 46 };
-// Where it is narrow the scale lies below the map.
+// On narrow pages the scale is below the map.
 const below = { left: 46, top: 8, right: 12, bottom: 104 };
 const narrow = 480;
 const tallest = 420;
 
-/** @param json as plan_view_json of the program writes it */
+/** @param json  written by plan_view_json */
 export async function unpackView(json) {
   return { ...json, cells: await unpackShorts(json.values) };
 }
@@ -47,7 +47,7 @@ export class PressureMapView {
     this.canvas.addEventListener('pointermove', (event) => this.probe(event));
   }
 
-  /** @param view as unpackView gives it; @param path as unpackPath, or null */
+  /** @param view  of unpackView; @param path  of unpackPath, or null */
   show(view, path, heading) {
     this.view = view;
     this.path = path;
@@ -84,7 +84,7 @@ export class PressureMapView {
     return { width, margin, scale, across: nu * scale, down: nv * scale, height: nv * scale + margin.top + margin.bottom };
   }
 
-  /** Place on the canvas of a point of the body [m]. */
+  /** Position on the canvas of a point of the body [m]. */
   place(u, v) {
     const { margin, scale, down } = this.size;
     return [
@@ -159,7 +159,7 @@ export class PressureMapView {
     this.path.u.forEach((u, i) => { if (this.begins(i)) this.drawStart(context, u, this.path.v[i]); });
   }
 
-  /** A point that is no number parts one contact from the next. */
+  /** NaN points separate contacts. */
   begins(i) {
     return !Number.isNaN(this.path.u[i]) && (i === 0 || Number.isNaN(this.path.u[i - 1]));
   }

@@ -1,4 +1,4 @@
-// Where the bodies of a run are at any time, from the columns of its time series.
+// Poses of the bodies of a run at any time, from the columns of its time series.
 import * as THREE from 'three';
 import { indexBefore } from './sampled.js';
 
@@ -7,7 +7,7 @@ const parts = ['x', 'y', 'z', 'qw', 'qx', 'qy', 'qz'];
 class Column {
   constructor({ time, value }) { Object.assign(this, { time, value }); }
 
-  /** Values around t and the place of t between them. */
+  /** Values around t and the interpolation fraction. */
   around(t) {
     const i = indexBefore(this.time, t), j = Math.min(i + 1, this.time.length - 1);
     const span = this.time[j] - this.time[i];
@@ -39,7 +39,7 @@ export class Poses {
     if (!columns) return target.identity();
     const [x, y, z, ...q] = columns.map((column) => column.around(t));
     const between = ({ before, after, share }) => before + (after - before) * share;
-    // Both signs are the same rotation; the shorter way between two samples is the one that was gone.
+    // Both signs are the same rotation; interpolation uses the shorter path.
     const sign = q.reduce((sum, { before, after }) => sum + before * after, 0) < 0 ? -1 : 1;
     const [w, i, j, k] = q.map(({ before, after, share }) => before + (sign * after - before) * share);
     return target.compose(new THREE.Vector3(between(x), between(y), between(z)), new THREE.Quaternion(i, j, k, w).normalize(), new THREE.Vector3(1, 1, 1));

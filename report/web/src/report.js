@@ -1,4 +1,4 @@
-// The page of a run, a comparison or a sweep: reads the data the program put into the page and adds charts to it.
+// The page of a run, a comparison or a sweep: reads the data embedded in the page and adds charts.
 import { addZoomBar, contactWindows } from './contacts.js';
 import { unpackDoubles } from './decode.js';
 import { element, number, withUnit } from './format.js';
@@ -10,12 +10,12 @@ import { XyChart } from './xy_chart.js';
 
 const titles = {
   force: 'Contact force', torque: 'Contact torque', gap: 'Gap', indentation: 'Indentation', gap_rate: 'Rate of the gap',
-  cop: 'Centre of pressure', area: 'Contact area', peak_pressure: 'Largest pressure', mean_pressure: 'Mean pressure', active_points: 'Points in contact', energy: 'Energy',
+  cop: 'Centre of pressure', area: 'Contact area', peak_pressure: 'Peak pressure', mean_pressure: 'Mean pressure', active_points: 'Points in contact', energy: 'Energy',
   step_size: 'Step size', position: 'Position', foot_force: 'Total force', region_force: 'Normal force of the regions',
-  region_peak_pressure: 'Largest pressure of the regions', region_mean_pressure: 'Mean pressure of the regions', region_area: 'Contact area of the regions',
+  region_peak_pressure: 'Peak pressure of the regions', region_mean_pressure: 'Mean pressure of the regions', region_area: 'Contact area of the regions',
 };
 const firstQuantities = ['foot_force', 'force', 'region_force', 'indentation', 'gap', 'energy', 'peak_pressure', 'mean_pressure', 'region_peak_pressure', 'region_mean_pressure', 'area', 'region_area', 'step_size'];
-// Without contact it is the motion that was asked for; of many bodies nobody wants all charts.
+// Charts of a run without contact; those of many bodies are limited.
 const motionQuantities = ['position', 'force', 'energy', 'step_size'];
 const maxBodies = 8;
 
@@ -41,9 +41,9 @@ async function unpackRun(run) {
   }
 }
 
-/** Curves of the columns that `wanted` picks, over all runs. One run: a colour per column; several: a colour per run. */
+/** Curves of the columns selected by `wanted`, over all runs. One run: a colour per column; several: a colour per run. */
 function curvesOf(runs, wanted) {
-  // What was measured is the same beside every run.
+  // Measured curves are the same for every run.
   const own = wanted;
   wanted = (c) => own(c) && (runs.length === 1 || !c.name.endsWith(', measured'));
   const components = [...new Set(runs.flatMap((run) => run.columns.filter((c) => wanted(c) && c.varies).map((c) => c.name)))];
@@ -59,7 +59,7 @@ function curvesOf(runs, wanted) {
       });
     });
   });
-  // A measured curve has the colour of what it is compared with.
+  // A measured curve has the colour of its predicted curve.
   for (const curve of curves) {
     const partner = curve.name.endsWith(', measured') && curves.find(({ name }) => `${name}, measured` === curve.name);
     if (partner) Object.assign(curve, { colour: partner.colour, dash: 1 });
@@ -73,7 +73,7 @@ function span(curves) {
   return max - min;
 }
 
-/** With several runs only the component with the largest range is shown at first; the others are a selection away. */
+/** With several runs only the component with the largest range is shown initially; the others can be selected. */
 function choicesOf(runs, { components, curves }) {
   if (runs.length === 1 || components.length < 2) return [];
   const choices = components.map((name) => {
@@ -85,7 +85,7 @@ function choicesOf(runs, { components, curves }) {
   return [...choices, { label: 'all', curves: curves.map((curve) => curve.key) }];
 }
 
-/** Whether `owner` is a contact pair, which has a gap, and not a joint, which has not. */
+/** True if `owner` is a contact pair, which has a gap, and not a joint. */
 function touching(columns, owner) {
   return columns.some((c) => c.owner === owner && (c.quantity === 'gap' || c.quantity === 'cop'));
 }
@@ -112,7 +112,7 @@ function quantitiesOf(runs) {
   return bodies.size > maxBodies ? motionQuantities.slice(1) : motionQuantities;
 }
 
-/** Any column that varies, chosen from a list. */
+/** Any non-constant column, selected from a list. */
 function addExplorer(place, runs) {
   const names = [...new Set(runs.flatMap((run) => run.columns.filter((c) => c.varies).map((c) => c.name)))];
   if (names.length === 0) return;
@@ -143,7 +143,7 @@ function addLoops(place, runs) {
   }
 }
 
-/** Columns of tensions, of a bundle its sum alone, the largest first; a dozen of them can be told apart. */
+/** Columns of tensions, of a bundle only its sum, the largest first; limited to a dozen distinguishable curves. */
 function tensionsOf(run) {
   const tensions = run.columns.filter((c) => c.quantity === 'tension' && c.varies);
   const owners = new Set(tensions.map((c) => c.owner));
@@ -153,14 +153,14 @@ function tensionsOf(run) {
     .sort((a, b) => b.peak - a.peak).map(({ column }, k) => ({ column, shown: k < 12 }));
 }
 
-/** Forces of ligaments and muscles, paths of contacts and contact forces over the angle between two bodies: of a joint
- *  that is no joint of the model. Only where lines pull. */
+/** Forces of ligaments and muscles, contact paths and contact forces over the angle between two bodies that need not
+ *  share a joint of the model. Only for models with lines. */
 function addTurnCharts(place, runs) {
   const names = [...new Set(runs.flatMap((run) => (run.turns?.turns ?? []).map(({ name }) => name)))];
   if (names.length === 0 || !runs.some((run) => run.columns.some((c) => c.quantity === 'tension' && c.varies))) return;
   const charts = element('div', { class: 'charts' });
   place.append(element('section', { id: 'over-angle' }, element('h2', {}, 'Over the angle'),
-    element('p', { class: 'note' }, 'The angle of the second body in the first about the axis of its largest turn, 0 where the axes of both agree; of a knee, its flexion. Paths are centres of pressure in the axes of the first body.'), charts));
+    element('p', { class: 'note' }, 'The angle of the second body relative to the first about the axis of its largest rotation, 0 where the axes of both are parallel; for a knee, its flexion. Paths are centres of pressure in the axes of the first body.'), charts));
   const range = (name) => Math.max(...runs.flatMap((run) => (run.turns?.turns ?? []).filter((turn) => turn.name === name).map(({ angle }) => Math.max(...angle) - Math.min(...angle))));
   const widest = names.reduce((best, name) => (range(name) > range(best) ? name : best));
   for (const name of names) {
@@ -172,7 +172,7 @@ function addTurnCharts(place, runs) {
     const chart = (title, id, yLabel, curves) => {
       if (curves.length > 0) new XyChart(charts, { title: `${title} over the angle of ${name}`, id: `chart-turn-${id}-${name}`, curves, xLabel: 'angle [°]', yLabel });
     };
-    // Over one angle is enough: that of the joint which moves the most.
+    // Only over one angle: that with the largest range.
     if (name === widest) {
       chart('Tension', 'tension', 'tension [N]', known.flatMap((own) => tensionsOf(own.run)
         .map(({ column: c, shown }, k) => ({ ...curve(own, k, c.owner, 'N', c.time, c.value), shown }))));
@@ -187,7 +187,7 @@ function addTurnCharts(place, runs) {
   }
 }
 
-/** Deviation from the reference against what a run cost. */
+/** Deviation from the reference against the cost of a run. */
 function addScatter(place, comparison, runs) {
   const { rows, reference, accuracy, cost } = comparison;
   const holder = element('div');
@@ -217,11 +217,11 @@ function addScatter(place, comparison, runs) {
   show();
 }
 
-/** What a sweep found, over one of its parameters; one curve for each choice of the others. */
+/** Results of a sweep over one of its parameters; one curve for each combination of the others. */
 function addSweep(place, { parameters, results, rows }) {
   const numeric = parameters.filter((key) => rows.every((row) => typeof row.parameters[key] === 'number') && new Set(rows.map((row) => row.parameters[key])).size > 1);
   const found = results.filter(({ key }) => rows.some((row) => row.results[key] !== undefined));
-  if (numeric.length === 0 || found.length === 0) { place.textContent = 'No parameter with numbers was varied.'; return; }
+  if (numeric.length === 0 || found.length === 0) { place.textContent = 'No numeric parameter was varied.'; return; }
   const holder = element('div');
   const choice = (id, label, options) => [element('label', { for: id }, label),
     element('select', { id, onchange: () => show() }, ...options.map(([value, text]) => element('option', { value }, text)))];
@@ -249,17 +249,17 @@ function addSweep(place, { parameters, results, rows }) {
   show();
 }
 
-/** Largest pressure over the run with the path of the centre of pressure. */
+/** Peak pressure over the run with the path of the centre of pressure. */
 async function addPressureMaps(place, prints) {
   for (const print of prints) {
     const whose = print.run === undefined ? print.label : `${print.run}, ${print.label}`;
-    const map = new PressureMapView(place, { title: `Largest pressure: ${whose}`, id: `map-${whose}` });
+    const map = new PressureMapView(place, { title: `Peak pressure: ${whose}`, id: `map-${whose}` });
     if (prints.length > 1) map.frame.classList.remove('wide');
     map.show(await unpackView(print.view), await unpackPath(print.path));
   }
 }
 
-/** All charts open with the contacts, or with the whole run where there are none. */
+/** All charts open at the contacts, or with the whole run if there are none. */
 function openWithContacts(place, runs) {
   const full = runs.filter((run) => run.span[1] > run.span[0]);
   if (full.length === 0) return;
@@ -304,7 +304,7 @@ async function main() {
   const maps = document.getElementById('pressure-maps');
   if (maps && report.prints) { maps.replaceChildren(); await addPressureMaps(maps, report.prints); }
   addZoomButtons();
-  // The script of the fields shares what was unpacked here.
+  // The script of the fields shares the unpacked data.
   window.heelstrikeReport = report;
   dispatchEvent(new CustomEvent('heelstrike-report', { detail: report }));
   document.documentElement.dataset.ready = 'true';

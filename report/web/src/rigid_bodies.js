@@ -43,7 +43,7 @@ function stretch(mesh, from, to) {
   if (length > 0) mesh.quaternion.setFromUnitVectors(new THREE.Vector3(0, 0, 1), along.divideScalar(length));
 }
 
-/** A helix along z, made round for about `length`, of length 1 in its own measure. */
+/** A helix of unit length along z, with proportions for about `length`. */
 function coil(radius, wire, length) {
   const points = [];
   const turns = 9, ends = 0.08;
@@ -58,8 +58,8 @@ function coil(radius, wire, length) {
 }
 
 export class RigidBodies {
-  /** @param scene  as scene_json of the program writes it; @param shapes  [{body, points, triangles}] of bodies with meshes
-   *  @param shown  bodies that fields draw already; @param start  [s] of the run */
+  /** @param scene  written by scene_json; @param shapes  [{body, points, triangles}] of bodies with meshes
+   *  @param shown  bodies already drawn by fields; @param start  [s] of the run */
   constructor(scene, shapes, poses, shown, start) {
     Object.assign(this, { scene, shapes, poses, shown, start });
     this.up = vector(scene.up);
@@ -68,17 +68,17 @@ export class RigidBodies {
     this.moving = this.bodies.filter((body) => body.name !== 'ground');
     this.planes = [];
     this.veils = [];
-    // What one looks at: muscles lead far away from a knee, whose bones have meshes.
+    // Focus: muscles extend far beyond a knee, whose bones have meshes.
     const withShapes = this.bodies.filter((body) => this.shapesOf(body).length > 0).length;
     this.hasShapes = withShapes > 0 && 2 * withShapes >= this.moving.length;
   }
 
-  /** Triangles that the page has of a body. */
+  /** Triangles of a body in the page. */
   shapesOf(body) {
     return this.shapes.filter((shape) => shape.body === body.name);
   }
 
-  /** Of the points of its shapes as many as show how large they are. */
+  /** A subset of the points of its shapes that represents their size. */
   outlineOfShapes(body) {
     return this.shapesOf(body).flatMap(({ points }) => {
       const step = 3 * Math.max(1, Math.floor(points.length / 3 / outlinePoints));
@@ -86,13 +86,13 @@ export class RigidBodies {
     });
   }
 
-  /** Simple solids of a body; one of which only the size is right gives way to triangles. */
+  /** Simple solids of a body; triangles replace a solid of which only the size is known. */
   solidsOf(body) {
     const known = this.shapesOf(body).length > 0;
     return body.surfaces.filter(({ kind, rough }) => kind !== 'plane' && !(rough && known));
   }
 
-  /** Points of a body that show how large it is, in its frame. */
+  /** Points of a body that represent its size, in its frame. */
   extent(body) {
     const shapes = this.shapesOf(body);
     const points = this.outlineOfShapes(body);
@@ -115,7 +115,7 @@ export class RigidBodies {
     });
   }
 
-  /** Makes the shapes. @param size  of all that is seen over the run [m] */
+  /** Creates the shapes. @param size  of the scene over the run [m] */
   build(size, floor) {
     const thick = 0.006 * size, line = 0.4 * thick;
     this.frames = this.bodies.map((body, k) => {
@@ -141,7 +141,7 @@ export class RigidBodies {
     for (const surface of this.scene.lines?.surfaces ?? []) this.addWrapSurface(surface);
   }
 
-  /** What lines wrap over, as a veil: a cylinder without ends is drawn four radii long. */
+  /** Translucent wrap surfaces; an infinite cylinder is drawn four radii long. */
   addWrapSurface({ body, p, q: [w, i, j, k], radii, cylinder }) {
     const frame = this.frames.find((f) => f.body.name === body)?.frame;
     if (!frame) return;
@@ -174,7 +174,7 @@ export class RigidBodies {
       const rough = s.rough ? new THREE.MeshLambertMaterial({ color: colour, transparent: true, opacity: 0.4 }) : material;
       if (s.kind === 'sphere') {
         add(new THREE.SphereGeometry(s.radius, 80, 48), vector(s.center));
-        // Three great circles show how it turns.
+        // Three great circles show the rotation.
         for (const turn of [[0, 0], [Math.PI / 2, 0], [0, Math.PI / 2]]) {
           const ring = add(new THREE.TorusGeometry(1.001 * s.radius, 0.012 * s.radius, 6, 128), vector(s.center), new THREE.MeshLambertMaterial({ color: 0xf4f6f8 }));
           ring.rotation.set(turn[0], turn[1], 0);
@@ -190,7 +190,7 @@ export class RigidBodies {
       for (const p of this.supports()) add(new THREE.BoxGeometry(3 * thick, 3 * thick, 3 * thick), vector(p));
       return;
     }
-    // A mesh is what the body looks like: sticks through it would say less.
+    // A body with a mesh is drawn without sticks.
     if (shapes.length > 0) return;
     const points = body.points.map(vector);
     const com = vector(body.center_of_mass);
@@ -203,8 +203,8 @@ export class RigidBodies {
     }
     const reach = Math.max(0, ...links.map(({ length }) => length));
     const longest = body.box ? Math.max(...body.box.lengths) : 0;
-    // The block of the same mass and inertia, where it is the body and not a number that nobody meant; not where lines
-    // are inserted, for a bone is no block and would hide them, nor among meshes.
+    // The block of the same mass and inertia, if its size is plausible; not where lines are inserted, because it would
+    // hide them, nor among meshes.
     const inserted = this.hasShapes || (this.scene.lines?.parts ?? []).some(({ a, b }) => a.body === body.name || b.body === body.name);
     if (body.surfaces.length === 0 && body.box && !inserted && reach <= 1.1 * longest && longest < 0.6 * size) {
       const [w, i, j, k] = body.box.q;
@@ -215,13 +215,13 @@ export class RigidBodies {
     }
   }
 
-  /** Points of the ground that hold a body which is drawn here. */
+  /** Attachment points on the ground of the drawn bodies. */
   supports() {
     return [...this.scene.joints, ...this.scene.springs, ...(this.scene.lines?.parts ?? [])].flatMap(({ a, b }) => [[a, b], [b, a]])
       .filter(([end, other]) => end.body === 'ground' && !this.shown.has(other.body)).map(([end]) => end.point);
   }
 
-  /** The half space's surface: closed from above, a veil from below. @param floor {center, size} in the world */
+  /** The half space's surface: opaque from above, translucent from below. @param floor {center, size} in the world */
   addPlane(frame, s, floor, body) {
     const plane = new THREE.Group();
     const size = floor.size;
@@ -232,7 +232,7 @@ export class RigidBodies {
     const lines = [];
     const step = 10 ** Math.round(Math.log10(size / 20));
     const n = Math.floor(size / 2 / step);
-    // In pieces: some drivers drop a line that ends behind the camera.
+    // In segments: some graphics drivers drop a line that ends behind the camera.
     for (let k = -n; k <= n; ++k) {
       for (let i = -n; i < n; ++i) lines.push(k * step, i * step, 0, k * step, (i + 1) * step, 0, i * step, k * step, 0, (i + 1) * step, k * step, 0);
     }
@@ -245,7 +245,7 @@ export class RigidBodies {
     this.planes.push({ plane, s, step, body, center: floor.center });
   }
 
-  /** Planes have no end: each lies below what is looked at, on the lines of its grid. */
+  /** Planes are infinite: each is centred below the focus, aligned with its grid. */
   placePlanes(t) {
     for (const { plane, s, step, body } of this.planes) {
       const X = this.poses.at(body, t);
@@ -272,7 +272,7 @@ export class RigidBodies {
     this.markers ??= [];
     this.markers.push({ marker, a, b, axis: axis && vector(axis) });
     frame.add(marker);
-    // What slides shows how far.
+    // A sliding joint shows its displacement.
     this.addLink(a, b, stick(0.35 * thick, jointColour));
   }
 
@@ -282,7 +282,7 @@ export class RigidBodies {
     this.group.add(mesh);
   }
 
-  /** A line over a surface: sticks from point to point. @param way  {body, count, unpacked: {times, points}} */
+  /** A wrap path: sticks from point to point. @param way  {body, count, unpacked: {times, points}} */
   addWrapPath(a, b, way, radius) {
     if (!this.poses.has(a.body) || !this.poses.has(b.body)) return;
     const sticks = Array.from({ length: way.count - 1 }, () => stick(radius, ligamentColour));
@@ -290,24 +290,24 @@ export class RigidBodies {
     this.ways.push({ a, b, way, sticks });
   }
 
-  /** Points of a line over a surface at time t, in the world. */
+  /** Points of a wrap path at time t, in the world. */
   wrapPathAt({ a, b, way: { body, count, unpacked: { times, points } } }, t) {
     const X = this.poses.at(body, t);
     const i = indexBefore(times, t), j = Math.min(i + 1, times.length - 1);
     const share = j > i ? Math.min(1, Math.max(0, (t - times[i]) / (times[j] - times[i]))) : 0;
     const point = (frame, k) => new THREE.Vector3().fromArray(points, 3 * (frame * count + k));
     const way = Array.from({ length: count }, (_, k) => point(i, k).lerp(point(j, k), share).applyMatrix4(X));
-    // The insertions are where they are, also between the times of the way.
+    // End points follow their bodies also between the times of the path.
     [[0, a], [count - 1, b]].forEach(([k, end]) => { way[k] = vector(end.point).applyMatrix4(this.poses.at(end.body, t)); });
     return way;
   }
 
-  /** Whether what lines wrap over is seen. */
+  /** Visibility of wrap surfaces. */
   showWrapSurfaces(seen) {
     for (const veil of this.veils) veil.visible = seen;
   }
 
-  /** Everything at time t; `focus` is what the planes lie below. */
+  /** Updates all shapes to time t; the planes are centred below `focus`. */
   place(t, focus) {
     this.focus = focus;
     this.placePlanes(t);

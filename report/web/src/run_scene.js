@@ -5,7 +5,7 @@ import { FieldPart } from './field_part.js';
 import { Poses } from './poses.js';
 import { RigidBodies } from './rigid_bodies.js';
 
-const samples = 60;  // of the way of the bodies
+const samples = 60;  // of the trajectory of the bodies
 const outlinePoints = 150;  // of each body
 const pathColour = 0xd55e00;
 
@@ -21,7 +21,7 @@ export class RunScene {
     }
     scene.parts = await Promise.all((json.fields?.parts ?? []).map((part) => FieldPart.unpack(part)));
     const planes = new Set((json.scene?.bodies ?? []).filter((body) => body.surfaces.some(({ kind }) => kind === 'plane')).map(({ name }) => name));
-    // One endless ground instead of a patch below every body.
+    // One infinite ground instead of a patch below every body.
     scene.parts = scene.parts.filter((part) => !(part.isPlane && planes.has(part.body)));
     scene.coloured = scene.parts.filter((part) => part.coloured);
     const drawn = new Set(scene.parts.map((part) => part.body).filter(Boolean));
@@ -33,7 +33,7 @@ export class RunScene {
     return this.rigid?.up ?? new THREE.Vector3(0, 0, 1);
   }
 
-  /** Whether there is anything to see. */
+  /** True if the scene has visible content. */
   get empty() {
     return this.parts.length === 0 && !(this.rigid && this.rigid.moving.length > 0);
   }
@@ -43,7 +43,7 @@ export class RunScene {
     return [...new Set(this.coloured.flatMap((part) => [...part.times]))].sort((a, b) => a - b);
   }
 
-  /** Time of the largest value of a quantity. */
+  /** Time of the peak value of a quantity. */
   peakTime(name) {
     let best = null;
     for (const part of this.coloured) {
@@ -56,7 +56,7 @@ export class RunScene {
     return best && best.value > 0 ? best.time : null;
   }
 
-  /** @param planes  that cut the bodies of the fields */
+  /** @param planes  section planes of the bodies of the fields */
   build(planes) {
     this.root = new THREE.Group();
     this.scene = new THREE.Scene();
@@ -78,7 +78,7 @@ export class RunScene {
     this.addPath();
   }
 
-  /** Points of what one looks at, now: of the coloured bodies, or of all that are drawn. */
+  /** Current points of the focus: of the coloured bodies, or of all drawn bodies. */
   outline(t) {
     const shown = this.coloured.length > 0 ? this.coloured : this.parts;
     const points = [];
@@ -125,14 +125,14 @@ export class RunScene {
       const marker = new THREE.Mesh(new THREE.SphereGeometry(size, 16, 12), new THREE.MeshBasicMaterial({ color: pathColour, depthTest: false }));
       line.renderOrder = 5;
       marker.renderOrder = 6;
-      // Of a run without coloured bodies the point of contact is seen anyway.
+      // Without coloured bodies the contact point is visible anyway.
       line.visible = this.coloured.length > 0;
       this.root.add(line, marker);
       this.paths.push({ times, points, marker, line });
     }
   }
 
-  /** Everything at time t. @param scale  of the deformation; @param follow  hold what one looks at in the middle */
+  /** Updates the scene to time t. @param scale  of the deformation; @param follow  keep the focus in the centre */
   place(t, scale, follow, middle) {
     this.time = t;
     for (const part of this.parts) {
@@ -155,7 +155,7 @@ export class RunScene {
     this.root.updateMatrixWorld(true);
   }
 
-  /** @returns frame that each part shows */
+  /** @returns displayed frame of each part */
   colour(name, low, high) {
     for (const part of this.coloured) {
       const quantity = part.quantityNamed(name);

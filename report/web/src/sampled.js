@@ -1,4 +1,4 @@
-// What is known at some times only.
+// Interpolation of sampled data.
 
 /** Index of the last of `times` at or before t; 0 before the first one. */
 export function indexBefore(times, t) {
@@ -10,7 +10,7 @@ export function indexBefore(times, t) {
   return low;
 }
 
-/** Value at time t of what is known at `times`, straight between them. */
+/** Linear interpolation at time t of values sampled at `times`. */
 export function valueAt(times, values, t) {
   const i = indexBefore(times, t), j = Math.min(i + 1, times.length - 1);
   return j === i || t <= times[i] ? values[i] : values[i] + ((values[j] - values[i]) * (t - times[i])) / (times[j] - times[i]);

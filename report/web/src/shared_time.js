@@ -1,8 +1,8 @@
-// The time that charts and the 3D view show together. They are separate scripts of one page, so they meet at its window.
+// The common time of charts and 3D view. They are separate scripts of one page and communicate by events of its window.
 
 const shown = 'heelstrike-time', range = 'heelstrike-times';
 
-/** @param source who says so; listeners leave their own news alone */
+/** @param source  sender; listeners ignore their own events */
 export function showTime(time, source) {
   dispatchEvent(new CustomEvent(shown, { detail: { time, source } }));
 }

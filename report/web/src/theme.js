@@ -1,5 +1,5 @@
-// Light and dark, and the colours of curves: the palette of Okabe and Ito (2008), safe for colour-blind readers; for a
-// dark page the same hues, lighter.
+// Light and dark themes, and curve colours: the palette of Okabe and Ito (2008), safe for colour-blind readers; lighter
+// hues on a dark page.
 
 const curves = {
   light: ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#b07800', '#3a9fd8', '#000000'],
@@ -31,7 +31,7 @@ export function cssColour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** @returns a function that ends it */
+/** @returns a function that unsubscribes */
 export function onChange(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -41,7 +41,7 @@ function changed() {
   for (const listener of listeners) listener();
 }
 
-/** Puts the button into `place` and follows the system, the button and the printer. */
+/** Adds the button to `place` and updates the theme on changes of system, button and print mode. */
 export function install(place) {
   const button = document.createElement('button');
   button.type = 'button';

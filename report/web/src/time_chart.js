@@ -7,8 +7,8 @@ const group = new Set();
 let placing = false;
 let times = null, whole = null;  // [from, to] shown by all charts, and of everything; [s]
 
-/** One x axis for curves with times of their own: rows of all times, undefined where a curve has no sample, null where
- *  there is nothing to draw (NaN): uPlot draws through the one and interrupts the curve at the other. */
+/** Common x axis for curves with separate times: rows of all times, undefined where a curve has no sample (uPlot
+ *  connects the neighbours), null for NaN (uPlot interrupts the curve). */
 export function merged(curves) {
   const total = curves.map((curve) => curve.time.length);
   const next = curves.map(() => 0);
@@ -45,18 +45,18 @@ export function nearestSample(x, column, index) {
 function shareScale(source) {
   if (!group.has(source)) return;
   const { min, max } = source.plot.scales.x;
-  // uPlot tells of every change, also of those made here.
+  // uPlot reports every change, including those made here.
   if (min !== null && max > min && !(times && times[0] === min && times[1] === max)) showTimes(min, max);
 }
 
-/** Shows `from` to `to` [s] in all time charts; those that are drawn later, too. */
+/** Shows `from` to `to` [s] in all time charts, including later ones. */
 export function showTimes(from, to) {
   times = [from, to];
   for (const chart of group) chart.plot?.setScale('x', { min: from, max: to });
   tellWindow(from, to);
 }
 
-/** What "Show all" shows [s]. */
+/** Time range of "Show all" [s]. */
 export function setWhole(from, to) {
   whole = [from, to];
 }
@@ -74,8 +74,8 @@ onTime((time, source) => {
 export class TimeChart extends Chart {
   /** @param curves also {time, value}: arrays of equal length
    *  @param choices [{label, curves: [key...]}] offered as a selection; empty = none
-   *  @param log    logarithmic values; zeros are left out
-   *  @param alone  does not share its time axis with the other charts of the page */
+   *  @param log    logarithmic values; zeros are omitted
+   *  @param alone  time axis not shared with the other charts of the page */
   constructor(place, { title, id, unit, curves, choices = [], alone = false, log = false }) {
     super(place, { title, id, curves });
     this.unit = unit;
@@ -85,7 +85,7 @@ export class TimeChart extends Chart {
     if (!alone) group.add(this);
   }
 
-  /** Takes new samples of the same curves; follows them unless the reader has zoomed. @returns false for other curves */
+  /** Updates the samples of the same curves; follows them unless zoomed. @returns false for other curves */
   update(curves) {
     if (curves.length !== this.curves.length || curves.some((curve, i) => curve.key !== this.curves[i].key)) return false;
     curves.forEach((curve, i) => Object.assign(this.curves[i], { time: curve.time, value: curve.value }));
@@ -113,7 +113,7 @@ export class TimeChart extends Chart {
     super.remove();
   }
 
-  /** Legend entries of curves that are not part of the choice are out of the way. */
+  /** Hides legend entries of curves outside of the selection. */
   makeLegend() {
     super.makeLegend();
     if (this.offered) this.entries.forEach((entry, i) => { entry.button.hidden = !this.offered.includes(this.curves[i].key); });

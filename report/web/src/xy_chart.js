@@ -1,9 +1,9 @@
-// One quantity against another: loops that are not functions of x, and points with names.
+// One quantity against another: loops that are not functions of x, and labelled points.
 import { Chart, axes } from './chart.js';
 import { number, tickLabels } from './format.js';
 import * as theme from './theme.js';
 
-/** Path through the points in their order; a NaN starts a new piece. */
+/** Path through the points in order; a NaN starts a new segment. */
 function loopPath(plot, series) {
   const path = new Path2D();
   const [xs, ys] = plot.data[series];
@@ -48,7 +48,7 @@ function rangeOf(plot, component, logarithmic) {
   });
   if (min > max) return logarithmic ? [0.1, 1] : [0, 1];
   if (logarithmic) return [min / 2.5, max * 2.5];
-  // One value alone: an axis around it on which its size can be read.
+  // A single value: an axis around it that shows its magnitude.
   const margin = max > min ? 0.04 * (max - min) : 0.5 * (Math.abs(max) || 1);
   return [min - margin, max + margin];
 }

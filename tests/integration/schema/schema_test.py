@@ -1,6 +1,6 @@
 """`heelstrike schema --json` judged by a validator that is not ours: it takes every example, and refuses what the program refuses.
 
-HEELSTRIKE names the program; with HEELSTRIKE_UPDATE set the committed schema is written anew.
+HEELSTRIKE names the program, HEELSTRIKE_SCHEMA the file that the build has made.
 """
 import copy
 import json
@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAM = os.environ["HEELSTRIKE"]
-COMMITTED = ROOT / "docs/reference/scenario.schema.json"
+BUILT = pathlib.Path(os.environ["HEELSTRIKE_SCHEMA"])
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 
 
@@ -79,14 +79,12 @@ class Schema(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.text = subprocess.run([PROGRAM, "schema", "--json"], check=True, capture_output=True, text=True).stdout
-        if "HEELSTRIKE_UPDATE" in os.environ:
-            COMMITTED.write_text(cls.text)
         schema = json.loads(cls.text)
         jsonschema.Draft202012Validator.check_schema(schema)
         cls.validator = jsonschema.Draft202012Validator(schema)
 
-    def test_the_committed_schema_is_up_to_date(self):
-        self.assertTrue(COMMITTED.read_text() == self.text, "run this test with HEELSTRIKE_UPDATE=1 and commit the file")
+    def test_the_build_has_made_the_schema_of_this_program(self):
+        self.assertTrue(BUILT.read_text() == self.text)
 
     def test_every_example_is_valid_and_names_the_schema(self):
         self.assertTrue(EXAMPLES)
@@ -94,7 +92,7 @@ class Schema(unittest.TestCase):
             with self.subTest(example=path.name):
                 errors = [f"{error.json_path}: {error.message}" for error in self.validator.iter_errors(load(path))]
                 self.assertEqual(errors, [])
-                self.assertIn("# yaml-language-server: $schema=../docs/reference/scenario.schema.json", path.read_text())
+                self.assertIn("# yaml-language-server: $schema=../build/release/scenario.schema.json", path.read_text())
 
     def test_mistakes_are_refused_by_both(self):
         sound = load(ROOT / "examples/bouncing_ball.yaml")

@@ -200,7 +200,7 @@ TEST(Recorded, DegreesOfAFileBecomeRadians) {
 
   auto [angle, notes] = angle_of("m.mot", degrees);
   EXPECT_NEAR(angle, right, 1e-12);
-  EXPECT_THAT(notes, ElementsAre(HasSubstr("column 'q' of m.mot is in degrees and was turned into radians")));
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("column 'q' of m.mot is in degrees and was converted to radians")));
   std::tie(angle, notes) = angle_of("m.mot", degrees, ", scale: -1");
   EXPECT_NEAR(angle, -right, 1e-12);
   std::tie(angle, notes) = angle_of("m.mot", degrees, ", scale: 0.017453292519943295");
@@ -208,16 +208,16 @@ TEST(Recorded, DegreesOfAFileBecomeRadians) {
   EXPECT_THAT(notes, ElementsAre());
   std::tie(angle, notes) = angle_of("m.mot", degrees, ", scale: 2");
   EXPECT_NEAR(angle, 180.0, 1e-9);
-  EXPECT_THAT(notes, ElementsAre(HasSubstr("taken times scale = 2 as radians")));
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("multiplied by scale = 2 to radians")));
   std::tie(angle, notes) = angle_of("m.mot", radians);
   EXPECT_NEAR(angle, 90.0, 1e-9);
   EXPECT_THAT(notes, ElementsAre());
   std::tie(angle, notes) = angle_of("m.sto", silent);
   EXPECT_NEAR(angle, 90.0, 1e-9);
-  EXPECT_THAT(notes, ElementsAre(HasSubstr("it is taken as radians")));
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("radians are assumed")));
   std::tie(angle, notes) = angle_of("m.mot", simm);
   EXPECT_NEAR(angle, right, 1e-12);
-  EXPECT_THAT(notes, ElementsAre(HasSubstr("as OpenSim takes a .mot file without")));
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("like in OpenSim for a .mot file without")));
   std::tie(angle, notes) = angle_of("m.csv", motion_text("", "q_deg"), "", "q_deg");
   EXPECT_NEAR(angle, right, 1e-12);
   std::tie(angle, notes) = angle_of("m.csv", motion_text("", "q_rad"), "", "q_rad");

@@ -78,8 +78,8 @@ TEST(C3d, UnsignedSamplesAndLabels) {
   const C3dTrial trial = read_c3d(file.text(), "walk.c3d");
   EXPECT_EQ(trial.analog[0].values[0], 0.5 * (65535 - 32768));
   EXPECT_EQ(trial.markers.names, (std::vector<std::string>{"HEEL"}));
-  EXPECT_THAT(trial.notes, Contains(HasSubstr("is called HEEL_2")));
-  EXPECT_THAT(trial.notes, Contains(HasSubstr("point HEEL_2: it is no marker but one of POINT:ANGLES")));
+  EXPECT_THAT(trial.notes, Contains(HasSubstr("is named HEEL_2")));
+  EXPECT_THAT(trial.notes, Contains(HasSubstr("point HEEL_2: not a marker but an entry of POINT:ANGLES")));
 }
 
 /// A plate 600 mm by 400 mm whose x is the laboratory's y and whose z points down; its centre is at (1000, 500, 8) mm.
@@ -201,7 +201,7 @@ TEST(C3dPlates, OtherTypesAreTold) {
   const auto plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
   EXPECT_TRUE(plates.plates.empty());
   EXPECT_TRUE(plates.channels.empty());
-  EXPECT_THAT(plates.notes, Contains(HasSubstr("its type is 6")));
+  EXPECT_THAT(plates.notes, Contains(HasSubstr("unsupported type 6")));
 }
 
 std::string refusal_of(const std::string& bytes) {
@@ -211,8 +211,8 @@ std::string refusal_of(const std::string& bytes) {
 TEST(C3dErrors, WrongFilesAreRefusedByName) {
   const std::string good = small_trial().text();
   EXPECT_THAT(refusal_of("solid ascii"), HasSubstr("walk.c3d: expected a C3D file"));
-  EXPECT_THAT(refusal_of(good.substr(0, 5 * 512)), HasSubstr("cut off"));
-  EXPECT_THAT(refusal_of(good.substr(0, 6 * 512 + 100)), HasSubstr("which are 2 frames; the file is cut off"));
+  EXPECT_THAT(refusal_of(good.substr(0, 5 * 512)), HasSubstr("truncated"));
+  EXPECT_THAT(refusal_of(good.substr(0, 6 * 512 + 100)), HasSubstr("which are 2 frames; the file is truncated"));
   std::string damaged = good;
   damaged[515] = 100;
   EXPECT_THAT(refusal_of(damaged), HasSubstr("processor type"));
@@ -257,7 +257,7 @@ TEST(C3d, TheHeaderSaysWhatParametersLack) {
   EXPECT_THAT(read_c3d(file.text(), "walk.c3d").notes,
               Contains(HasSubstr("POINT:RATE is missing; the header's 100 Hz")));
   file.without = {"POINT:UNITS"};
-  EXPECT_THAT(read_c3d(file.text(), "walk.c3d").notes, Contains(HasSubstr("taken as mm")));
+  EXPECT_THAT(read_c3d(file.text(), "walk.c3d").notes, Contains(HasSubstr("assumed to be in mm")));
   file.without = {"ANALOG:SCALE", "ANALOG:OFFSET"};
   const C3dTrial unscaled = read_c3d(file.text(), "walk.c3d");
   EXPECT_EQ(unscaled.analog[0].values, (std::vector<double>{10, 12, 14, 16, -20, 20}));
@@ -275,7 +275,7 @@ TEST(C3d, TheSizeOfTheFileDecidesBetweenHeaderAndParameters) {
       bytes[2 * (word - 1)] = static_cast<char>(bytes[2 * (word - 1)] + difference);
       const C3dTrial trial = read_c3d(bytes, "walk.c3d");
       expect_small_trial(trial);
-      EXPECT_THAT(trial.notes, Contains(HasSubstr("header and parameters do not agree")));
+      EXPECT_THAT(trial.notes, Contains(HasSubstr("header and parameters disagree")));
     }
   }
 }
@@ -290,7 +290,7 @@ TEST(C3d, ParametersInTheWrongNumberOfBlocks) {
   const C3dTrial trial = read_c3d(bytes, "walk.c3d");
   EXPECT_EQ(trial.markers.names, file.point_names);
   EXPECT_EQ(trial.analog[0].values, (std::vector<double>{0, 1, 2, 3, -15, 5}));
-  EXPECT_THAT(trial.notes, Contains(HasSubstr("go on behind the 1 blocks")));
+  EXPECT_THAT(trial.notes, Contains(HasSubstr("longer than the 1 blocks")));
 }
 
 TEST(C3d, TheLastParameterLeadsNowhere) {
@@ -307,7 +307,7 @@ TEST(C3d, TheLastParameterLeadsNowhere) {
     EXPECT_EQ(trial.events.size(), 1U);
     EXPECT_THAT(trial.notes, Contains(HasSubstr("wrong byte order")));
     bytes[offset] = bytes[offset + 1] = '\x7F';
-    EXPECT_THAT(read_c3d(bytes, "walk.c3d").notes, Contains(HasSubstr("leads out of their section")));
+    EXPECT_THAT(read_c3d(bytes, "walk.c3d").notes, Contains(HasSubstr("points outside of the parameter section")));
   }
 }
 
@@ -325,13 +325,13 @@ TEST(C3d, UnitsByTheirNames) {
   EXPECT_THAT(refusal_of(file.text()), HasSubstr("POINT:UNITS: expected mm, cm or m, found 'inch'"));
 }
 
-/// What `plates` says of the only plate, which is left out.
+/// What `plates` says of the only plate, which is skipped.
 std::string n_omitted(C3dWriter& file) {
   const C3dPlates plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
   EXPECT_TRUE(plates.plates.empty());
   EXPECT_TRUE(plates.channels.empty());
   EXPECT_EQ(plates.notes.size(), 1U);
-  EXPECT_THAT(plates.notes.front(), HasSubstr("left out"));
+  EXPECT_THAT(plates.notes.front(), HasSubstr("skipped"));
   return plates.notes.front();
 }
 

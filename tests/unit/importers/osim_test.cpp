@@ -145,8 +145,9 @@ TEST(OsimImport, NothingIsDroppedSilently) {
   const Folder folder;
   const Import import = import_model(read_model(small_model, "small.osim"),
                                      {.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}});
-  for (const char* missed : {"body foot", "joint hip", "joint ankle", "Blankevoort1991Ligament A1: it holds to foot",
-                             "CoordinateActuator motor", "Marker heel"}) {
+  for (const char* missed :
+       {"body foot", "joint hip", "joint ankle", "Blankevoort1991Ligament A1: it is attached to foot",
+        "CoordinateActuator motor", "Marker heel"}) {
     EXPECT_THAT(import.omissions, Contains(HasSubstr(missed)));
   }
   EXPECT_THAT(import.omissions, Not(Contains(HasSubstr("L1"))));
@@ -182,7 +183,7 @@ TEST(OsimImport, MusclesComeAlongWithWhatIsHeld) {
     return import_model(read_model(small_model, "small.osim"),
                         {.joints = {"knee"}, .held = std::move(held), .meshes = {}, .folders = {folder.path()}});
   };
-  EXPECT_THAT(imported({}).omissions, Contains(HasSubstr("Millard2012EquilibriumMuscle M1: it holds to foot")));
+  EXPECT_THAT(imported({}).omissions, Contains(HasSubstr("Millard2012EquilibriumMuscle M1: it is attached to foot")));
   const Import import = imported({"ankle"});
   const Scenario scenario = test::scenario_from(import.scenario);
   ASSERT_EQ(scenario.bodies.size(), 2u);
@@ -214,7 +215,7 @@ TEST(OsimImport, AFunctionThatIsNotKnownIsRefused) {
   const Folder folder;
   const std::string linear = "<LinearFunction><coefficients>1 0</coefficients></LinearFunction>";
   for (const auto& [function, expected] :
-       {std::pair{"<SignalGenerator />", "joint 'knee': its function of kind SignalGenerator is not evaluated"},
+       {std::pair{"<SignalGenerator />", "joint 'knee': its function of kind SignalGenerator is not supported"},
         {"<SimmSpline />", "expected at least 2 points, found 0"},
         {"<GCVSpline><half_order>3</half_order><x>0 1</x><y>0 1</y></GCVSpline>", "GCVSpline"}}) {
     std::string bent = with_free_knee();
@@ -241,7 +242,7 @@ TEST(OsimImport, FlexionBendsAJointInEquilibria) {
   // The other five coordinates stay free: a universal joint holds four, and three turns are prescribed.
   const auto model = mbs::describe_model(scenario);
   EXPECT_EQ(model.degrees_of_freedom, 5);
-  EXPECT_THAT(message_of(small_model, import_options), HasSubstr("six coordinates of its own"));
+  EXPECT_THAT(message_of(small_model, import_options), HasSubstr("six independent coordinates"));
 }
 
 /// The small model with a spring or damper on a coordinate.
@@ -344,7 +345,7 @@ TEST(OsimImport, AJointIsBentWhereItsParentStandsStill) {
   ImportOptions import_options{
       .joints = {"hip", "knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
   EXPECT_THAT(message_of(text, import_options),
-              HasSubstr("expected a joint whose parent stands still, found thigh, which hip"));
+              HasSubstr("expected a joint with a fixed parent, found thigh, which hip"));
   import_options.held = {"ankle", "hip"};
   import_options.joints = {"knee"};
   EXPECT_EQ(message_of(text, import_options), "accepted");
@@ -367,7 +368,7 @@ TEST(OsimImport, DampersOfAFreeJointAreBushings) {
   import_options.flexion = 1.0;
   const Import bent = import_model(read_model(text, "small.osim"), import_options);
   EXPECT_THAT(bent.omissions, Contains(HasSubstr("of_bend: its coordinate is prescribed")));
-  EXPECT_THAT(bent.omissions, Contains(HasSubstr("of_tz: its rest length 0.1 is not where its coordinate is")));
+  EXPECT_THAT(bent.omissions, Contains(HasSubstr("of_tz: its rest length 0.1 differs from its coordinate")));
   const auto forces = forces_of(bent);
   EXPECT_EQ(numbers_of(forces.at("knee_shifts"), "damping_matrix"), (std::vector<double>{0, 0, 0, 0, 200, 0}));
   EXPECT_EQ(numbers_of(forces.at("knee_shifts"), "stiffness_matrix"), (std::vector<double>{0, 0, 0, 0, 50, 0}));
@@ -411,7 +412,7 @@ TEST(OsimImport, AMotionFileBendsAJointInTime) {
   EXPECT_EQ(import.meshes[0].to, "bend.sto");
   import_options.coordinates = {{"bend", 0.5}};
   EXPECT_THAT(message_of(with_free_knee(), import_options),
-              HasSubstr("--coordinate: expected no bend beside --motion"));
+              HasSubstr("--coordinate: expected no bend together with --motion"));
   import_options.coordinates = {};
   import_options.motion->table = read_motion_table("time,adduct\n0,1\n1,2\n", "a.csv");
   EXPECT_THAT(message_of(with_free_knee(), import_options),
@@ -433,7 +434,7 @@ TEST(OsimImport, ABentBodyIsDrawnAndLinesAreLeftOut) {
   EXPECT_EQ(scenario.analysis.end_time, 2.0);
   ASSERT_EQ(scenario.forces.size(), 1U);
   EXPECT_EQ(scenario.forces[0].type, "muscle");
-  EXPECT_THAT(import.omissions, Contains("Blankevoort1991Ligament L1: left out (--exclude)"));
+  EXPECT_THAT(import.omissions, Contains("Blankevoort1991Ligament L1: excluded (--exclude)"));
   import_options.without = {"ACL"};
   EXPECT_THAT(message_of(with_free_knee(), import_options), AllOf(HasSubstr("'ACL'"), HasSubstr("(A, L, M)")));
 }
@@ -490,7 +491,7 @@ TEST(OsimImport, CoordinatesHaveOtherValuesThanTheirDefaults) {
   import_options.angle_unit = 1.0;
   import_options.in_section = true;
   EXPECT_THAT(message_of(text, import_options),
-              HasSubstr("import.coordinates: expected a turn hip_flex of at most 2 pi, found 25 rad"));
+              HasSubstr("import.coordinates: expected a rotation hip_flex of at most 2 pi, found 25 rad"));
 }
 
 // Nothing drives it: the pendulum swings for a second.
@@ -514,7 +515,7 @@ TEST(OsimImport, ALayerReachesDownToItsBackWhereThatIs) {
   ImportOptions import_options{.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}};
   const Import without = import_model(read_model(text, "small.osim"), import_options);
   EXPECT_THAT(without.omissions, Contains(AllOf(HasSubstr("contact mesh lower: its variable thickness"),
-                                                HasSubstr("no bone.stl (--mesh lower.back=FILE)"))));
+                                                HasSubstr("bone.stl is missing (--mesh lower.back=FILE)"))));
   EXPECT_THAT(without.scenario, HasSubstr("      thickness: 0.003\n"));
   import_options.meshes["lower.back"] = folder.path() / "upper.stl";
   const Import with = import_model(read_model(text, "small.osim"), import_options);
@@ -571,7 +572,7 @@ TEST(OsimImport, ValuesThatDifferFromWhatTheyMeanHereAreTold) {
   EXPECT_THAT(with("<strain_at_one_norm_force>2", "<curviness>0.75</curviness>"),
               Not(Contains(HasSubstr("curviness"))));
   EXPECT_THAT(with("<range>0 2", "<prescribed>true</prescribed>"),
-              Contains(HasSubstr("coordinate flexion: what prescribes it in time")));
+              Contains(HasSubstr("coordinate flexion: its prescribed function")));
   EXPECT_THAT(with("<range>0 2", "<prescribed>false</prescribed>"), Not(Contains(HasSubstr("prescribed"))));
   EXPECT_THAT(with("<mesh_file>upper", "<mesh_back_file>bone.stl</mesh_back_file>"),
               Contains(HasSubstr("Smith2018ContactMesh: mesh_back_file = bone.stl (upper)")));
@@ -580,7 +581,7 @@ TEST(OsimImport, ValuesThatDifferFromWhatTheyMeanHereAreTold) {
                    "</attached_geometry>"),
               Contains(HasSubstr("Body: attached_geometry/Mesh (bone)")));
   EXPECT_THAT(missed_of(changed("<wrap_object>ball", "<wrap_object>none")),
-              Contains(HasSubstr("wrap objects that no line here wraps over: ball")));
+              Contains(HasSubstr("wrap objects without an imported line: ball")));
 }
 
 TEST(OsimImport, MistakesAreNamed) {

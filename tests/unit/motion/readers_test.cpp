@@ -57,7 +57,7 @@ TEST(Trc, RefusesWithLine) {
   EXPECT_THAT(message("\t22\t", "\t2z2\t"), AllOf(StartsWith("walk.trc:9: Heel: expected a number"), HasSubstr("2z2")));
   EXPECT_THAT(message("\t-41\r", "\t-41\t7\r"), StartsWith("walk.trc:8: expected 8 entries"));
   EXPECT_THAT(message("\tToe\t", "\tHeel\t"),
-              StartsWith("walk.trc:4: expected marker names that differ, found 'Heel' twice"));
+              StartsWith("walk.trc:4: expected unique marker names, found 'Heel' twice"));
   EXPECT_THAT(message("PathFileType", "Path"), StartsWith("walk.trc:1: expected 'PathFileType'"));
   EXPECT_THAT(refusal([] { (void)read_trc("", "walk.trc"); }), StartsWith("walk.trc:1: expected the header line"));
 }
@@ -126,8 +126,8 @@ TEST(Trc, CountsThatDoNotFitAreNoted) {
   };
   EXPECT_TRUE(read_trc(trc, "walk.trc").notes.empty());
   EXPECT_THAT(notes("\t3\t2\tmm", "\t2\t2\tmm"),
-              ElementsAre("walk.trc:3: NumFrames is 2, the file has 3 rows, which are taken"));
-  EXPECT_THAT(notes("\t3\t2\tmm", "\t4\t2\tmm"), ElementsAre(HasSubstr("is the file cut off?")));
+              ElementsAre("walk.trc:3: NumFrames is 2, the file has 3 rows; all are used"));
+  EXPECT_THAT(notes("\t3\t2\tmm", "\t4\t2\tmm"), ElementsAre(HasSubstr("check for a truncated file")));
   EXPECT_THAT(notes("\t3\t2\tmm", "\t3\t12\tmm"), ElementsAre(HasSubstr("NumMarkers is 12, the file has 2 markers")));
   EXPECT_THAT(notes("50.00\t50.00\t3", "100.0\t50.00\t3"),
               ElementsAre(HasSubstr("DataRate is 100 Hz, the times have 50 Hz")));
@@ -191,7 +191,7 @@ TEST(Trc, MarkersWithoutNamesAreLeftOut) {
   const std::string text =
       changed(changed(trc, "\t-41\r", "\t-41\t7\t8\t9\r"), "0\t0\t0\t\r", "0\t0\t0\t1\t2\t3\t4\t5\t6\t\r");
   expect_trc(text);
-  EXPECT_THAT(read_trc(text, "walk.trc").notes, ElementsAre(HasSubstr("up to 2 more markers without names")));
+  EXPECT_THAT(read_trc(text, "walk.trc").notes, ElementsAre(HasSubstr("up to 2 additional markers without names")));
 }
 
 TEST(MotionTable, MarksQuotesSeparatorsAndComments) {

@@ -59,9 +59,9 @@ TEST(RunPage, KnowsPrescribedMotionByWhatTheAnalysisIs) {
   RunData run = hostile_run();
   run.model.emplace();
   run.summary->integrator = {.name = "kinematic", .steps = 20};
-  EXPECT_THAT(run_page(run), Not(HasSubstr("Where motion is prescribed"))) << "whatever an integrator is called";
+  EXPECT_THAT(run_page(run), Not(HasSubstr("For prescribed motion"))) << "whatever an integrator is called";
   run.model->analysis.traits.prescribed = true;
-  EXPECT_THAT(run_page(run), HasSubstr("Where motion is prescribed"));
+  EXPECT_THAT(run_page(run), HasSubstr("For prescribed motion"));
 }
 
 TEST(RunPage, HoldsNothingThatTheNetworkWouldHaveToDeliver) {
@@ -77,7 +77,7 @@ TEST(RunPage, SaysWhereTheWallTimeWent) {
   RunData run = hostile_run();
   run.summary->wall_time = 10.0;
   run.summary->contact_evaluations = 5;
-  EXPECT_THAT(run_page(run), Not(HasSubstr("Where the wall time went"))) << "a folder of an earlier version";
+  EXPECT_THAT(run_page(run), Not(HasSubstr("Breakdown of the wall time"))) << "a folder of an earlier version";
   run.summary->wall_times = {.preparation = 1.0, .contact = 2.0, .transport = 3.0, .fields = 0.5};
   const std::string page = run_page(run);
   for (const char* cell : {"1 (10 %)", "2 (20 %)", "3 (30 %)", "0.5 (5 %)", "3.5 (35 %)"}) {

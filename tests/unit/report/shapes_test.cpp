@@ -117,8 +117,7 @@ TEST_F(ShapesOfRun, ThePageHasThemOnceAndSaysWhatIsThinned) {
   const RunData run = read_run_data(folder_, "flores", "", scenario_catalog());
   ASSERT_EQ(run.shapes.size(), 2U);
   const std::string page = run_page(run);
-  EXPECT_THAT(page,
-              testing::ContainsRegex("fewer triangles than the run computes with: fine.obj \\([0-9]+ of 20000\\)"));
+  EXPECT_THAT(page, testing::ContainsRegex("fewer triangles than used in the run: fine.obj \\([0-9]+ of 20000\\)"));
   EXPECT_THAT(page, Not(HasSubstr("coarse.obj ("))) << "it is whole";
   const std::vector<RunData> both = {run, run};
   const Json row = {{"backend", "a"}, {"folder", "a"}, {"status", "completed"}, {"failure", nullptr}};

@@ -36,8 +36,8 @@ std::size_t count(const std::string& text, const std::string& what) {
 TEST(StanceFigure, ShowsAllComponentsAndThePlanView) {
   const StanceComparison stance = walked();
   const std::string svg = stance_svg({.stance = &stance, .up = Vector3::UnitY(), .given = {"vy"}, .ground_moved = {}});
-  for (const char* part : {"vx [N]", "vy, vertical [N]: given", "vz [N]", "free moment", "plan view, z over x",
-                           "% of stance", "given to the run, not predicted"}) {
+  for (const char* part : {"vx [N]", "vy, vertical [N]: prescribed", "vz [N]", "free moment", "plan view, z over x",
+                           "% of stance", "prescribed in the run, not predicted"}) {
     EXPECT_THAT(svg, HasSubstr(part));
   }
   EXPECT_EQ(count(svg, "<polyline"), 10U) << "two curves in each of five panels";

@@ -30,7 +30,7 @@ std::string nested(std::size_t depth, const std::string& open, const std::string
 
 TEST(XmlNesting, DepthIsLimitedWhateverStandsBetween) {
   EXPECT_EQ(message_of(nested(max_xml_depth, "<a>", "</a>")), "accepted");
-  const auto refused = AllOf(HasSubstr("part.xml, line 1001"), HasSubstr("at most 1000 elements inside each other"));
+  const auto refused = AllOf(HasSubstr("part.xml, line 1001"), HasSubstr("at most 1000 nested elements"));
   EXPECT_THAT(message_of(nested(max_xml_depth + 1, "<a>\n", "</a>")), refused);
   EXPECT_THAT(message_of(nested(max_xml_depth + 1, "<a b='/>' c=\"</a>\">\n", "</a>")), refused);
   EXPECT_THAT(message_of(nested(max_xml_depth + 1, "<a><!-- </a> --><![CDATA[</a>]]><?p </a>?>\n", "</a>")), refused);
