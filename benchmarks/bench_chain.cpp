@@ -3,7 +3,9 @@
 /// one accepted step of cvode_index1, each with the slope d log(time) / d log(N) relative to the previous chain; and,
 /// if Simbody was found at configure time, the same chain with ball mobilizers at the same accuracy in the same
 /// program.
+///
 /// Also a few balls bouncing without loss: a complete run dominated by contact, with both programs.
+///
 /// The algorithms differ: Simbody uses joint coordinates, its O(n) recursion needs no factorisation, and its integrator
 /// here is explicit (Runge-Kutta-Merson).
 #include <benchmark/benchmark.h>

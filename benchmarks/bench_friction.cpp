@@ -2,6 +2,7 @@
 //
 //     bench_friction FILE... [--repetitions N]
 //     bench_friction --foot N [--every K] [--repetitions N] [--limit SECONDS]
+//
 // Prints a line per problem and the performance profile: the fraction of the problems solved to 1e-8 of FCLIB's error
 // within a multiple of the time of the fastest successful solver. For consecutive problems of a run (files of
 // `heelstrike friction-problem export`) also the warm solution, started from that of the previous file.
@@ -11,6 +12,7 @@
 // the reactions of the previous step, node by node. --every K runs only every K-th step. Once one of Siconos' solvers
 // has solved a step, the others are stopped after twice its time and 200 times that of the fastest: later results would
 // only affect the last column.
+//
 // Times are processor times of one thread: run files with OPENBLAS_NUM_THREADS=1.
 #include <fmt/format.h>
 

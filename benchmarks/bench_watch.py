@@ -1,9 +1,9 @@
-"""What watching costs a run: the same run on the same server, alone and with a page that looks and pages that do not read.
+"""Cost of watching a run: the same run on the same server, alone and with one polling page and two pages that do not read.
 
 Usage: bench_watch.py BIN_FOLDER SCENARIO OUTPUT_FOLDER [SIMULATED_SECONDS]
-Prints CPU time of the run's own thread, of the other threads of the multibody server and of the watching program, and the wall time
-of the run, with and without. On a machine with few cores the ratio of wall times contains what client, page and servers take from
-each other.
+Prints CPU time of the run's thread, of the other threads of the multibody server and of the watching program, and the wall
+time of the run, with and without. On a machine with few cores the ratio of wall times includes the competition of client,
+page and servers for processors.
 """
 import json
 import os

@@ -1,4 +1,5 @@
 /// Motion capture trials in the C3D format: markers, analog channels, events and parameters.
+///
 /// The format is public [c3d2020]: a header, a section of grouped parameters, and frames of points with their analog
 /// samples. Numbers are little- or big-endian, floats IEEE or DEC; data are scaled 16-bit integers or floats. Debian 12
 /// provides no library for the format.

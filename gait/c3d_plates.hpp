@@ -21,6 +21,7 @@ struct C3dPlates {
 /// M_o + F x ORIGIN, of type 1 M = P x F + T; where the plate carries at least stance_threshold, `point` is the centre
 /// of pressure on the plane of CORNERS and `moment` the free moment; elsewhere they are the centre of the surface and
 /// the moment about it.
+///
 /// The plates' z points into the floor, and files usually contain the force on the foot. If the peak load without
 /// saturated samples pulls the foot into the floor, the file contains the force on the plate: the load is reversed, and
 /// noted.

@@ -115,7 +115,7 @@ FootTemplate make_foot_template(const MarkerTrial& standing, const FootMarkers& 
   const Pose X_HW = foot.X_WH.inverse();
   for (const Vector3& p : points) foot.hindfoot_H.push_back(X_HW * p);
   foot.toe_tip_H = X_HW * tip;
-  // The joint lies below the markers on top of the foot (docs/theory/gait.md, "Where a foot rolls").
+  // The joint lies below the markers on top of the foot (docs/theory/gait.md, section 4, "Height of the rolling axis").
   foot.p_HT = X_HW * Vector3(0.5 * (lateral + medial) - markers.toe_axis_depth * up);
   const Vector3 axis = (X_HW.R * (medial - lateral)).normalized();
   // The axis points to the left on one foot and to the right on the other; its sense makes extension positive on both.

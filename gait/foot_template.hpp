@@ -13,8 +13,8 @@ namespace heelstrike {
 /// Frames in the static trial, with parallel axes: x forward (heel to toe tip, in the ground plane), z up, y to the
 /// left.
 ///   H  hindfoot, origin at the mean of the `origin` markers
-///   T toes, origin in the middle of the metatarsophalangeal axis; rotates about that axis. Markers lie on top of the
-///   foot, the joint inside: rotation about the markers would drag the toes forward while the heel rises
+///   T  toes, origin in the middle of the metatarsophalangeal axis; rotates about that axis. Markers lie on top of the
+///      foot, the joint inside: rotation about the markers would drag the toes forward while the heel rises
 ///      (docs/theory/gait.md, section 4).
 struct FootTemplate {
   FootMarkers markers;

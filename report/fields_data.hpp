@@ -43,6 +43,7 @@ struct FieldFile {
 
 /// {parts: [{name, body, times, files, n_points, n_frames, n_recorded, triangles, tetrahedra, points: {low, high,
 /// values}, poses, displacement: {low, high, values} or null, quantities: [{name, unit, low, high, values}]}]}.
+///
 /// `body` is null where the columns do not determine it. A part is expressed in a frame P: world axes at its first
 /// frame, origin at the centre of its points. `points` are the undeformed points in P, `poses` X_WP of every frame as
 /// w, x, y, z, px, py, pz, and `displacement` the displacement of the points in P. A page can thus scale the

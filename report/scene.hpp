@@ -10,16 +10,17 @@ namespace heelstrike::report {
 /// {up, bodies: [{name, points, center_of_mass, box?, surfaces}], joints: [{name, a, b, axis?, rod}],
 /// springs: [{name, a, b}], lines: {parts: [{name, a, b, way?}], surfaces: [{name, body, p, q, radii, cylinder}]}};
 /// lengths in m, points in body frames.
-/// * `points`: attachment points of joints and forces, each once. * `box`: {lengths, p, q}: the block of uniform
-/// density with the body's mass and inertia, if it exists. * `surfaces`: {kind: "sphere", radius, center}, {kind:
-/// "plane", normal, point}, {kind: "cylinder", radius, axis,
+///
+/// * `points`: attachment points of joints and forces, each once.
+/// * `box`: {lengths, p, q}: the block of uniform density with the body's mass and inertia, if it exists.
+/// * `surfaces`: {kind: "sphere", radius, center}, {kind: "plane", normal, point}, {kind: "cylinder", radius, axis,
 ///   center, length or null}, {kind: "block", lengths, center, rough}; `rough` for a foot of which only the size is
-///   known. Surfaces from mesh files are drawn from the fields instead. * `lines`: ligaments and muscles from point to
-///   point, and their wrap surfaces. `way`: {body, count,
-///   times, points}: of a part that may wrap, `count` points from end to end at each time, in the frame of the body
-///   that has the surface; straight between them and from time to time.
-/// * `a` and `b` of joints, springs and parts of lines: {body, point}; `rod`: a link of fixed length between both
-/// points.
+///   known. Surfaces from mesh files are drawn from the fields instead.
+/// * `lines`: ligaments and muscles from point to point, and their wrap surfaces. `way`: {body, count, times, points}:
+///   of a part that may wrap, `count` points from end to end at each time, in the frame of the body of the surface;
+///   linear between points and times.
+/// * `a` and `b` of joints, springs and parts of lines: {body, point}; `rod`: a link of fixed length between both.
+///
 /// @param series  initial poses of bodies that start at a recording
 [[nodiscard]] Json scene_json(const Scenario& scenario, const TimeSeries& series);
 

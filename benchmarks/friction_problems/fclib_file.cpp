@@ -14,7 +14,7 @@ namespace heelstrike::friction {
 namespace {
 
 /// Values of `nz` for compressed storage; otherwise it is the number of triplets.
-constexpr int compressed_columns = -1;
+constexpr int by_columns = -1;
 constexpr int compressed_rows = -2;
 
 /// An open file or group.
@@ -94,8 +94,8 @@ Eigen::SparseMatrix<double> Reader::matrix(const std::string& path) const {
   };
   if (rows < 1 || columns < 1) refuse(fmt::format("{} rows and {} columns", rows, columns));
   if (nz < compressed_rows) refuse(fmt::format("nz = {}", nz));
-  const int majors = nz == compressed_columns ? columns : rows;
-  const int minors = nz == compressed_columns ? rows : columns;
+  const int majors = nz == by_columns ? columns : rows;
+  const int minors = nz == by_columns ? rows : columns;
   const std::size_t n_entries =
       nz >= 0 ? static_cast<std::size_t>(nz) : (p.empty() || p.back() < 0 ? 0 : static_cast<std::size_t>(p.back()));
   if (i.size() < n_entries || static_cast<std::size_t>(x.size()) < n_entries) {

@@ -24,9 +24,9 @@ enum SparseForm : std::int64_t { triplets = 1, compressed_columns = 2 };
 /// Limit of solvable problems: a dense factor of that size would take 8 TB.
 constexpr std::int64_t max_rows = 1'000'000;
 
-class Reader {
+class TextReader {
  public:
-  Reader(std::istream& in, const std::string& name) : in_(in), name_(name) {}
+  TextReader(std::istream& in, const std::string& name) : in_(in), name_(name) {}
 
   [[nodiscard]] std::int64_t count(const std::string& what, std::int64_t least, std::int64_t most) {
     std::int64_t value = 0;
@@ -70,7 +70,7 @@ void add(Triplets& entries, std::int64_t row, std::int64_t column, double value)
   if (value != 0.0) entries.emplace_back(static_cast<int>(row), static_cast<int>(column), value);
 }
 
-void read_dense(Reader& reader, std::int64_t size, Triplets& entries) {
+void read_dense(TextReader& reader, std::int64_t size, Triplets& entries) {
   (void)reader.count("rows of W", size, size);
   (void)reader.count("columns of W", size, size);
   for (std::int64_t column = 0; column < size; ++column) {
@@ -80,7 +80,7 @@ void read_dense(Reader& reader, std::int64_t size, Triplets& entries) {
 
 /// Blocks in compressed rows: start of each block row, column of each block, then index and column-major entries of
 /// each block.
-void read_blocks(Reader& reader, std::int64_t size, Triplets& entries) {
+void read_blocks(TextReader& reader, std::int64_t size, Triplets& entries) {
   const std::int64_t n_blocks = reader.count("number of blocks of W", 1, size * size);
   const std::int64_t n_rows = reader.count("rows of blocks", 1, size);
   const std::int64_t n_columns = reader.count("columns of blocks", n_rows, n_rows);
@@ -104,7 +104,7 @@ void read_blocks(Reader& reader, std::int64_t size, Triplets& entries) {
 }
 
 /// CSparse format: two lines with sizes, then the entries.
-void read_sparse(Reader& reader, std::int64_t size, Triplets& entries) {
+void read_sparse(TextReader& reader, std::int64_t size, Triplets& entries) {
   const std::int64_t form =
       reader.count("form of the sparse W (1 triplets, 2 compressed columns)", triplets, compressed_columns);
   reader.skip_line();
@@ -142,7 +142,7 @@ void read_sparse(Reader& reader, std::int64_t size, Triplets& entries) {
 }  // namespace
 
 LocalProblem read_siconos_text(std::istream& in, const std::string& name) {
-  Reader reader(in, name);
+  TextReader reader(in, name);
   LocalProblem problem;
   problem.dimension = static_cast<int>(reader.count("dimension", 2, 3));
   const std::int64_t n_contacts = reader.count("number of contacts", 1, max_rows / problem.dimension);

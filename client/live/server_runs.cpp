@@ -108,7 +108,7 @@ void ServerRuns::follow(const std::string& id, LiveRun& run, const std::stop_tok
   while (!stop.stop_requested() && !reader.summary()) {
     try {
       client_.follow(
-          id, reader.last_sequence(), [&](const v1::RunEvent& event) { reader.take(event); }, stop);
+          id, reader.last_sequence(), [&](const v1::RunEvent& event) { reader.read(event); }, stop);
       if (reader.summary() || stop.stop_requested()) break;
       run.finish("interrupted", "the server ended before the run did");
       return;

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "client/studies/mesh_file.hpp"
 #include "client/studies/quantity.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
@@ -17,6 +16,7 @@
 #include "common/errors/plain_text.hpp"
 #include "common/files/output_file.hpp"
 #include "library/composition/geometry.hpp"
+#include "library/runs/mesh_file.hpp"
 #include "library/runs/run_request.hpp"
 #include "library/terminal/progress_display.hpp"
 #include "scenario/surfaces/knee.hpp"

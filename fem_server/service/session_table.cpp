@@ -59,12 +59,12 @@ SessionTable::~SessionTable() {
   idle_watch_.join();
 }
 
-SessionTable::Place::~Slot() {
+SessionTable::Slot::~Slot() {
   const std::unique_lock lock(table_->mutex_);
   --table_->reserved_;
 }
 
-std::unique_ptr<SessionTable::Place> SessionTable::reserve() {
+std::unique_ptr<SessionTable::Slot> SessionTable::reserve() {
   if (limits_.max_memory_bytes != 0) {
     const std::size_t used = resident_bytes();
     if (used > limits_.max_memory_bytes) {
@@ -83,10 +83,10 @@ std::unique_ptr<SessionTable::Place> SessionTable::reserve() {
                                               limits_.max_sessions));
   }
   ++reserved_;
-  return std::make_unique<Place>(*this);
+  return std::make_unique<Slot>(*this);
 }
 
-std::shared_ptr<OpenSession> SessionTable::insert(std::unique_ptr<Place> place, std::string run_id, std::string owner,
+std::shared_ptr<OpenSession> SessionTable::insert(std::unique_ptr<Slot> slot, std::string run_id, std::string owner,
                                                   std::unique_ptr<Session> session) {
   auto entry =
       std::make_shared<OpenSession>(make_session_id(), std::move(run_id), std::move(owner), std::move(session));
@@ -96,7 +96,7 @@ std::shared_ptr<OpenSession> SessionTable::insert(std::unique_ptr<Place> place, 
     sessions_.emplace(entry->id(), entry);
     on_size_(sessions_.size());
   }
-  place.reset();
+  slot.reset();
   return entry;
 }
 

@@ -95,19 +95,19 @@ class SessionTable {
   /// Reservation of one of `max_sessions`, held while a session is prepared.
   class Slot {
    public:
-    explicit Place(SessionTable& table) : table_(&table) {}
+    explicit Slot(SessionTable& table) : table_(&table) {}
     ~Slot();
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
+    Slot(const Slot&) = delete;
+    Slot& operator=(const Slot&) = delete;
 
    private:
     SessionTable* table_;
   };
   /// @throws Error{limit} when all slots are in use or the memory limit of the process is exceeded
-  [[nodiscard]] std::unique_ptr<Place> reserve();
+  [[nodiscard]] std::unique_ptr<Slot> reserve();
 
   /// Converts a slot into an open session with a new, unguessable id.
-  std::shared_ptr<OpenSession> insert(std::unique_ptr<Place> place, std::string run_id, std::string owner,
+  std::shared_ptr<OpenSession> insert(std::unique_ptr<Slot> slot, std::string run_id, std::string owner,
                                       std::unique_ptr<Session> session);
 
   using Client = rpc::ClientIdentity;

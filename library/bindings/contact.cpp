@@ -102,8 +102,8 @@ Contact Contact::open(const Pair& pair, const OpenOptions& options) {
   return inner::bindings::at_border(what.file, [&] {
     auto content = std::make_unique<Content>(what.spec.name);
     try {
-      content->contact =
-          inner::bindings::contact_source(options)({&what.spec, 1}, what.assets, inner::open_context(options));
+      content->contact = inner::bindings::contact_source(options)({&what.spec, 1}, what.assets,
+                                                                  inner::bindings::open_context(options));
       inner::require_forces(content->get().pairs().front());
     } catch (const inner::Error& error) {
       if (error.code() != inner::ErrorCode::invalid_input || error.field().empty()) throw;

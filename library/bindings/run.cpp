@@ -115,7 +115,7 @@ RunOutcome run(const std::string& file, const RunOptions& options, const Changes
       throw;
     }
     const bool as_hdf5 = options.hdf5 && summary.status == "completed";
-    if (as_hdf5) inner::bindings::write_hdf5_table(folder.path());
+    if (as_hdf5) inner::write_hdf5_table(folder.path());
     (void)inner::report::write_report(folder.path(), inner::scenario_catalog());
     if (as_hdf5) std::filesystem::remove(folder.path() / "timeseries.csv");
     return outcome_of(summary);

@@ -67,7 +67,7 @@ Simulation Simulation::open(const std::string& file, const Changes& changes, con
     content->simulation->initialise([&](std::span<const inner::PairSpec> pairs,
                                         std::span<const inner::AssetContent> assets,
                                         const inner::OpenContext& context) {
-      inner::OpenContext watched = inner::open_context(options);
+      inner::OpenContext watched = inner::bindings::open_context(options);
       watched.run_id = context.run_id;
       return source(pairs, assets, watched);
     });

@@ -133,7 +133,7 @@ BuiltModel build_model(const RunRequest& request, const std::stop_token& stop) {
   mbs::RunInput input = run_input(request, {});
   input.allow_fmus = true;  // as in a run of the user's own scenario
   if (std::ranges::any_of(input.scenario.forces, [](const ElementSpec& force) { return force.type == "fmu"; })) {
-    mbs::Simulation(input, stop).check_units();
+    mbs::Simulation(input, stop).check_fmus();
   }
   BuiltModel model{.description = mbs::describe_scenario(input.scenario, stop), .parameters = {}};
   for (const PairModel& pair : input.scenario.pairs) {

@@ -92,17 +92,18 @@ std::vector<std::size_t> shares(const std::vector<std::size_t>& wanted, std::siz
 
 }  // namespace
 
-std::vector<BodyShape> body_shapes(const Scenario& scenario, std::span<const AssetContent> files,
-                                   std::size_t max_triangles) {
+std::vector<report::BodyShape> body_shapes(const Scenario& scenario, std::span<const AssetContent> files,
+                                           std::size_t max_triangles) {
   const std::vector<Read> all = read_all(scenario, files);
   std::vector<std::size_t> wanted;
   for (const Read& read : all) wanted.push_back(read.mesh.triangles.size());
   const std::vector<std::size_t> given = shares(wanted, max_triangles);
-  std::vector<BodyShape> shapes;
+  std::vector<report::BodyShape> shapes;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (given[i] == 0) continue;
     const fem::SurfaceMesh mesh = fem::simplified_surface(all[i].mesh, given[i]);
-    BodyShape shape{.body = all[i].body, .source = all[i].source, .n_read = wanted[i], .points = {}, .triangles = {}};
+    report::BodyShape shape{
+        .body = all[i].body, .source = all[i].source, .n_read = wanted[i], .points = {}, .triangles = {}};
     for (const Vector3& p : mesh.vertices) shape.points.insert(shape.points.end(), p.begin(), p.end());
     for (const fem::Triangle& t : mesh.triangles) shape.triangles.insert(shape.triangles.end(), t.begin(), t.end());
     shapes.push_back(std::move(shape));

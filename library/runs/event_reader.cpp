@@ -90,7 +90,7 @@ void EventReader::read_rows(const v1::SampleBlock& block) {
     last_row_time_ = values[at];
     max_time_ = std::max(max_time_, values[at]);
   }
-  if (block.n_omitted() > 0) sink_.on_rows_skipped(block.n_omitted());
+  if (block.n_skipped_rows() > 0) sink_.on_rows_skipped(block.n_skipped_rows());
 }
 
 }  // namespace heelstrike

@@ -68,7 +68,7 @@ void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink
   const auto take = [&](const v1::RunEvent& event) {
     forward_messages(sink);
     const double before = reader.max_time();
-    reader.take(event);
+    reader.read(event);
     if (reader.max_time() > before) servers_.reset_failed_restarts();
   };
   while (!reader.summary()) {
@@ -133,7 +133,7 @@ RunSummary RemoteRunner::collect(const std::string& run_id, const RunRequest& re
       // Every event is written to the file before it is sent, so the file has the remaining ones.
       wire::EventFileReader rest(servers_.event_file(run_id));
       v1::RunEvent event;
-      while (rest.next(event)) reader.take(event);
+      while (rest.next(event)) reader.read(event);
     }
     if (!reader.summary()) return summary_without_end(reader, request, cause);
   }

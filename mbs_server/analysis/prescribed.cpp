@@ -435,7 +435,7 @@ void PrescribedRun::resume_from_checkpoint(const Checkpoint& checkpoint) {
     state.get("last_shifts", last_shifts_);
   }
   started_frames_ = true;
-  model_.take(checkpoint, std::move(*resumed_));
+  model_.restore_checked(checkpoint, std::move(*resumed_));
   fields_.restore(model_.totals().fields);
 }
 

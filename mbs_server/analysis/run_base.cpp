@@ -52,7 +52,7 @@ void RunBase::at_restart_point() {
 }
 
 void RunBase::write_checkpoint() {
-  if (fields_.lost()) return;  // a resumed run continues before the loss and has the fields
+  if (fields_.data_loss()) return;  // a resumed run continues before the loss and has the fields
   finish_rows();
   model_.totals().fields = fields_.position();
   sink_.on_checkpoint(save());
@@ -322,7 +322,7 @@ RunSummary RunBase::run(const ContactFactory& open_contact) {
     const bool reached_end = solve();
     finish_rows();
     exchange_.drain();
-    if (reached_end && !summary_.error) summary_.error = fields_.lost();
+    if (reached_end && !summary_.error) summary_.error = fields_.data_loss();
     summary_.status = !reached_end ? "cancelled" : summary_.error ? "incomplete" : "completed";
   } catch (const Error& e) {
     summary_.status = e.code() == ErrorCode::cancelled ? "cancelled" : "failed";

@@ -227,7 +227,8 @@ bool StaticRun::approach(double t, double shift, int max_steps) {
 
 /// Stiff contact converts the rounding of positions to forces, which limits the tolerance. @pre a factor() near x_
 double StaticRun::tolerance() const {
-  const double rounding = 1e-15 * (1.0 + x_.head(system_.n_q()).lpNorm<Eigen::Infinity>()) * form_->stiffest() / scale_;
+  const double rounding =
+      1e-15 * (1.0 + x_.head(system_.n_q()).lpNorm<Eigen::Infinity>()) * form_->max_stiffness() / scale_;
   return std::max(residual_tolerance, rounding);
 }
 
@@ -555,7 +556,7 @@ void StaticRun::resume_from_checkpoint(const Checkpoint& checkpoint) {
   n_equilibria_ = state.count("equilibria");
   n_evaluations_ = state.count("evaluations");
   n_factorizations_ = state.count("factorizations");
-  model_.take(checkpoint, std::move(*resumed_));
+  model_.restore_checked(checkpoint, std::move(*resumed_));
   fields_.restore(model_.totals().fields);
 }
 

@@ -113,7 +113,7 @@ std::shared_ptr<const PendingRequest> ContactExchange::post(double t, const Cons
   ++n_evaluations_;
   const WallTimer timer(waited_);
   auto posted = contact_->post(RequestKind::evaluate, committed_step_ + 1, kinematics_at(t, q, qd).states());
-  if (posted->response && posted->error) throw_typed(*posted->error);
+  if (posted->answered && posted->error) throw_typed(*posted->error);
   return posted;
 }
 
@@ -164,7 +164,7 @@ bool ContactExchange::keeps_contact_state(const ContactStates& states, double t,
   };
   // In contact the gap is smaller than its change in a step: each end needs a response evaluated near it.
   const bool committed_there =
-      posted_.question && posted_.question->response && !posted_.question->error && posted_.t == t;
+      posted_.question && posted_.question->answered && !posted_.question->error && posted_.t == t;
   for (std::size_t i = 0; i < n_pairs(); ++i) {
     const Bound& last = bounds_[i];
     if (!last.bound.known) return false;
@@ -216,7 +216,7 @@ void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVec
     invalidate_response();
     const WallTimer timer(waited_);
     auto posted = contact_->post(RequestKind::commit, committed_step_ + 1, states);
-    if (posted->response && posted->error) throw_typed(*posted->error);
+    if (posted->answered && posted->error) throw_typed(*posted->error);
     posted_ = {.question = posted, .t = t, .q = q, .qd = qd, .states = {}, .answers = true};
     posted_.states.assign(states.begin(), states.end());
     posted_commits_.push_back(std::move(posted));
@@ -226,13 +226,13 @@ void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVec
 
 std::span<const Response> ContactExchange::posted_commit() {
   if (!posted_.question) return responses_;  // without pairs
-  if (!posted_.question->response) drain();
+  if (!posted_.question->answered) drain();
   check_posted_commits();
   return posted_.question->responses;
 }
 
 void ContactExchange::check_posted_commits() {
-  while (!posted_commits_.empty() && posted_commits_.front()->response) {
+  while (!posted_commits_.empty() && posted_commits_.front()->answered) {
     const auto commit = std::move(posted_commits_.front());
     posted_commits_.pop_front();
     const bool last = commit->step == committed_step_;

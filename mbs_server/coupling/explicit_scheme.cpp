@@ -84,7 +84,7 @@ std::span<const Response> Jacobi::exchange(double t, const ConstVector& q, const
     return past_.in_contact(i++) != touching(r.gap, r.gap_rate);
   });
   if (switched) motion_.forget();
-  motion_.take(t, q, qd);
+  motion_.add_exchange(t, q, qd);
   return answers;
 }
 

@@ -41,7 +41,7 @@ std::span<const Response> MacroStepScheme::responses(double t, const ConstVector
 std::span<const Response> MacroStepScheme::accept(double t, const ConstVector& q, const ConstVector& qd) {
   if (t < progress_.end) return responses(t, q, qd);
   const auto answers = exchange(t, q, qd);
-  past_.take(t, answers, exchange_.kinematics().states());
+  past_.add_exchange(t, answers, exchange_.kinematics().states());
   progress_.n_accepted += t > 0.0 ? 1 : 0;
   ++progress_.statistics.exchanges;
   progress_.end = t;

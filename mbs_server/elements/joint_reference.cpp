@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
 #include "mbs_server/formulation/coordinate_map.hpp"
 #include "scenario/schema/mistakes.hpp"

@@ -1,7 +1,7 @@
 /// A unilateral constraint: a gap Phi(q) >= 0 whose force pushes and never pulls.
 ///
 /// Closed, it is the equation Phi = 0 with the force N = -lambda >= 0 along Phi_q; open, it has no rows. The stepping
-/// algorithm switches between both: docs/theory/rigid_contact.md, "Joints that let go".
+/// algorithm switches between both: docs/theory/rigid_contact.md, "Unilateral joints".
 #pragma once
 
 #include <string>

@@ -81,7 +81,7 @@ class Moreau final : public Integrator {
   [[nodiscard]] double next_time(double t_end);
   void apply_impacts();
   std::vector<double> apply_simultaneous_impact(std::span<const std::size_t> touching, std::span<const double> rates);
-  void forward(std::span<const std::size_t> touching, std::vector<double>& rates);
+  void apply_sequential_impacts(std::span<const std::size_t> touching, std::vector<double>& rates);
   [[nodiscard]] double restitution_threshold(std::size_t touching) const;
   [[nodiscard]] bool penetrates(double rate) const;
   void try_step(double h);
@@ -89,7 +89,7 @@ class Moreau final : public Integrator {
   [[nodiscard]] ContactStep apply_contact(double h, const Vector& q_m, const Vector& v_free, bool last);
   /// [m] Minimum gaps of inactive and of active points; infinite when there are none.
   struct Gaps {
-    double inactive = 0.0, of_acting = 0.0;
+    double inactive = 0.0, active = 0.0;
   };
   [[nodiscard]] Gaps gaps_at(double t, const Vector& y);
   [[nodiscard]] bool is_closed_point(const RigidPoint& point) const;
@@ -310,10 +310,10 @@ void Moreau::try_step(double h) {
 Moreau::Gaps Moreau::gaps_at(double t, const Vector& y) {
   RigidContacts* contacts = problem_.rigid_contacts();
   constexpr double none = std::numeric_limits<double>::infinity();
-  Gaps gaps{.inactive = none, .of_acting = none};
+  Gaps gaps{.inactive = none, .active = none};
   if (contacts == nullptr) return gaps;
   for (const RigidPoint& point : contacts->evaluate_points(t, y.head(n_), y.segment(n_, n_))) {
-    double& least = acts(point) ? gaps.of_acting : gaps.inactive;
+    double& least = acts(point) ? gaps.active : gaps.inactive;
     least = std::min(least, point.gap);
   }
   return gaps;
@@ -336,7 +336,7 @@ StepResult Moreau::step(double t_end) {
   double penetrating = max_relative_penetration * tolerance;
   for (const RigidPoint& point : closed_points_)
     penetrating = std::max(penetrating, max_relative_penetration * tolerance - point.gap);
-  for (int i = 0; i < max_halvings && gaps.of_acting < -penetrating; ++i) {
+  for (int i = 0; i < max_halvings && gaps.active < -penetrating; ++i) {
     h *= 0.5;
     try_step(h);
     gaps = gaps_at(from_t_ + h, end_y_);

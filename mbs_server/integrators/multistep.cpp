@@ -90,7 +90,7 @@ void MultistepIntegrator::advance_solver(double t_end) {
   cause_ = nullptr;
   // A root function may be rejected by the model: the caller then repeats the step with a smaller bound. This is not a
   // failure of the solver.
-  roots_.take(t_, view(state_.get()).head(n_y_));
+  roots_.set_step(t_, view(state_.get()).head(n_y_));
 }
 
 StepResult MultistepIntegrator::step(double t_end) {

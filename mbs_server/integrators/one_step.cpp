@@ -63,7 +63,7 @@ void OneStepIntegrator::advance_solver(double t_end) {
   advance(t_end, from_, to_);
   first_ = false;
   attempted_time_ = to_.t;
-  roots_.take(to_.t, to_.Y.head(n_y_));
+  roots_.set_step(to_.t, to_.Y.head(n_y_));
 }
 
 StepResult OneStepIntegrator::step(double t_end) {

@@ -322,7 +322,7 @@ void RunStore::resume_run(Run& run, const std::string& run_id, const ReadInput& 
       throw unavailable_error(fmt::format(
           "the multibody server terminated {} times in this run without getting beyond t = {} s; see its log "
           "for the cause; the run can be resumed from its last checkpoint with another server",
-          remains.n_failed_restarts + 1, std::max(0.0, remains.furthest)));
+          remains.n_failed_restarts + 1, std::max(0.0, remains.last_time)));
     }
     input = read_input(input_file(run_id), run.stop.get_token());
     input.run_id = run_id;
@@ -330,7 +330,7 @@ void RunStore::resume_run(Run& run, const std::string& run_id, const ReadInput& 
   } catch (const Error& error) {
     spdlog::error("event=run_not_resumed run={} reason=\"{}\"", run_id, one_line(error.what()));
     RunSummary summary = failed_summary(input, error);
-    summary.simulated_time = std::max(0.0, remains.furthest);
+    summary.simulated_time = std::max(0.0, remains.last_time);
     return end(std::move(summary), sink);
   }
   const std::string from = input.resume_from ? fmt::format("t = {} s", input.resume_from->time) : "its beginning";

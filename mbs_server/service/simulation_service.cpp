@@ -83,7 +83,7 @@ class FileCollector {
                                                     chunk.name(), rpc::upload_chunk_bytes, chunk.content().size()));
     }
     n_bytes_ += chunk.content().size();
-    call_.take(chunk.content().size());
+    call_.reserve(chunk.content().size());
     if (n_bytes_ > max_bytes_) {
       throw limit_error("files",
                         fmt::format("file '{}': with it the files of this scenario are larger than {} bytes together, "
@@ -225,7 +225,7 @@ grpc::ServerWriteReactor<v1::RunEvent>* SimulationService::WatchRun(grpc::Callba
   grpc::ServerWriteReactor<v1::RunEvent>* reactor = nullptr;
   const grpc::Status status = answered("WatchRun", *context, [&] {
     const rpc::ClientIdentity client = rpc::identity_of(*context);
-    WatcherSlot place{.all = watchers_, .own = watchers_->take(client.account, [] {})};
+    WatcherSlot place{.all = watchers_, .own = watchers_->acquire(client.account, [] {})};
     if (!place.own) {
       throw limit_error(
           "max_watchers",
@@ -273,7 +273,7 @@ grpc::Status SimulationService::ListRuns(grpc::ServerContext* context, const v1:
 grpc::Status SimulationService::DeleteRun(grpc::ServerContext* context, const v1::DeleteRunRequest* request,
                                           v1::DeleteRunResponse* /*response*/) {
   return answered("DeleteRun", *context, [&] {
-    store_.forget(request->run_id(), rpc::identity_of(*context));
+    store_.remove(request->run_id(), rpc::identity_of(*context));
     spdlog::info("event=run_forgotten run={}", request->run_id());
   });
 }

@@ -34,7 +34,7 @@ Twist twist_of(const VectorX& x, Eigen::Index first) {
 }
 
 /// Empty = the scenario is an ordinary differential equation.
-std::string refusal(const Scenario& scenario) {
+std::string rejection_reason(const Scenario& scenario) {
   const auto tied = [](std::string_view what, const std::string& name, std::string_view advice) {
     return fmt::format("model exchange: {} '{}' {}; export an FMU for co-simulation, which includes its integrator",
                        what, name, advice);
@@ -55,7 +55,8 @@ std::string refusal(const Scenario& scenario) {
 }
 
 const Scenario& free_bodies(const Scenario& scenario) {
-  if (const std::string reason = refusal(scenario); !reason.empty()) throw Error(ErrorCode::unimplemented, reason);
+  if (const std::string reason = rejection_reason(scenario); !reason.empty())
+    throw Error(ErrorCode::unimplemented, reason);
   return scenario;
 }
 
@@ -451,7 +452,7 @@ void FreeMotion::restore(const Saved& saved) {
   for (const auto& [name, input] : state.inputs) inputs_.require(name, input.jet);
   inputs_.restore(state.inputs);
   model_.system().reset_force_patterns();
-  model_.take(saved.committed, std::move(state));
+  model_.restore_checked(saved.committed, std::move(state));
   t_ = saved.t;
   x_ = accepted_ = saved.x;
 }

@@ -21,14 +21,14 @@ ReactionTable::ReactionTable(const System& system) {
 
 std::vector<Column> ReactionTable::columns(const System& system) const {
   std::vector<Column> columns;
-  std::set<std::string> imported;
+  std::set<std::string> names;
   for (const Reaction& reaction : reactions_) {
     std::string prefix = fmt::format("{}.{}", system.constraints()[reaction.constraint]->name(),
                                      system.model().bodies[static_cast<std::size_t>(reaction.body)].name);
     std::ranges::replace_if(
         prefix, [](char c) { return c == ' ' || c == ':' || c == ','; }, '_');
     const std::string plain = prefix;
-    for (int n = 2; !taken.insert(prefix).second; ++n) prefix = fmt::format("{}_{}", plain, n);
+    for (int n = 2; !names.insert(prefix).second; ++n) prefix = fmt::format("{}_{}", plain, n);
     for (const char* axis : {"x", "y", "z"}) {
       columns.push_back({prefix + ".f" + axis + "_N", "N", "force of the joint or driver on the body, in the world"});
     }

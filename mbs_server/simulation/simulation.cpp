@@ -713,7 +713,7 @@ bool Simulation::commit_step() {
     listener_->on_restart_point();
     return true;
   }
-  singularities_->look(committed_.t, committed_.y);
+  singularities_->record(committed_.t, committed_.y);
   extrapolate_across_singularity(CrossingRule::before(index2_));
   return true;
 }

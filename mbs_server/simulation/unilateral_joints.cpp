@@ -49,7 +49,7 @@ void UnilateralJoints::roots(const MotionState& at, Eigen::Ref<VectorX> values) 
   const double known = error(at.q), known_rate = error(at.qd);
   for (std::size_t i = 0; i < closed.size(); ++i) {
     const auto first = roots_per_joint * static_cast<Eigen::Index>(i);
-    values[first] = closed[i] != 0 ? system_.push(i, lambda) : gap(i, at.q) + known;
+    values[first] = closed[i] != 0 ? system_.joint_force(i, lambda) : gap(i, at.q) + known;
     values[first + 1] = closed[i] != 0 ? 1.0 : rate(i, at.q, at.qd) + known_rate;
   }
 }

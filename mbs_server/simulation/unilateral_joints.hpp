@@ -2,7 +2,7 @@
 ///
 /// At an event the impact of all touching joints is solved under all other constraints (Newton's law), then the forces
 /// and accelerations of all touching joints that do not separate: those that push are closed, the others open.
-/// docs/theory/rigid_contact.md, "Joints that let go".
+/// docs/theory/rigid_contact.md, "Unilateral joints".
 #pragma once
 
 #include <cstddef>

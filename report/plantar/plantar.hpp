@@ -1,4 +1,5 @@
 /// Plantar pressure by region, from the fields of a run.
+///
 /// Regions follow from the outline of the foot, see report::foot_mask; the parts of a foot cut by body_box are combined
 /// with straight toes.
 #pragma once

@@ -10,7 +10,7 @@ RETIRED = {
     "doubt": "warning", "doubts": "warnings",  "foretell": "predict", "foretold": "predicted",
     "imbalance": "residual", "insist": "retry",
     "nobody": "none", "patience": "timeout", "rub": "frictional contact",
-    "rubbing": "friction power", "somebody": "a caller", 
+    "rubbing": "friction power", "somebody": "a caller",
     "surgery": "local remeshing", "tell": "report", "telling": "report", "tells": "reports",
     "told": "reported", "vain": "failed", "wanderer": "moving", "whoever": "the caller", "wish": "options",
 }

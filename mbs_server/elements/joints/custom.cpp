@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
 #include "mbs_server/elements/joint_reference.hpp"
+
 #include "mbs_server/elements/joints/joint_type.hpp"
 #include "mbs_server/formulation/coordinate_map.hpp"
 #include "mbs_server/formulation/function_constraint.hpp"

@@ -10,9 +10,9 @@
 #include <fstream>
 #include <thread>
 
-#include "client/studies/mesh_file.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "library/runs/mesh_file.hpp"
 #include "library/runs/run_request.hpp"
 
 namespace heelstrike::client {

@@ -89,7 +89,7 @@ TEST(UrdfImport, MistakesAreNamed) {
   EXPECT_THAT(message_of(changed(arm, R"(<mass value="0.5"/>)", R"(<mass value="0"/>)")),
               AllOf(HasSubstr("link 'slider'"), HasSubstr("found 0 kg")));
   EXPECT_THAT(message_of(changed(arm, R"(iyy="0.035")", R"(iyy="0.5")")),
-              AllOf(HasSubstr("link 'upper'"), HasSubstr("none exceeds the sum of the others")));
+              AllOf(HasSubstr("link 'upper'"), HasSubstr("none of which exceeds the sum of the others")));
   EXPECT_THAT(message_of(changed(arm, R"(izz="0.01")", R"(izz="-0.01")")),
               AllOf(HasSubstr("link 'upper'"), HasSubstr("moments of inertia above 0")));
   EXPECT_THAT(message_of(changed(arm, R"(<mass value="2.5"/>)", R"(<mass value="heavy"/>)")),

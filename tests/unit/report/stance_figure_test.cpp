@@ -44,7 +44,7 @@ TEST(StanceFigure, ShowsAllComponentsAndThePlanView) {
   EXPECT_EQ(count(svg, "<polyline[^>]*dasharray"), 1U) << "what was given is drawn apart";
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(stance_svg({.stance = &stance, .up = Vector3::UnitY(), .given = {}, .ground_moved = {}}),
-              Not(HasSubstr("given")));
+              Not(HasSubstr("prescribed")));
 }
 
 TEST(StanceFigure, MissingRowsAreAGap) {

@@ -21,7 +21,7 @@ TEST(Reference, ScenarioPageIsUpToDate) {
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
   EXPECT_EQ(text.str(), scenario_reference(mbs::scenario_catalog()))
-      << "run: HEELSTRIKE_UPDATE=1 build/release/bin/config_test "
+      << "run: HEELSTRIKE_UPDATE=1 build/release/bin/scenario_test "
          "--gtest_filter=Reference.* and commit docs/reference/scenario.md";
 }
 

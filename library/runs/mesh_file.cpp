@@ -1,4 +1,4 @@
-#include "client/studies/mesh_file.hpp"
+#include "library/runs/mesh_file.hpp"
 
 #include <fmt/format.h>
 
