@@ -48,7 +48,7 @@ class MarkerReconstruction {
       const bool enough = absent.size() + 3 <= template_.size();
       for (const std::size_t m : absent) {
         for (const Frames& gap : runs_of(episode, [&](std::size_t k) { return missing_[k].contains(m); })) {
-          bridge(m, gap, enough ? absent : MarkerSet{});
+          fill_gap(m, gap, enough ? absent : MarkerSet{});
         }
       }
     }
@@ -56,7 +56,7 @@ class MarkerReconstruction {
   }
 
  private:
-  void bridge(std::size_t m, const Frames& gap, const MarkerSet& absent) {
+  void fill_gap(std::size_t m, const Frames& gap, const MarkerSet& absent) {
     std::optional<Vector3> before, after;
     // The offset uses the reference markers of the pose inside the gap, so that it is continuous at both ends.
     if (gap.first > 0) before = offset(m, gap.first - 1, union_of(absent, missing_[gap.first]));

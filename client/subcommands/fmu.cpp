@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 struct FmuOptions {
   fs::path scenario;
   Overrides overrides;
-  FmuExportOptions kind;
+  fmu::FmuExportOptions kind;
   fs::path file;
 };
 
@@ -33,18 +33,18 @@ fs::path fmu_parts() {
   const fs::path prefix = module_folder().parent_path();
   const fs::path installed = prefix / HEELSTRIKE_LIBDIR / "heelstrike";
   for (const fs::path& folder : {installed, prefix / "lib"}) {
-    if (::access((folder / fmu_binary_file).c_str(), R_OK) == 0) return folder;
+    if (::access((folder / fmu::fmu_binary_file).c_str(), R_OK) == 0) return folder;
   }
   throw file_error(installed.string(), "the binaries for FMUs are missing; install heelstrike again");
 }
 
-ExitCode make_unit(const FmuOptions& options, bool as_json, const std::stop_token& stop) {
+ExitCode make_fmu(const FmuOptions& options, bool as_json, const std::stop_token& stop) {
   const RunRequest request = load_request(options.scenario, options.overrides, schemas_of(embedded_backends()), stop);
   (void)find_pair_warnings(request);
   const fs::path file = options.file.empty() ? options.scenario.filename().replace_extension(".fmu") : options.file;
   {
     ProgressDisplay display(run_name(request.scenario, ' '), as_json);
-    export_fmu(request, options.kind, fmu_parts(), file, [&](std::string_view stage, double fraction) {
+    fmu::export_fmu(request, options.kind, fmu_parts(), file, [&](std::string_view stage, double fraction) {
       if (stage.starts_with(warning_mark)) return;
       display.show({.stage = std::string(stage), .fraction = fraction});
     });
@@ -70,7 +70,7 @@ void add_fmu(CLI::App& program, Invocation& invocation) {
                     "Model exchange: equations of motion of free bodies; default: co-simulation");
   command->add_option("--fmi", options->kind.version, "Version of the standard (default 3)")
       ->transform(
-          CLI::CheckedTransformer(std::map<std::string, FmiVersion>{{"2", FmiVersion::v2}, {"3", FmiVersion::v3}}));
+          CLI::CheckedTransformer(std::map<std::string, fmu::FmiVersion>{{"2", fmu::FmiVersion::v2}, {"3", fmu::FmiVersion::v3}}));
   command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
   add_set_option(*command, options->overrides);
   add_footer(*command,
@@ -80,7 +80,7 @@ void add_fmu(CLI::App& program, Invocation& invocation) {
              "  heelstrike fmu examples/foot_press.yaml --contact sole-plate -o contact.fmu");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options](const std::stop_token& stop) {
-      return make_unit(*options, invocation.json, stop);
+      return make_fmu(*options, invocation.json, stop);
     };
   });
 }

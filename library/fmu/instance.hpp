@@ -11,7 +11,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/process/module_folder.hpp"
-#include "library/fmu/unit.hpp"
+#include "library/fmu/fmu.hpp"
 
 namespace heelstrike::fmu {
 

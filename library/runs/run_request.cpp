@@ -16,6 +16,7 @@
 #include "gait/motion_columns.hpp"
 #include "library/registries/catalog.hpp"
 #include "library/runs/import_section.hpp"
+#include "library/runs/mesh_file.hpp"
 #include "scenario/backend_label.hpp"
 #include "scenario/import_section.hpp"
 #include "scenario/schema/document.hpp"

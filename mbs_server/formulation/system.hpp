@@ -148,7 +148,7 @@ class System {
   /// Distance of the joints' equations from linear dependence at (t, q): an estimate of the smallest singular value of
   /// Phi_q M^-1/2 on the rigid motions [kg^-1/2], by inverse iteration; +inf without joints. In a singular pose, where
   /// the factorisation is damped, it is 1e-5 over the root of the lightest mass.
-  /// @param weakest  receives the name of the joint that takes the largest part in the dependence; may be null
+  /// @param dependent_joint  receives the name of the joint that takes the largest part in the dependence; may be null
   [[nodiscard]] double compute_min_singular_value(double t, const ConstVector& q,
                                                   std::string* dependent_joint = nullptr);
 

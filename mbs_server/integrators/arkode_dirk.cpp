@@ -35,10 +35,10 @@ class ArkodeDirk final : public ArkodeStepper {
       : ArkodeStepper(spec, problem, true),
         tables_(tables_of(spec)),
         // The quadratures have no implicit part: their Newton matrix is the identity.
-        bridge_{.solve = [&problem](Problem::MutableRef b) { problem.solve_newton(b.head(problem.size())); },
+        newton_context_{.solve = [&problem](Problem::MutableRef b) { problem.solve_newton(b.head(problem.size())); },
                 .cause = &cause()},
         matrix_(make_newton_matrix(context())),
-        solver_(make_newton_solver(bridge_, context())) {}
+        solver_(make_newton_solver(newton_context_, context())) {}
 
  private:
   static int newton_system(realtype t, N_Vector Y, N_Vector /*F*/, SUNMatrix /*A*/, SUNMatrix /*M*/, booleantype j_ok,
@@ -64,7 +64,7 @@ class ArkodeDirk final : public ArkodeStepper {
   }
 
   Tables tables_;
-  NewtonSolverContext bridge_;
+  NewtonSolverContext newton_context_;
   OwnedMatrix matrix_;
   OwnedLinearSolver solver_;
 };

@@ -53,13 +53,13 @@ void configure(void* kinsol, const BalanceSettings& settings) {
 
 BalanceResult solve_balance(const BalanceEquations& equations, const BalanceSettings& settings, Eigen::VectorXd& x) {
   Callbacks callbacks{.equations = equations, .cause = nullptr};
-  NewtonSolverContext bridge{.solve = equations.solve, .cause = &callbacks.cause};
+  NewtonSolverContext newton_context{.solve = equations.solve, .cause = &callbacks.cause};
   const Context context = make_context();
   const OwnedVector state(N_VNew_Serial(x.size(), context.get()));
   const OwnedVector x_scale(N_VClone(state.get()));
   const OwnedVector F_scale(N_VClone(state.get()));
   const OwnedMatrix matrix = make_newton_matrix(context.get());
-  const OwnedLinearSolver solver = make_newton_solver(bridge, context.get());
+  const OwnedLinearSolver solver = make_newton_solver(newton_context, context.get());
   view(state.get()) = x;
   view(x_scale.get()) = settings.x_scale;
   view(F_scale.get()) = settings.F_scale;

@@ -11,13 +11,13 @@ MultistepIntegrator::MultistepIntegrator(const IntegratorSpec& spec, Problem& pr
       calls_(calls),
       n_y_(problem.size()),
       roots_(problem),
-      bridge_{.solve = std::move(solve_newton), .cause = &cause_},
+      newton_context_{.solve = std::move(solve_newton), .cause = &cause_},
       context_(make_context()),
       state_(N_VNew_Serial(n_state, context_.get())),
       quadrature_state_(N_VNew_Serial(problem.n_quadratures(), context_.get())),
       dense_(N_VClone(state_.get())),
       matrix_(make_newton_matrix(context_.get())),
-      solver_(make_newton_solver(bridge_, context_.get())),
+      solver_(make_newton_solver(newton_context_, context_.get())),
       y_(problem.size()),
       z_(problem.n_quadratures()) {
   totals_.name = spec.name;

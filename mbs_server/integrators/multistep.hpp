@@ -91,7 +91,7 @@ class MultistepIntegrator : public Integrator {
   std::exception_ptr cause_;
   StepRoots roots_;
   StallGuard stall_;
-  NewtonSolverContext bridge_;
+  NewtonSolverContext newton_context_;
   Context context_;
   OwnedVector state_, quadrature_state_, dense_;
   OwnedMatrix matrix_;

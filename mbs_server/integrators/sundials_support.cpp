@@ -55,19 +55,19 @@ Context make_context() {
 
 namespace {
 
-NewtonSolverContext& reconstruction_of(SUNLinearSolver S) {
+NewtonSolverContext& context_of(SUNLinearSolver S) {
   return *static_cast<NewtonSolverContext*>(S->content);
 }
 
 int solve(SUNLinearSolver S, SUNMatrix /*A*/, N_Vector x, N_Vector b, realtype /*tol*/) {
-  auto& bridge = reconstruction_of(S);
+  auto& newton_context = context_of(S);
   return guarded(
       [&] {
         // The tolerance is for iterative solvers; this one is exact.
         view(x) = view(b);
-        bridge.solve(view(x));
+        newton_context.solve(view(x));
       },
-      *bridge.cause);
+      *newton_context.cause);
 }
 
 }  // namespace
@@ -81,9 +81,9 @@ OwnedMatrix make_newton_matrix(SUNContext context) {
   return OwnedMatrix(A);
 }
 
-OwnedLinearSolver make_newton_solver(NewtonSolverContext& bridge, SUNContext context) {
+OwnedLinearSolver make_newton_solver(NewtonSolverContext& newton_context, SUNContext context) {
   SUNLinearSolver S = SUNLinSolNewEmpty(context);
-  S->content = &bridge;
+  S->content = &newton_context;
   S->ops->gettype = [](SUNLinearSolver) { return SUNLINEARSOLVER_DIRECT; };
   S->ops->getid = [](SUNLinearSolver) { return SUNLINEARSOLVER_CUSTOM; };
   S->ops->initialize = [](SUNLinearSolver) { return 0; };

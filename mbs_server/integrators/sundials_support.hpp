@@ -106,7 +106,7 @@ struct NewtonSolverContext {
   std::exception_ptr* cause = nullptr;
 };
 [[nodiscard]] OwnedMatrix make_newton_matrix(SUNContext context);
-/// @param bridge  outlives the solver
-[[nodiscard]] OwnedLinearSolver make_newton_solver(NewtonSolverContext& bridge, SUNContext context);
+/// @param newton_context  outlives the solver
+[[nodiscard]] OwnedLinearSolver make_newton_solver(NewtonSolverContext& newton_context, SUNContext context);
 
 }  // namespace heelstrike::mbs

@@ -165,7 +165,7 @@ Checkpoint CoupledModel::save(const std::string& scenario_digest) {
                         .engine = {}};
   checkpoint.state.assign(committed_.y.begin(), committed_.y.end());
   checkpoint.state.insert(checkpoint.state.end(), committed_.z.begin(), committed_.z.end());
-  set_message_checksum(checkpoint, totals_);
+  write_run_state(checkpoint, totals_);
   return checkpoint;
 }
 
@@ -180,7 +180,7 @@ RunState CoupledModel::read(const Checkpoint& checkpoint, const std::string& sce
     throw input_error("checkpoint",
                       fmt::format("checkpoint: expected {} state entries, found {}", n, checkpoint.state.size()));
   }
-  return verify_checksum(checkpoint, {.start_time = start_time_,
+  return read_run_state(checkpoint, {.start_time = start_time_,
                                       .end_time = scenario_.analysis.end_time,
                                       .interval = scenario_.output.interval,
                                       .pairs = pair_names(),

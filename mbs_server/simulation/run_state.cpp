@@ -287,16 +287,16 @@ std::int64_t first_after(double interval, double t) {
   return n;
 }
 
-void set_message_checksum(Checkpoint& checkpoint, const RunState& state, std::string_view program) {
+void write_run_state(Checkpoint& checkpoint, const RunState& state, std::string_view program) {
   const std::string content = fmt::format("{}\n{}", program, to_json(state).dump());
   checkpoint.engine = fmt::format("{} {}\n{}", format_version, checksum(checkpoint, content), content);
 }
 
-void set_message_checksum(Checkpoint& checkpoint, const RunState& state) {
-  set_message_checksum(checkpoint, state, program_identity());
+void write_run_state(Checkpoint& checkpoint, const RunState& state) {
+  write_run_state(checkpoint, state, program_identity());
 }
 
-RunState verify_checksum(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
+RunState read_run_state(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
   const std::string_view engine = checkpoint.engine;
   if (!engine.starts_with(format_version)) {
     refuse(fmt::format(

@@ -69,8 +69,8 @@ struct RunState {
 /// Puts `state` and a checksum over the whole checkpoint into `checkpoint.engine`. Doubles survive exactly (shortest
 /// round-trip decimals).
 /// @param program  that writes it
-void set_message_checksum(Checkpoint& checkpoint, const RunState& state, std::string_view program);
-void set_message_checksum(Checkpoint& checkpoint, const RunState& state);
+void write_run_state(Checkpoint& checkpoint, const RunState& state, std::string_view program);
+void write_run_state(Checkpoint& checkpoint, const RunState& state);
 
 /// Values with which a checkpoint must agree.
 struct CheckpointFrame {
@@ -83,6 +83,6 @@ struct CheckpointFrame {
 /// The state in a sealed checkpoint.
 /// @throws Error{invalid_input} for one of another version or compiler, for damaged bytes, and for impossible numbers:
 /// a checksum detects accidental damage, but not forgery
-[[nodiscard]] RunState verify_checksum(const Checkpoint& checkpoint, const CheckpointFrame& frame);
+[[nodiscard]] RunState read_run_state(const Checkpoint& checkpoint, const CheckpointFrame& frame);
 
 }  // namespace heelstrike::mbs

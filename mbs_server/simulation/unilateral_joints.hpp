@@ -35,7 +35,7 @@ class UnilateralJoints {
 
   /// Joints whose force or gap has a root. @param roots  of one step, indices relative to this object
   [[nodiscard]] std::vector<std::size_t> at_root(std::span<const int> roots) const;
-  /// [m] Penetration of an open joint without a root; 0 = none. @param told  joints at a root
+  /// [m] Penetration of an open joint without a root; 0 = none. @param known  joints at a root
   [[nodiscard]] double missed_penetration(const ConstVector& q, std::span<const std::size_t> known) const;
 
   /// True if the state requires resolve_event() without a root: a closed joint would pull, or an open one penetrates.

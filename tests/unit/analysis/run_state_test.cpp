@@ -53,14 +53,14 @@ Checkpoint sealed(const RunState& state) {
                         .state = {1.0 / 3.0, -2.0},
                         .contact_states = {std::string("a\0b", 3), ""},
                         .engine = {}};
-  set_message_checksum(checkpoint, state);
+  write_run_state(checkpoint, state);
   return checkpoint;
 }
 
 TEST(RunState, RoundTripKeepsEveryBit) {
   const RunState before = example();
   const Checkpoint checkpoint = sealed(before);
-  const RunState after = verify_checksum(checkpoint, frame);
+  const RunState after = read_run_state(checkpoint, frame);
   EXPECT_EQ(after.next_row, before.next_row);
   EXPECT_EQ(after.n_rows, before.n_rows);
   EXPECT_EQ(after.committed_dissipation, before.committed_dissipation);
@@ -80,7 +80,7 @@ TEST(RunState, RoundTripKeepsEveryBit) {
 
 void expect_refused(const Checkpoint& checkpoint, const std::string& reason) {
   try {
-    (void)verify_checksum(checkpoint, frame);
+    (void)read_run_state(checkpoint, frame);
     ADD_FAILURE() << "accepted, expected: " << reason;
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_input) << e.what();
@@ -121,7 +121,7 @@ TEST(RunState, AnyChangedByteIsNoticed) {
 // The same numbers with another compiler, or another version of the formulas, are other bits.
 TEST(RunState, BytesOfAnotherProgramAreRefusedWithBothNames) {
   Checkpoint checkpoint = sealed(example());
-  set_message_checksum(checkpoint, example(), "9.9.9 GCC 99");
+  write_run_state(checkpoint, example(), "9.9.9 GCC 99");
   expect_refused(checkpoint, "written by heelstrike 9.9.9 GCC 99, and this is ");
 }
 
@@ -143,12 +143,12 @@ TEST(RunState, NumbersThatNoRunCanHaveAreRefused) {
   for (const double time : {-1.0, 2.1e9}) {
     Checkpoint checkpoint = sealed(example());
     checkpoint.time = time;
-    set_message_checksum(checkpoint, example());
+    write_run_state(checkpoint, example());
     expect_refused(checkpoint, "expected a time");
   }
   Checkpoint checkpoint = sealed(example());
   checkpoint.step = -1;
-  set_message_checksum(checkpoint, example());
+  write_run_state(checkpoint, example());
   expect_refused(checkpoint, "expected a step number");
 }
 

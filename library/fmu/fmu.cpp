@@ -1,4 +1,4 @@
-#include "library/fmu/unit.hpp"
+#include "library/fmu/fmu.hpp"
 
 #include <fmt/format.h>
 
