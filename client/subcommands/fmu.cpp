@@ -69,8 +69,8 @@ void add_fmu(CLI::App& program, Invocation& invocation) {
   command->add_flag("--model-exchange", options->kind.model_exchange,
                     "Model exchange: equations of motion of free bodies; default: co-simulation");
   command->add_option("--fmi", options->kind.version, "Version of the standard (default 3)")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, fmu::FmiVersion>{{"2", fmu::FmiVersion::v2}, {"3", fmu::FmiVersion::v3}}));
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, fmu::FmiVersion>{{"2", fmu::FmiVersion::v2}, {"3", fmu::FmiVersion::v3}}));
   command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
   add_set_option(*command, options->overrides);
   add_footer(*command,

@@ -78,7 +78,8 @@ class Session {
 
   /// Commits the states in sequence until one is rejected, without publishing. States committed by the last call of
   /// publish_motion may be repeated with the same input.
-  /// @param rejected  in, out: minimum number of accepted states among the sessions of the motion; the computation stops
+  /// @param rejected  in, out: minimum number of accepted states among the sessions of the motion; the computation
+  /// stops
   ///                 beyond it
   /// @param stop     polled before every state
   /// @throws Error{cancelled}; Error{out_of_order} unless `first_step` is at most the next one and all steps committed

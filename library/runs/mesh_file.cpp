@@ -11,7 +11,7 @@
 #include "common/parameters/parameter.hpp"
 #include "common/text/marked_text.hpp"
 
-namespace heelstrike::client {
+namespace heelstrike {
 
 namespace fs = std::filesystem;
 
@@ -133,4 +133,4 @@ std::string read_mesh_file(const fs::path& path, const std::string& what, const 
   return deck.text();
 }
 
-}  // namespace heelstrike::client
+}  // namespace heelstrike

@@ -6,7 +6,7 @@
 
 #include "common/files/read_file.hpp"
 
-namespace heelstrike::client {
+namespace heelstrike {
 
 /// Content of a file. In an Abaqus deck (.inp), files that *INCLUDE and INPUT= of *NODE, *ELEMENT, *NSET, *ELSET and
 /// *SURFACE name are inserted, because servers open no files. They are searched beside the deck, as in Abaqus, then
@@ -16,4 +16,4 @@ namespace heelstrike::client {
 [[nodiscard]] std::string read_mesh_file(const std::filesystem::path& path, const std::string& what,
                                          const ReadLimits& limits = {});
 
-}  // namespace heelstrike::client
+}  // namespace heelstrike

@@ -127,7 +127,7 @@ bool ForwardRun::solve() {
   }
   if (!simulation_.advance_to(end_time())) return false;
   if (const auto vibration = simulation_.vibration()) sink_.on_log("warning", *vibration);
-  if (const auto unsolved_impacts = simulation_.unsolved()) sink_.on_log("warning", *unsolved);
+  if (const auto unsolved_impacts = simulation_.unsolved_impacts()) sink_.on_log("warning", *unsolved_impacts);
   return true;
 }
 

@@ -36,7 +36,7 @@ class ArkodeDirk final : public ArkodeStepper {
         tables_(tables_of(spec)),
         // The quadratures have no implicit part: their Newton matrix is the identity.
         newton_context_{.solve = [&problem](Problem::MutableRef b) { problem.solve_newton(b.head(problem.size())); },
-                .cause = &cause()},
+                        .cause = &cause()},
         matrix_(make_newton_matrix(context())),
         solver_(make_newton_solver(newton_context_, context())) {}
 
@@ -44,7 +44,7 @@ class ArkodeDirk final : public ArkodeStepper {
   static int newton_system(realtype t, N_Vector Y, N_Vector /*F*/, SUNMatrix /*A*/, SUNMatrix /*M*/, booleantype j_ok,
                            booleantype* j_current, realtype gamma, void* user_data, N_Vector, N_Vector, N_Vector) {
     auto& me = static_cast<ArkodeDirk&>(self(user_data));
-    return guarded(
+    return to_sundials_code(
         [&] {
           // ARKODE keeps J while only gamma changes; refactorisation for a new gamma needs no evaluation of the model.
           if (j_ok == SUNFALSE) me.problem().linearize(t, view(Y).head(me.n_y()));

@@ -23,13 +23,13 @@ void ArkodeStepper::evaluate(double t, Eigen::Ref<const Eigen::VectorXd> Y, Eige
 
 int ArkodeStepper::full_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data) {
   auto& me = self(user_data);
-  return guarded([&] { me.evaluate(t, view(Y), view(F)); }, me.cause_);
+  return to_sundials_code([&] { me.evaluate(t, view(Y), view(F)); }, me.cause_);
 }
 
 /// Implicit part of the split right-hand side: the motion, for which the problem provides the Newton matrix.
 int ArkodeStepper::motion_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data) {
   auto& me = self(user_data);
-  return guarded(
+  return to_sundials_code(
       [&] {
         me.problem().rhs(t, view(Y).head(me.n_y()), view(F).head(me.n_y()));
         view(F).tail(me.n_z()).setZero();
@@ -40,7 +40,7 @@ int ArkodeStepper::motion_rhs(realtype t, N_Vector Y, N_Vector F, void* user_dat
 /// Explicit part: the quadratures, which do not affect the state.
 int ArkodeStepper::quadrature_rhs(realtype t, N_Vector Y, N_Vector F, void* user_data) {
   auto& me = self(user_data);
-  return guarded(
+  return to_sundials_code(
       [&] {
         view(F).head(me.n_y()).setZero();
         if (me.n_z() > 0) me.problem().quadrature_rhs(t, view(Y).head(me.n_y()), view(F).tail(me.n_z()));
@@ -52,7 +52,7 @@ int ArkodeStepper::quadrature_rhs(realtype t, N_Vector Y, N_Vector F, void* user
 /// unprojected parts.
 int ArkodeStepper::project(realtype t, N_Vector Y, void* user_data) {
   auto& me = self(user_data);
-  return guarded([&] { me.problem().project(t, view(Y).head(me.n_y())); }, me.cause_);
+  return to_sundials_code([&] { me.problem().project(t, view(Y).head(me.n_y())); }, me.cause_);
 }
 
 int ArkodeStepper::weights(N_Vector Y, N_Vector w, void* user_data) {

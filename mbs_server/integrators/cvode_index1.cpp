@@ -57,18 +57,18 @@ class CvodeIndex1 final : public MultistepIntegrator {
 
 int CvodeIndex1::rhs(realtype t, N_Vector y, N_Vector yd, void* user_data) {
   auto& me = self(user_data);
-  return guarded([&] { me.problem().rhs(t, view(y), view(yd)); }, me.cause());
+  return to_sundials_code([&] { me.problem().rhs(t, view(y), view(yd)); }, me.cause());
 }
 
 int CvodeIndex1::quadrature(realtype t, N_Vector y, N_Vector zd, void* user_data) {
   auto& me = self(user_data);
-  return guarded([&] { me.problem().quadrature_rhs(t, view(y), view(zd)); }, me.cause());
+  return to_sundials_code([&] { me.problem().quadrature_rhs(t, view(y), view(zd)); }, me.cause());
 }
 
 int CvodeIndex1::newton_system(realtype t, N_Vector y, N_Vector /*fy*/, SUNMatrix /*A*/, booleantype j_ok,
                                booleantype* j_current, realtype gamma, void* user_data, N_Vector, N_Vector, N_Vector) {
   auto& me = self(user_data);
-  return guarded(
+  return to_sundials_code(
       [&] {
         // CVODE keeps J over many steps and updates it when Newton's method converges slowly; gamma changes more often
         // and costs a factorisation, but no evaluation of the model.
@@ -82,7 +82,7 @@ int CvodeIndex1::newton_system(realtype t, N_Vector y, N_Vector /*fy*/, SUNMatri
 int CvodeIndex1::project(realtype t, N_Vector y, N_Vector correction, realtype /*tolerance*/, N_Vector /*error*/,
                          void* user_data) {
   auto& me = self(user_data);
-  return guarded(
+  return to_sundials_code(
       [&] {
         // CVODE adds the correction to the state, which must not be modified here.
         me.projected_ = view(y);

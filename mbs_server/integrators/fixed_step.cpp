@@ -107,7 +107,7 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
     const bool last = t_next > t_end - 1e-6 * size_;
     if (last) t_next = t_end;
     set_attempted_time(t_next);
-    const int refused = guarded(
+    const int refused = to_sundials_code(
         [&] {
           if (first_after_restart()) evaluate(from.t, from.Y, from.F);
           // The Adams formulas assume equidistant steps: a shortened step is a Runge-Kutta step and ends the grid.

@@ -76,7 +76,7 @@ class IdaGgl final : public MultistepIntegrator {
 
 int IdaGgl::residual(realtype t, N_Vector x, N_Vector xd, N_Vector r, void* user_data) {
   auto& me = self(user_data);
-  return guarded(
+  return to_sundials_code(
       [&] {
         me.problem().index2_residual(t, view(x), view(xd), view(r));
         // The state of the latest residual is the current Newton iterate, at which the next matrix is evaluated.
@@ -88,7 +88,7 @@ int IdaGgl::residual(realtype t, N_Vector x, N_Vector xd, N_Vector r, void* user
 
 int IdaGgl::quadrature(realtype t, N_Vector x, N_Vector /*xd*/, N_Vector zd, void* user_data) {
   auto& me = self(user_data);
-  return guarded([&] { me.problem().quadrature_rhs(t, view(x).head(me.n_y()), view(zd)); }, me.cause());
+  return to_sundials_code([&] { me.problem().quadrature_rhs(t, view(x).head(me.n_y()), view(zd)); }, me.cause());
 }
 
 int IdaGgl::newton_system(realtype /*t*/, realtype /*c*/, N_Vector /*x*/, N_Vector /*xd*/, N_Vector /*r*/,

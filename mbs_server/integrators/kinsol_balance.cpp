@@ -20,11 +20,11 @@ struct Callbacks {
 
   static int residual(N_Vector x, N_Vector F, void* user_data) {
     auto& me = *static_cast<Callbacks*>(user_data);
-    return guarded([&] { me.equations.residual(view(x), view(F)); }, me.cause);
+    return to_sundials_code([&] { me.equations.residual(view(x), view(F)); }, me.cause);
   }
   static int newton_system(N_Vector x, N_Vector /*F*/, SUNMatrix /*A*/, void* user_data, N_Vector, N_Vector) {
     auto& me = *static_cast<Callbacks*>(user_data);
-    return guarded([&] { me.equations.factor(view(x)); }, me.cause);
+    return to_sundials_code([&] { me.equations.factor(view(x)); }, me.cause);
   }
 };
 

@@ -21,7 +21,7 @@ namespace heelstrike::mbs {
 /// Runs `body` for a C solver: 0 = done, +1 = retry with a smaller step, -1 = stop. No exception propagates into C.
 /// `cause` stores the latest failure until the owner clears it after an accepted step.
 template <std::invocable Body>
-[[nodiscard]] int guarded(Body&& body, std::exception_ptr& cause) noexcept {
+[[nodiscard]] int to_sundials_code(Body&& body, std::exception_ptr& cause) noexcept {
   try {
     std::forward<Body>(body)();
     return 0;

@@ -181,10 +181,10 @@ RunState CoupledModel::read(const Checkpoint& checkpoint, const std::string& sce
                       fmt::format("checkpoint: expected {} state entries, found {}", n, checkpoint.state.size()));
   }
   return read_run_state(checkpoint, {.start_time = start_time_,
-                                      .end_time = scenario_.analysis.end_time,
-                                      .interval = scenario_.output.interval,
-                                      .pairs = pair_names(),
-                                      .n_unilateral = system_.unilaterals().size()});
+                                     .end_time = scenario_.analysis.end_time,
+                                     .interval = scenario_.output.interval,
+                                     .pairs = pair_names(),
+                                     .n_unilateral = system_.unilaterals().size()});
 }
 
 void CoupledModel::restore_checked(const Checkpoint& checkpoint, RunState state) {
