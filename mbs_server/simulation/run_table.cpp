@@ -132,7 +132,7 @@ std::vector<Column> run_columns(const System& system) {
     add_columns(columns, body.name, {"vx", "vy", "vz"}, "_m_s", "m/s", "velocity of the origin in the world");
     add_columns(columns, body.name, {"wx", "wy", "wz"}, "_rad_s", "rad/s", "angular velocity in the world");
   }
-  add_columns(columns, "energy", {"kinetic", "potential", "dissipated", "external"}, "_J", "J",
+  add_columns(columns, "energy", {"kinetic", "potential", "dissipated", "external_work"}, "_J", "J",
               "energy balance; potential includes the energy stored in contacts");
   for (const auto& pair : model.pairs) {
     columns.push_back({pair.name + ".gap_m", "m", "smallest gap, negative in penetration"});

@@ -63,7 +63,7 @@ std::optional<std::string> describe_resolution_error(const ResolvedContact& seen
             "{}: expected springs that resolve the partner, found triangles of the casting surface with edges of "
             "{:.3g} m: a partner {:.3g} m in radius penetrates {:.3g} m between their springs before one of them "
             "is in contact, more than the layers' thickness of {:.3g} m; divide the triangles with refine, use a finer "
-            "mesh, or let the other body carry the springs with casting",
+            "mesh, or let the other body carry the springs with spring_body",
             seen.key, edge, 1.0 / curvature, 0.5 * hole * hole * curvature, seen.layers));
   }
   const double depth = min_resolved_penetration * seen.layers;

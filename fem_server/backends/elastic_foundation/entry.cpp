@@ -275,7 +275,7 @@ void check_surfaces(const Roles& roles) {
   if (PlaneSurface::of(roles.casting.surface) && !optional_number(roles.pair.parameters, "extent")) {
     const std::string key = roles.parameter_key("extent");
     throw input_error(key, fmt::format("{}: missing; a plane that carries springs needs the edge [m] of its square; "
-                                       "give it, or let the other body carry them with casting",
+                                       "give it, or let the other body carry them with spring_body",
                                        key));
   }
   check_region_center(roles.pair.parameters, roles.parameter_key(""));

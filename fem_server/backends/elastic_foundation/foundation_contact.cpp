@@ -305,7 +305,7 @@ void FoundationContact::check_undetected_penetration(const Pose& X_CT) const {
           "{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, between springs that "
           "are {:g} m away, and none of them detects it: the force would be 0 N; divide the triangles of the "
           "casting surface with {}.parameters.refine, use a finer mesh, or let the other body carry the springs "
-          "with casting",
+          "with spring_body",
           where, undetected->depth, undetected->point.x(), undetected->point.y(), undetected->point.z(),
           undetected->spacing, where),
       where);

@@ -472,7 +472,7 @@ TEST_F(SimulationServiceTest, AViewerGetsFewRowsWithTheExtremesAndIsToldHowManyW
         times.push_back(event.samples().values(i));
         largest = std::max(largest, event.samples().values(i + 1));
       }
-      n_skipped_rows += event.samples().n_omitted();
+      n_skipped_rows += event.samples().n_skipped_rows();
     }
     EXPECT_LE(times.size(), 54U);
     EXPECT_EQ(times.size() + n_skipped_rows, static_cast<std::size_t>(n_rows));

@@ -165,7 +165,7 @@ TEST_F(ImportSection, MistakesAreToldWhereTheFileHasThem) {
   EXPECT_THAT(message("upper:", "uper:"), AllOf(HasSubstr("swing.yaml:5: import.meshes: "), HasSubstr("'uper'")));
   EXPECT_THAT(message("{upper: other.stl}", "{upper: nothing.stl}"),
               HasSubstr("swing.yaml:5: import.meshes: contact mesh 'upper'"));
-  EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  draw: 100"),
+  EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  drawer_force: 100"),
               HasSubstr("swing.yaml:5: import.drawer_force: expected import.flexion together with it"));
   EXPECT_THAT(message("{upper: other.stl}", "{upper: \"${HEELSTRIKE_NO_SUCH}/other.stl\"}"),
               AllOf(HasSubstr("swing.yaml:5: import.meshes: "), HasSubstr("variable HEELSTRIKE_NO_SUCH")));

@@ -140,7 +140,7 @@ TEST(FoundationEntry, ThicknessPerVertexFromATable) {
     for (PairSpec* one : {&pair, &listed}) {
       if (!met) continue;
       const std::string name = one == &pair ? "vertex_thickness_file" : "vertex_thickness";
-      one->parameters["met_" + name] = one->parameters.at(name);
+      one->parameters["partner_" + name] = one->parameters.at(name);
       one->parameters.erase(name);
       one->parameters["spring_body"] = "partner";
     }

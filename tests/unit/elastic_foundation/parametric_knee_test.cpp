@@ -248,7 +248,7 @@ TEST(ParametricKnee, OverlapsBeyondTheSearchDistanceAreTold) {
     (void)loaded_knee(*knee, 0.0006);
     FAIL();
   } catch (const RecoverableError& e) {
-    EXPECT_THAT(std::string(e.what()), AllOf(HasSubstr("contact.knee"), HasSubstr("search_distance, 0.0003 m")));
+    EXPECT_THAT(std::string(e.what()), AllOf(HasSubstr("contact.knee"), HasSubstr("search_distance = 0.0003 m")));
   }
 }
 

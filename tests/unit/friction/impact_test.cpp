@@ -196,7 +196,7 @@ TEST(Impact, NoneCreatesEnergy) {
       most = std::max(most, v.squaredNorm() / impact.v.squaredNorm() - 1.0);
       const VectorXd u = impact.J * v;
       for (Eigen::Index i = 0; i < u.size(); i += 3) fastest = std::max(fastest, -u[i] / impact.v.norm());
-      if (solution.share < 1.0) ++capped;
+      if (solution.fraction < 1.0) ++capped;
       if (!solution.converged) ++unsolved;
     }
   };

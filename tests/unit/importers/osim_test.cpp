@@ -294,7 +294,7 @@ TEST(OsimImport, AFreeJointKeepsItsCoordinatesWhereNothingBendsIt) {
 TEST(OsimImport, BodiesOfASubsetThatAreWeldedAreOne) {
   const Folder folder;
   ImportOptions import_options{
-      .joints = {"knee", "ankle"}, .meshes = {}, .folders = {folder.path()}, .without = {"A1"}};
+      .joints = {"knee", "ankle"}, .meshes = {}, .folders = {folder.path()}, .excluded = {"A1"}};
   const Scenario scenario =
       test::scenario_from(import_model(read_model(small_model, "small.osim"), import_options).scenario);
   ASSERT_EQ(scenario.bodies.size(), 3U);
@@ -325,7 +325,7 @@ TEST(OsimImport, LockedShiftsHoldBodiesApart) {
   const std::string text =
       std::regex_replace(with_free_knee(), std::regex("<default_value>"), "<locked>true</locked><default_value>");
   for (const std::vector<std::string>& joints : {std::vector<std::string>{"knee"}, {"hip", "knee"}}) {
-    const ImportOptions import_options{.joints = joints, .meshes = {}, .folders = {folder.path()}, .without = {"L1"}};
+    const ImportOptions import_options{.joints = joints, .meshes = {}, .folders = {folder.path()}, .excluded = {"L1"}};
     const Import import = import_model(read_model(text, "small.osim"), import_options);
     EXPECT_THAT(mbs::describe_model(test::scenario_from(import.scenario)).notes,
                 Not(Contains(HasSubstr("assembly moved"))));
@@ -426,7 +426,7 @@ TEST(OsimImport, ABentBodyIsDrawnAndLinesAreLeftOut) {
   ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
   import_options.flexion = 1.0;
   import_options.drawer_force = 100.0;
-  import_options.without = {"L"};
+  import_options.excluded = {"L"};
   const Import import = import_model(read_model(with_free_knee(), "small.osim"), import_options);
   const Scenario scenario = test::scenario_from(import.scenario);
   EXPECT_THAT(import.scenario, HasSubstr("rz: {expression: \"-0.25 + -0.75 * step(t, 0, 1)\"}"));
@@ -435,7 +435,7 @@ TEST(OsimImport, ABentBodyIsDrawnAndLinesAreLeftOut) {
   ASSERT_EQ(scenario.forces.size(), 1U);
   EXPECT_EQ(scenario.forces[0].type, "muscle");
   EXPECT_THAT(import.omissions, Contains("Blankevoort1991Ligament L1: excluded (--exclude)"));
-  import_options.without = {"ACL"};
+  import_options.excluded = {"ACL"};
   EXPECT_THAT(message_of(with_free_knee(), import_options), AllOf(HasSubstr("'ACL'"), HasSubstr("(A, L, M)")));
 }
 

@@ -122,17 +122,17 @@ TEST(ConnectionAcceptor, AListenerThatIsLostIsNoticed) {
 TEST(UploadBudget, IsHeldPerClientAndInTotalAndGivenBack) {
   UploadBudget budget(100, 150);
   UploadBudget::Share first(budget, "a");
-  first.take(80);
+  first.reserve(80);
   {
     UploadBudget::Share second(budget, "a");
-    EXPECT_THROW(second.take(21), Error) << "80 + 21 of one client";
-    second.take(20);
+    EXPECT_THROW(second.reserve(21), Error) << "80 + 21 of one client";
+    second.reserve(20);
     UploadBudget::Share other(budget, "b");
-    EXPECT_THROW(other.take(51), Error) << "100 + 51 in total";
-    other.take(50);
+    EXPECT_THROW(other.reserve(51), Error) << "100 + 51 in total";
+    other.reserve(50);
   }
   UploadBudget::Share later(budget, "b");
-  later.take(70);
+  later.reserve(70);
 }
 
 TEST(Call, AnotherContractIsRefusedNamingBoth) {

@@ -480,7 +480,7 @@ std::string ball_in_two_pairs(const std::string& second_ball, const std::string&
 TEST(Scenario, AnElasticBodyInTwoPairsIsRefused) {
   const std::string message = message_of(ball_in_two_pairs("", "backend: elastic"));
   EXPECT_THAT(message, StartsWith("ball.yaml:18: contact.ball-block.main.body: "));
-  for (const char* part : {"one pair only", "contact.ball-ground too", "one surface mesh", "point law"}) {
+  for (const char* part : {"one pair only", "also in contact.ball-ground", "one surface mesh", "point law"}) {
     EXPECT_THAT(message, HasSubstr(part));
   }
   EXPECT_NO_THROW((void)parse_scenario(ball_in_two_pairs("", "backend: hertz\n    parameters: {stiffness: 1.0e8}"),

@@ -314,7 +314,7 @@ TEST(ForceExtrapolation, TangentsOfTheMovedForceAreThoseOfDifferences) {
   PairState exchanged{
       .t = 0.0, .X_AB = {.R = rotation_from_vector(Vector3(0.3, -0.2, 0.5)), .p = Vector3::Random()}, .V_AB = {}};
   mbs::ForceExtrapolation past({.degree = 0, .tangent = true}, 1);
-  past.take(0.0, std::span(&response, 1), std::span(&exchanged, 1));
+  past.add_exchange(0.0, std::span(&response, 1), std::span(&exchanged, 1));
   const auto force = [&](const PairState& state) {
     Response r;
     past.act(0, 1.0, state, r);

@@ -6,6 +6,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/parameters/parameter.hpp"
+#include "common/text/suggestion.hpp"
 
 namespace heelstrike {
 namespace {
