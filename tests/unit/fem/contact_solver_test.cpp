@@ -526,7 +526,7 @@ TEST(ContactSolver, CommittedInverseFollowsTheStatesOfNodes) {
     committed.push_back({.axes = contact_axes(Matrix3::Identity(), patch.near.normals[i]),
                          .force = i % 9 == 4 ? Vector3(Vector3::Zero()) : patch.near.normals[i]});
   }
-  const CommittedFriction is_imported(patch.compliance, committed);
+  const CommittedFriction kept(patch.compliance, committed);
   ASSERT_TRUE(kept.valid());
   for (const bool with_new : {false, true}) {
     std::vector<NodeLinearisation> nodes(n);

@@ -81,7 +81,7 @@ TEST(PressureMap, KeepsThePeakOfEveryPointAndTheLatestFrame) {
   EXPECT_EQ(map.peak()[0], 7.0);
   EXPECT_EQ(map.peak()[1], 5.0);
   EXPECT_EQ(map.latest()[0], 3.0);
-  EXPECT_EQ(map.largest(), 7.0);
+  EXPECT_EQ(map.peak_pressure(), 7.0);
 }
 
 TEST(PressureMap, LooksAlongTheAxisThatIsLoaded) {

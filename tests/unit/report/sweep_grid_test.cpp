@@ -5,7 +5,7 @@
 #include "client/studies/sweep_grid.hpp"
 #include "common/errors/error.hpp"
 
-namespace heelstrike {
+namespace heelstrike::client {
 namespace {
 
 using testing::ElementsAre;
@@ -33,4 +33,4 @@ TEST(SweepPoints, TheLastKeyChangesFastest) {
 }
 
 }  // namespace
-}  // namespace heelstrike
+}  // namespace heelstrike::client
