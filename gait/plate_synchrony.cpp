@@ -75,7 +75,8 @@ void check_synchrony(const MarkerTrial& trial, const FootMarkers& foot, const Fo
           found.best_fraction >= min_fraction
               ? fmt::format("with {:+.2f} s added to the plate's times it would be {:.0f} %", found.best_time_shift,
                             100.0 * found.best_fraction)
-              : std::string("no time shift up to 0.3 s helps: check the plate of the foot, the axes and the units")));
+              : std::string("no time shift up to 0.3 s helps: check whether the plate is that of the other foot, the "
+                            "axes and the units")));
 }
 
 }  // namespace heelstrike

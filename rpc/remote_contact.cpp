@@ -77,7 +77,7 @@ void warn_missing_regions(const PairSpec& pair, const PairDescription& opened, c
 void require_regions(const Response& response, const PairDescription& pair, const std::string& peer) {
   if (response.regions.size() == pair.regions.size()) return;
   throw Error(ErrorCode::internal, fmt::format("{} returned the loads of {} regions instead of {} for pair '{}'", peer,
-                                               pair.name, response.regions.size(), pair.regions.size()));
+                                               response.regions.size(), pair.regions.size(), pair.name));
 }
 
 class RemoteContact final : public Contact, public BatchContact {

@@ -25,7 +25,7 @@ def integrate_with_scipy(end_time):
         """Pose and twist of the ground in the ball, which does not rotate."""
         return hs.pose(p=(0, 0, -y[0])), np.array([0, 0, 0, 0, 0, -y[1]])
 
-    def separated_response(t, y):
+    def apart(t, y):
         return [y[1], -GRAVITY]
 
     def touching(t, y):

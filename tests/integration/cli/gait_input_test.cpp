@@ -189,7 +189,7 @@ TEST_F(Gait, TheComparisonTellsWhatTheRunWasGiven) {
   EXPECT_EQ(components["vy"]["run"], "given");
   for (const char* name : {"vx", "vz", "moment"}) EXPECT_EQ(components[name]["run"], "predicted") << name;
   EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/report.html"), HasSubstr("vy is prescribed in the run"));
-  EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/stance_1.svg"), HasSubstr("vy, vertical [N]: given"));
+  EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/stance_1.svg"), HasSubstr("vy, vertical [N]: prescribed"));
   EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/stances.csv"), HasSubstr("stance_percent"));
 
   ASSERT_EQ(run_with().exit_code, 0);
@@ -237,7 +237,7 @@ TEST_F(Gait, RefusesFilesThatCannotBe) {
     return text.replace(text.find(from), from.size(), to);
   };
   refused("grf.mot", changed("grf.mot", "\n0.5\t", "\n0.3\t"),
-          {"grf.mot:58", "from 0.49 s of the row before", "must increase"});
+          {"grf.mot:58", "at least 0.49 s as in the preceding row", "must increase"});
   refused("grf.mot", plates(0.25), {"gait.yaml:10", "walk.trc", "'ground_force'", "not synchronous", "with +0.2"});
   refused("static.trc", changed("static.trc", "\tmm\n", "\tm\n"),
           {"gait.yaml:10", "static.trc", "0.1 to 0.45 m", "found 291 m", "units"});

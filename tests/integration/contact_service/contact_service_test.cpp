@@ -238,7 +238,8 @@ TEST(ContactService, PrescribedMotionThatMakesNoSenseIsRefusedByName) {
   expect("the same number of states", [](auto& r) { r.mutable_pairs(1)->mutable_states()->RemoveLast(); });
   expect("pairs[1].states[2]", [](auto& r) { r.mutable_pairs(1)->mutable_states(2)->clear_x_ab(); });
   expect("at least one pair", [](auto& r) { r.clear_pairs(); });
-  expect("session_id this session is not open here", [](auto& r) { r.mutable_pairs(0)->set_session_id("nobody"); });
+  expect("session_id this session is not open on this server",
+         [](auto& r) { r.mutable_pairs(0)->set_session_id("nobody"); });
   expect("expected step 0, found 1", [](auto& r) { r.set_first_step(1); });
   EXPECT_EQ(refusal([](auto&) {}), "accepted");
 }

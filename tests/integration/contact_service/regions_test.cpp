@@ -168,20 +168,6 @@ TEST(RemoteRegions, OfAServerThatIsTooOldAreMissedAloud) {
   EXPECT_THAT(nothing_asked.stages(), IsEmpty());
 }
 
-// Laws of single materials are in fields that an older server does not read, and it would compute with another law.
-TEST(RemoteLaws, OfAServerThatIsTooOldAreRefused) {
-  PairSpec pair = knee();
-  pair.parameters["regions"] = "";
-  pair.main.materials.front().law = {{"material_law", std::string("yeoh")}};
-  try {
-    FakeContact old({}, 0, pair);
-    FAIL() << "accepted";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::unimplemented);
-    EXPECT_THAT(e.what(), AllOf(HasSubstr("contact.knee.main.material.law.material_law"), HasSubstr("update")));
-  }
-}
-
 TEST(RemoteRegions, OfAnotherNumberAreRefused) {
   FakeContact odd({"medial", "lateral"}, 1, knee());
   const PairState state = pressed(1);

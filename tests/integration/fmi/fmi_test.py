@@ -611,7 +611,7 @@ class Units(unittest.TestCase):
         changes = []
         for change in ("bodies.ball.position=[0, 0, 0.11]", "bodies.ball.velocity=[0.1, 0.2, 0]",
                        "bodies.ball.angular_velocity=[3, -2, 1]", "bodies.ball.inertia=[0.004, 0.005, 0.006]",
-                       "contact.friction=0.3", "contact.friction_model=regularised", "contact.slip_speed=0.1",
+                       "contact.friction=0.3", "contact.friction_model=regularised", "contact.regularisation_velocity=0.1",
                        "analysis.end_time=0.1",
                        "analysis.integrator.rtol=1e-12", "analysis.integrator.atol=1e-14", "output.interval=0.01",
                        "output.steps=none"):

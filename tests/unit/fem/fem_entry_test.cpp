@@ -313,7 +313,7 @@ TEST_F(FemEntry, NamesWhatIsMissing) {
 
 TEST_F(FemEntry, NamesElementsThatCannotBe) {
   pair_.parameters["element_order"] = 2.0;
-  EXPECT_THAT(refusal(), testing::HasSubstr("element_order: this key is now 'element': tet4 instead of 1, tet10"));
+  EXPECT_THAT(refusal(), testing::HasSubstr("element_order: this key is now 'element'"));
   pair_.parameters.erase("element_order");
   pair_.parameters["element"] = std::string("tet5");
   EXPECT_THAT(refusal(), testing::HasSubstr("element: expected one of from_mesh, tet4, tet10, tet4_mixed"));

@@ -494,7 +494,7 @@ TEST(UnitMistakes, OfDrivesAreNamed) {
         unit_members(3));
   };
   EXPECT_THAT(message("moter", "angle"),
-              HasSubstr("forces.pd.drives[0].driver: expected the name of a driver, found 'moter'"));
+              HasSubstr("forces.pd.driven_coordinates[0].driver: expected the name of a driver, found 'moter'"));
   EXPECT_THAT(message("motor", "x"), HasSubstr("for which the driver 'motor' has a function, found 'x'"));
   EXPECT_THAT(complaint([] {
                 (void)scenario_from(

@@ -334,7 +334,8 @@ TEST(SurfaceReaders, ColladaMistakesAreNamed) {
   EXPECT_THAT(message("meter=\"0.01\"", "meter=\"-1\""), testing::HasSubstr("above 0"));
   EXPECT_THAT(message("</asset>", ""), testing::HasSubstr("invalid XML"));
   // A node that shows itself has no end.
-  EXPECT_THAT(message("<translate>0 0 8</translate>", "<instance_node url=\"#far\"/>"), testing::HasSubstr("cyclic references"));
+  EXPECT_THAT(message("<translate>0 0 8</translate>", "<instance_node url=\"#far\"/>"),
+              testing::HasSubstr("cyclic references"));
 }
 
 TEST(VolumeReaders, Gmsh22Ascii) {

@@ -236,7 +236,7 @@ TEST(MotionTable, RefusesWithLine) {
   EXPECT_THAT(message("nColumns=3", "nColumns=x"), StartsWith("grf.mot:4: nColumns: expected a whole number"));
   EXPECT_THAT(message("inDegrees=yes", "inDegrees=maybe"), StartsWith("grf.mot:5: inDegrees: expected yes or no"));
   EXPECT_THAT(message("0.2\t", "0.05\t"),
-              AllOf(StartsWith("grf.mot:10: expected a time from 0.1 s"), HasSubstr("0.05")));
+              AllOf(StartsWith("grf.mot:10: expected a time of at least 0.1 s"), HasSubstr("0.05")));
   EXPECT_THAT(message("time\t", "clock\t"), StartsWith("grf.mot:7: expected the first column to be 'time'"));
 }
 

@@ -113,7 +113,8 @@ TEST(WireGuard, NewFieldsAndCallsAreAddedOnPurpose) {
   }
   const auto added = missing(now, golden);
   EXPECT_TRUE(added.empty()) << "not in " << golden_path << ":\n"
-                             << testing::PrintToString(added) << "\nif intended, run: HEELSTRIKE_UPDATE_WIRE=1 unit_wire "
+                             << testing::PrintToString(added)
+                             << "\nif intended, run: HEELSTRIKE_UPDATE_WIRE=1 unit_wire "
                              << "--gtest_filter='WireGuard.*'";
 }
 

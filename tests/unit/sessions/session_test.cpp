@@ -463,7 +463,7 @@ TEST(LocalContact, RefusesAnElasticBodyInTwoPairs) {
   const auto [code, message] = error_of([&] { (void)open_local_contact(pairs, {}, {}); });
   EXPECT_EQ(code, ErrorCode::invalid_input);
   EXPECT_THAT(message,
-              AllOf(HasSubstr("contact.wall.main.body"), HasSubstr("contact.floor too"), HasSubstr("point law")));
+              AllOf(HasSubstr("contact.wall.main.body"), HasSubstr("also in contact.floor"), HasSubstr("point law")));
 }
 
 }  // namespace

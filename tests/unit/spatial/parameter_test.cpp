@@ -106,7 +106,7 @@ TEST(Parameters, RetiredAndAbsentNamesAreReportedWithTheirReplacement) {
   };
   EXPECT_EQ(message({{"element_order", 1.0}}), "x.element_order: this key is now 'element'");
   EXPECT_EQ(message({{"stiffness", 5.0}, {"element", std::string("hex20")}}),
-            "x.element: there is no 'hex20': nobody has it");
+            "x.element: 'hex20' is not available: nobody has it");
   EXPECT_THAT(message({{"", 1.0}}), HasSubstr("unknown key"));
 }
 

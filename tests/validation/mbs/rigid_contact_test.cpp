@@ -377,7 +377,7 @@ output:
 TEST(RigidContact, ARowOfImpactsWithoutAnEndIsToldWithItsPlaceAndItsRemedy) {
   const auto told = warnings_of_a_squeezed_ball(4e6, "sequential", 1.0);
   ASSERT_EQ(told.size(), 1U) << "once in a run";
-  EXPECT_THAT(told[0], testing::HasSubstr("1000 impacts"));
+  EXPECT_THAT(told[0], testing::HasSubstr("1000 sequential impacts"));
   EXPECT_THAT(told[0], testing::HasSubstr("t = 0 s"));
   EXPECT_THAT(told[0], testing::HasSubstr("squeeze"));
   EXPECT_THAT(told[0], testing::HasSubstr("reduce the restitution"));
