@@ -102,7 +102,7 @@ class FieldStage {
     this.camera = new THREE.PerspectiveCamera(35, 1, 1e-4, 1e3);
     this.planes = [];
     for (const scene of this.scenes) scene.build(this.planes);
-    this.middle = this.scenes[0].way.getCenter(new THREE.Vector3());
+    this.middle = this.scenes[0].trajectoryBox.getCenter(new THREE.Vector3());
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.addEventListener('start', () => { this.moved = true; });
     this.controls.addEventListener('change', () => this.render());
