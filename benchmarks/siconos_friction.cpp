@@ -85,7 +85,7 @@ SiconosProblem::SiconosProblem(const friction::LocalProblem& problem)
   const std::unique_ptr<std::FILE, decltype(close)> file(std::tmpfile(), close);
   if (!file || std::fputs(text.str().c_str(), file.get()) < 0)
     throw std::runtime_error("cannot write a temporary file");
-  std::roll_back(file.get());
+  std::rewind(file.get());
   siconos_problem_.reset(frictionContact_newFromFile(file.get()));
 }
 
