@@ -110,13 +110,13 @@ class ServerUnderTest {
                     [&](grpc::ClientContext& context) { return stub->GetVersion(&context, Request{}, &version); });
           return compare_versions(version, peer_);
         });
-    return same && add_check(checks, peer_ + " has capacity", [&] { return room(*stub); });
+    return same && add_check(checks, peer_ + " has capacity", [&] { return check_capacity(*stub); });
   }
 
  private:
   /// @throws Error{limit} when a resource is exhausted: further requests would be rejected
   template <class Stub>
-  [[nodiscard]] std::string room(Stub& stub) const {
+  [[nodiscard]] std::string check_capacity(Stub& stub) const {
     v1::Capacity capacity;
     rpc::call("GetCapacity of " + peer_,
               {.timeout = std::chrono::seconds{5}, .reconnect_timeout = rpc::query_reconnect_timeout},

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 namespace heelstrike {
 
-std::optional<std::string_view> present_name(std::string_view retired) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 34> names{{
-      {"allow_units", "allow_fmus"},
+std::span<const RetiredName> retired_names() {
+  static constexpr auto names = std::to_array<RetiredName>({
       {"approach_speed_floor", "min_approach_velocity"},
       {"arm_stiffnesses", "branch_stiffnesses"},
       {"back_least", "back_min_thickness"},
@@ -23,6 +21,7 @@ std::optional<std::string_view> present_name(std::string_view retired) {
       {"fiber_prony_shares", "fiber_prony_coefficients"},
       {"hold", "lock_joints"},
       {"interface_limit", "max_interface_nodes"},
+      {"largest_imbalance", "max_residual"},
       {"largest_step", "max_step"},
       {"memory_limit", "max_memory"},
       {"meshing_time_limit", "max_meshing_time"},
@@ -33,6 +32,7 @@ std::optional<std::string_view> present_name(std::string_view retired) {
       {"mooney_share", "mooney_fraction"},
       {"ogden_shares", "ogden_fractions"},
       {"only_contact", "contact_only"},
+      {"partner_element_order", "partner_element"},
       {"prony_shares", "prony_coefficients"},
       {"reach", "contact_margin"},
       {"resting_speed", "restitution_threshold"},
@@ -40,11 +40,14 @@ std::optional<std::string_view> present_name(std::string_view retired) {
       {"smallest_step", "min_step"},
       {"starts_with", "initial_state_from"},
       {"without", "exclude"},
-      {"most_steps", "max_steps"},
-      {"largest_imbalance", "max_residual"},
-  }};
-  const auto found = std::ranges::find(names, retired, &std::pair<std::string_view, std::string_view>::first);
-  return found == names.end() ? std::nullopt : std::optional(found->second);
+  });
+  return names;
+}
+
+std::optional<std::string_view> present_name(std::string_view retired) {
+  const auto names = retired_names();
+  const auto found = std::ranges::find(names, retired, &RetiredName::retired);
+  return found == names.end() ? std::nullopt : std::optional(found->present);
 }
 
 }  // namespace heelstrike

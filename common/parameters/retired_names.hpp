@@ -2,11 +2,20 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace heelstrike {
 
-/// The present name of a retired key; none for a name that was never a key or still is one.
+struct RetiredName {
+  std::string_view retired;
+  std::string_view present;  ///< a key of a scenario or a parameter of a back-end
+};
+
+/// Each retired name once.
+[[nodiscard]] std::span<const RetiredName> retired_names();
+
+/// The present name of a retired key; none for a name that is not in the table.
 [[nodiscard]] std::optional<std::string_view> present_name(std::string_view retired);
 
 }  // namespace heelstrike

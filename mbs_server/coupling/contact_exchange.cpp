@@ -136,14 +136,14 @@ void ContactExchange::note_bounds() {
   }
 }
 
-ContactExchange::Bound ContactExchange::bound_of(const Response& evaluate_batch, const PairState& state) {
-  return {.bound = evaluate_batch.bound,
-          .gap = evaluate_batch.gap,
+ContactExchange::Bound ContactExchange::bound_of(const Response& response, const PairState& state) {
+  return {.bound = response.bound,
+          .gap = response.gap,
           .X_AB = state.X_AB,
           .V_AB = state.V_AB,
-          .p_ACop = evaluate_batch.p_ACop,
-          .area = evaluate_batch.area,
-          .slip_speed = evaluate_batch.slip_speed};
+          .p_ACop = response.p_ACop,
+          .area = response.area,
+          .slip_speed = response.slip_speed};
 }
 
 /// The slip speed changes by no more than the velocities of the contact points. Half of it is a margin for their motion

@@ -137,7 +137,7 @@ class ContactExchange {
     double area = 0.0;
     double slip_speed = 0.0;
   };
-  [[nodiscard]] static Bound bound_of(const Response& evaluate_batch, const PairState& state);
+  [[nodiscard]] static Bound bound_of(const Response& response, const PairState& state);
   /// True if a pair that slid there slides in the same direction at another state.
   [[nodiscard]] static bool keeps_sliding(const Bound& there, const PairState& state);
   /// The response before the last one: at an onset, integrator and event detector evaluate both ends of a step.

@@ -595,7 +595,10 @@ FrictionProblem CondensedContact::friction_problem(const CondensedHistory& histo
 }
 
 friction::LocalProblem CondensedContact::local_problem(const History& history, const PairState& state) const {
-  if (!(model_.options.friction > 0.0)) throw Error(ErrorCode::unimplemented, "this pair has no friction");
+  if (!(model_.options.friction > 0.0)) {
+    throw Error(ErrorCode::unimplemented,
+                "a friction problem needs friction above 0, found 0: set the parameter friction");
+  }
   const CondensedHistory& committed = CondensedHistory::from(history);
   const Solution solution = begin(committed, state);
   return fem::local_problem(contact_compliance(solution), friction_problem(committed, state, solution));

@@ -135,6 +135,8 @@ TEST(Scenario, ABodyStartsWithAnother) {
       "    orientation: [0.7071067811865476, 0, 0, 0.7071067811865476]\n    velocity: [1, 2, 3]\n";
   const Scenario s = parse_scenario(changed(own_start, "    initial_state_from: ball\n"), "ball.yaml", schemas());
   EXPECT_EQ(s.bodies[1].initial_state_from, "ball");
+  EXPECT_THAT(message_of(changed(own_start, "    starts_with: ball\n")),
+              HasSubstr("bodies.block.starts_with: this key is now 'initial_state_from'"));
   EXPECT_THAT(message_of(changed(own_start, "    initial_state_from: bal\n")), HasSubstr("did you mean 'ball'?"));
   EXPECT_THAT(message_of(changed(own_start, "    initial_state_from: block\n")),
               HasSubstr("without `initial_state_from`"));
