@@ -170,7 +170,7 @@ unsigned int number_from(const char* variable, unsigned int otherwise) {
   return text == nullptr ? otherwise : static_cast<unsigned int>(std::stoul(text));
 }
 
-TEST(MutatedScenarios, EndWell) {
+TEST(MutatedScenarios, TerminateWithoutCrash) {
   const auto texts = seeds();
   const Catalog catalog = mbs::scenario_catalog(local_backend_schemas());
   const auto folder = std::filesystem::path(HEELSTRIKE_BIN_DIR).parent_path() / "mutated_scenarios";

@@ -70,7 +70,7 @@ std::string bounce_through(Contact& contact, int n_steps, const std::function<vo
   return answers;
 }
 
-TEST(Cuts, NoOrdinaryCutEndsARunOrChangesABit) {
+TEST(Cuts, InterruptedConnectionsNeitherEndARunNorChangeABit) {
   const int n = number_of_cuts(60);
   const ServerProcess server({}, {"127.0.0.1:0"});
   const std::string expected = bounce_through(*open_contact(server.address()), n, [](int) {});
@@ -98,7 +98,7 @@ std::string address_of(const cli_test::Program& server) {
 }
 
 // From the submission to the last row: either connection of a run, at any time.
-TEST(Cuts, OfBothConnectionsOfWholeRunsLoseNothing) {
+TEST(Cuts, InterruptingBothConnectionsOfWholeRunsLosesNothing) {
   const int n = number_of_cuts(8);
   const cli_test::ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", cli_test::ball_scenario("end_time: 0.5", "end_time: 1.5"));
@@ -135,7 +135,7 @@ TEST(Cuts, OfBothConnectionsOfWholeRunsLoseNothing) {
 
 // Late answers, and a network that says everything twice: submissions, evaluations and commits are heard again by
 // servers that have had them.
-TEST(Cuts, DelaysAndDuplicatesLoseNothingInSilence) {
+TEST(Cuts, DelaysAndDuplicatesCauseNoSilentLoss) {
   const cli_test::ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", cli_test::ball_scenario());
   const cli_test::ProgramOptions here{.working_folder = folder.path(), .environment = {}};
@@ -184,7 +184,7 @@ TEST(Cuts, DelaysAndDuplicatesLoseNothingInSilence) {
 }
 
 // Without TLS nothing but the checksums of TCP guards a byte, and network elements that rewrite it make them anew.
-TEST(Cuts, NoChangedBitChangesAnAnswer) {
+TEST(Cuts, CorruptedBitsDoNotChangeAResponse) {
   const int n = number_of_cuts(60);
   constexpr int n_steps = 12;
   const ServerProcess server({}, {"127.0.0.1:0"});
@@ -217,7 +217,7 @@ TEST(Cuts, NoChangedBitChangesAnAnswer) {
   EXPECT_LT(n_errors, n / 4) << "most are asked again";
 }
 
-TEST(Cuts, AServerThatRefusesForAWhileIsWaitedFor) {
+TEST(Cuts, RunWaitsForATemporarilyUnavailableServer) {
   const ServerProcess server({}, {"127.0.0.1:0"});
   const std::string expected = bounce_through(*open_contact(server.address()), 6, [](int) {});
   ChaosProxy proxy(server.address());
@@ -228,7 +228,7 @@ TEST(Cuts, AServerThatRefusesForAWhileIsWaitedFor) {
   EXPECT_TRUE(answers == expected);
 }
 
-TEST(Cuts, PatienceHasAnEnd) {
+TEST(Cuts, RetriesEndAfterTheTimeout) {
   const ServerProcess server({}, {"127.0.0.1:0"});
   ChaosProxy proxy(server.address());
   const auto contact = open_contact(rpc::RemoteContactOptions{.endpoint = {.address = proxy.address(), .tls = {}},

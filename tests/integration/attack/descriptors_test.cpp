@@ -69,7 +69,7 @@ class FewDescriptors {
   rlimit before_{};
 };
 
-TEST(Descriptors, AFloodOfIdleConnectionsMakesNoServerDeaf) {
+TEST(Descriptors, IdleConnectionsDoNotBlockAServer) {
   const ServerProcess server({}, {"127.0.0.1:0"});
   const auto early = open_contact(server.address());
   // Behind its back, so that it really runs out of descriptors instead of keeping some in reserve.
@@ -83,7 +83,7 @@ TEST(Descriptors, AFloodOfIdleConnectionsMakesNoServerDeaf) {
   EXPECT_FALSE(bounce(*open_contact(server.address()), 3).empty()) << "and others get in again";
 }
 
-TEST(Descriptors, TheSoftLimitIsRaisedAndConnectionsHaveALimitOfTheirOwn) {
+TEST(Descriptors, SoftLimitIsRaisedAndConnectionsAreLimited) {
   std::unique_ptr<ServerProcess> server;
   {
     const FewDescriptors few(64);
@@ -107,7 +107,7 @@ std::ptrdiff_t n_descriptors(pid_t process) {
   return std::distance(fs::directory_iterator("/proc/" + std::to_string(process) + "/fd"), fs::directory_iterator());
 }
 
-TEST(Descriptors, AKeptRunHoldsNone) {
+TEST(Descriptors, StoredRunHoldsNoDescriptor) {
   const cli_test::ScratchFolder folder;
   const cli_test::ServerPair servers(folder.path());
   const std::string scenario = cli_test::ball_scenario("end_time: 0.5", "end_time: 0.002");

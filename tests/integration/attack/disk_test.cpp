@@ -50,7 +50,7 @@ void expect_an_honest_folder(const fs::path& out, const std::string& reason) {
   EXPECT_EQ(rows.back(), '\n') << "a torn row";
 }
 
-TEST(Disk, ThatIsFullIsSaidInTheFolder) {
+TEST(Disk, FullDiskIsReportedInTheRunFolder) {
   const ScratchFolder folder;
   const SmallDisk disk(folder.path() / "disk");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a small disk needs root";
@@ -61,7 +61,7 @@ TEST(Disk, ThatIsFullIsSaidInTheFolder) {
   expect_an_honest_folder(disk.path() / "out", "No space left");
 }
 
-TEST(Disk, OfTheSpoolThatIsFullEndsTheRunAsAFileError) {
+TEST(Disk, FullSpoolDiskEndsTheRunWithAFileError) {
   const ScratchFolder folder;
   const SmallDisk disk(folder.path() / "spool");
   if (!disk.mounted()) GTEST_SKIP() << "mounting a small disk needs root";
@@ -73,7 +73,7 @@ TEST(Disk, OfTheSpoolThatIsFullEndsTheRunAsAFileError) {
   expect_an_honest_folder(folder.path() / "out", "No space left");
 }
 
-TEST(Disk, AFileThatMayNotGrowIsAnErrorAndNoSignal) {
+TEST(Disk, FileSizeLimitCausesAnErrorAndNoSignal) {
   const ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", long_scenario());
   rlimit before{};
@@ -105,7 +105,7 @@ TEST(Folder, InUseIsNotOverwritten) {
 }
 
 /// A named multibody server that is killed and started again under a client goes on with its run.
-TEST(Restart, OfTheMultibodyServerGoesOnWithItsRuns) {
+TEST(Restart, MultibodyServerResumesItsRunsAfterARestart) {
   const ScratchFolder folder;
   ServerPair servers(folder.path());
   const std::string file = folder.write("ball.yaml", long_scenario());

@@ -37,7 +37,7 @@ class Connection {
   int socket_;
 };
 
-TEST(Http, ConnectionsThatTrickleDoNotKeepAPageFromOthers) {
+TEST(Http, SlowConnectionsDoNotBlockThePage) {
   const int port = free_port();
   const ServerProcess server({"--metrics", "127.0.0.1:" + std::to_string(port)});
   std::vector<std::unique_ptr<Connection>> tricklers;
@@ -52,7 +52,7 @@ TEST(Http, ConnectionsThatTrickleDoNotKeepAPageFromOthers) {
   (void)tricklers.front()->read_all();
 }
 
-TEST(Http, ABodyInChunksHasAnEnd) {
+TEST(Http, ChunkedBodyHasALimit) {
   const int port = free_port();
   const ServerProcess server({"--metrics", "127.0.0.1:" + std::to_string(port)});
   const Connection endless(port);

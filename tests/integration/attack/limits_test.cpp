@@ -75,7 +75,7 @@ class LimitedServer {
 /// From where its libraries just fit to where nothing is missing.
 class AddressSpace : public testing::TestWithParam<int> {};
 
-TEST_P(AddressSpace, AServerServesOrSaysThatItCannotAndStops) {
+TEST_P(AddressSpace, ServerRunsOrReportsTheLimitAndExits) {
   if (HEELSTRIKE_TEST_TIME_FACTOR > 1) GTEST_SKIP() << "a sanitizer takes address space of its own";
   for (const std::string name : {"fem_server", "mbs_server"}) {
     SCOPED_TRACE(name);

@@ -31,7 +31,7 @@ std::string hours_of_a_ball() {
   return ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 1000000000}");
 }
 
-TEST(Sessions, OfVanishedClientsGiveWayAndAFullTableIsSaid) {
+TEST(Sessions, SessionsOfLostClientsAreReplacedAndAFullTableIsReported) {
   const ServerProcess server({"--max-sessions", "3", "--min-lease", "0.2"});
   const auto stub = server.stub();
   const auto held = open_contact(server.address());
@@ -52,7 +52,7 @@ TEST(Sessions, OfVanishedClientsGiveWayAndAFullTableIsSaid) {
   EXPECT_THAT(doctor.out, HasSubstr("3 of 3 sessions"));
 }
 
-TEST(Sessions, ExpireSoonWithoutAStreamAndStandInNoLog) {
+TEST(Sessions, SessionsWithoutAStreamExpireEarlyAndAreNotLogged) {
   const ServerProcess server({"--lease", "3"});
   const auto held = open_contact(server.address());  // holds its session from the opening on, before any exchange
   const auto stub = server.stub();
@@ -62,7 +62,7 @@ TEST(Sessions, ExpireSoonWithoutAStreamAndStandInNoLog) {
   EXPECT_THAT(server.log(), Not(HasSubstr(id)));
 }
 
-TEST(Uploads, HaveABudgetOfMemory) {
+TEST(Uploads, HaveAMemoryBudget) {
   const ServerProcess server({"--max-upload-mib", "4"});  // half of it for one client
   const auto stub = server.stub();
   std::deque<grpc::ClientContext> contexts;
@@ -91,7 +91,7 @@ TEST(Uploads, HaveABudgetOfMemory) {
   for (int i = 0; i < 2; ++i) (void)unfinished[static_cast<std::size_t>(i)]->Finish();
 }
 
-TEST(Runs, ASubmissionThatIsRepeatedStartsNothing) {
+TEST(Runs, RepeatedSubmissionStartsNoSecondRun) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path());
   RawRuns runs(servers.mbs_address);
@@ -114,7 +114,7 @@ TEST(Runs, RowsHaveAQuota) {
   EXPECT_LT(std::filesystem::file_size(folder.path() / "out/timeseries.csv"), 8U << 20U);
 }
 
-TEST(Logs, HaveNoForgedLinesAndTextInAnotherEncodingBreaksNothing) {
+TEST(Logs, ForgedLinesAreEscapedAndInvalidUtf8IsAccepted) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path());
   RawRuns runs(servers.mbs_address);
@@ -143,7 +143,7 @@ class Owners : public cli_test::EncryptedServers {
   }
 };
 
-TEST_F(Owners, OfRunsAreTheOnlyOnesWhoSeeThem) {
+TEST_F(Owners, RunsAreVisibleToTheirOwnerOnly) {
   RawRuns owner(endpoint(mbs_address, "client"));
   RawRuns guest(endpoint(mbs_address, "guest"));
   owner.submit(hours_of_a_ball(), "mine");
@@ -163,7 +163,7 @@ TEST_F(Owners, OfRunsAreTheOnlyOnesWhoSeeThem) {
   EXPECT_EQ(RawRuns(endpoint(mbs_address, "client")).count(), 1) << "interrupted, and still its owner's";
 }
 
-TEST_F(Owners, OfSessionsAreTheOnlyOnesWhoUseThem) {
+TEST_F(Owners, SessionsAreUsableByTheirOwnerOnly) {
   const auto stub_of = [&](const std::string& client) {
     return v1::ContactService::NewStub(rpc::make_channel(endpoint(fem_address, client)));
   };

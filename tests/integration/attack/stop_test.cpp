@@ -90,7 +90,7 @@ class LongBatch {
   std::thread thread_;
 };
 
-TEST(Stop, ABatchEndsWhenItsClientHasLeft) {
+TEST(Stop, BatchEndsAfterItsClientHasDisconnected) {
   // The drain would wait for the batch: that it is idle says that the batch has ended.
   ServerProcess server({"--cache-dir", "", "--drain-timeout", "25"});
   LongBatch batch(server);
@@ -100,7 +100,7 @@ TEST(Stop, ABatchEndsWhenItsClientHasLeft) {
   EXPECT_NE(server.log().find("result=idle"), std::string::npos) << server.log();
 }
 
-TEST(Stop, TheDrainTimeoutHoldsWhateverIsComputed) {
+TEST(Stop, DrainTimeoutAppliesDuringAnyComputation) {
   ServerProcess server({"--cache-dir", "", "--drain-timeout", "0.3"});
   const LongBatch batch(server);
   server.signal(SIGTERM);
@@ -108,7 +108,7 @@ TEST(Stop, TheDrainTimeoutHoldsWhateverIsComputed) {
   EXPECT_NE(server.log().find("result=timeout"), std::string::npos) << server.log();
 }
 
-TEST(Stop, ASecondSignalStopsAtOnce) {
+TEST(Stop, SecondSignalStopsImmediately) {
   ServerProcess server({"--cache-dir", "", "--drain-timeout", "3600"});
   const LongBatch batch(server);
   EXPECT_EQ(server.wait(SIGTERM), 0) << server.log();
@@ -128,7 +128,7 @@ bool blocks_stop_signals_everywhere(pid_t process) {
 
 // Libraries start threads before main and put handlers of their own in place (OpenBLAS, METIS): a signal that one
 // thread lets through ends the process in ways that nobody has written.
-TEST(Stop, NoThreadOfAnyProgramRunsAHandlerOfStopSignals) {
+TEST(Stop, NoOtherThreadHandlesStopSignals) {
   const cli_test::ScratchFolder folder;
   const cli_test::ServerPair servers(folder.path());
   const std::string file = folder.write(
@@ -142,7 +142,7 @@ TEST(Stop, NoThreadOfAnyProgramRunsAHandlerOfStopSignals) {
   }
 }
 
-TEST(Stop, IsHeardWhileMetisTrapsItsSignal) {
+TEST(Stop, IsDetectedWhileMetisHandlesTheSignal) {
   ServerProcess server({"--cache-dir", "", "--drain-timeout", "3600"});
   v1::OpenSessionRequest open;
   open.set_contract(contract_version);

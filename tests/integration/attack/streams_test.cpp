@@ -57,7 +57,7 @@ std::map<std::string, v1::Capacity::Slot> capacity(v1::ContactService::Stub& stu
   return places;
 }
 
-TEST(Streams, TwelveHundredThatCarryNothingKeepNobodyOut) {
+TEST(Streams, IdleStreamsDoNotBlockOtherClients) {
   const ServerProcess server({}, {"127.0.0.1:0"});
   const auto early = open_contact(server.address());
   const Idlers idlers(server.address(), 12, 100);
@@ -71,7 +71,7 @@ TEST(Streams, TwelveHundredThatCarryNothingKeepNobodyOut) {
   EXPECT_FALSE(bounce(*early, 3).empty()) << "and who was there goes on";
 }
 
-TEST(Streams, ThatHoldNothingAreClosed) {
+TEST(Streams, WithoutSessionsAreClosed) {
   const ServerProcess server({"--unused-stream-timeout", "0.2"}, {"127.0.0.1:0"});
   const auto stub = server.stub();
   const auto held = open_contact(server.address());
@@ -87,7 +87,7 @@ TEST(Streams, ThatHoldNothingAreClosed) {
   EXPECT_FALSE(bounce(*held, 2).empty()) << "a stream that holds its sessions stays";
 }
 
-TEST(Streams, ThatHaveBeenSilentForLongGiveWay) {
+TEST(Streams, InactiveStreamsAreReplaced) {
   const ServerProcess server({"--max-streams", "6", "--max-streams-per-client", "6", "--min-lease", "0.2"},
                              {"127.0.0.1:0"});
   std::vector<std::unique_ptr<Contact>> contacts;
@@ -97,7 +97,7 @@ TEST(Streams, ThatHaveBeenSilentForLongGiveWay) {
   for (auto& contact : contacts) EXPECT_EQ(bounce(*contact, 5), expected);
 }
 
-TEST(Streams, OfUploadsAndOfReflectionKeepNobodyOut) {
+TEST(Streams, UploadAndReflectionStreamsDoNotBlockOtherClients) {
   const ServerProcess server({"--max-threads", "300"}, {"127.0.0.1:0"});
   std::deque<grpc::ClientContext> contexts;
   std::vector<std::unique_ptr<v1::ContactService::Stub>> stubs;
@@ -122,7 +122,7 @@ TEST(Streams, OfUploadsAndOfReflectionKeepNobodyOut) {
   for (auto& question : questions) (void)question->Finish();
 }
 
-TEST(Streams, OfWatchersAreCountedByClient) {
+TEST(Streams, WatchStreamsAreCountedPerClient) {
   const cli_test::ScratchFolder folder;
   const cli_test::ServerPair servers(folder.path(), {}, {"--max-watchers", "6"});
   RawRuns runs(servers.mbs_address);
@@ -152,7 +152,7 @@ TEST(Streams, OfWatchersAreCountedByClient) {
   })) << status;
 }
 
-TEST(Sockets, HaveTheirModeWhateverTheUmask) {
+TEST(Sockets, HaveTheirModeForAnyUmask) {
   const mode_t before = ::umask(0);
   const TemporaryFolder folder;
   for (const auto& [mask, option, expected] :
@@ -175,7 +175,7 @@ TEST(Sockets, HaveTheirModeWhateverTheUmask) {
 }
 
 // The ticket is known to the server before its client knows it, and is not taken back for newer ones.
-TEST(Sockets, TheFirstTicketIsGood) {
+TEST(Sockets, FirstTicketIsValid) {
   const ServerProcess server;
   const rpc::Address address = rpc::parse_address(server.address(1));
   const auto stub = server.stub(1);

@@ -19,7 +19,7 @@ struct BadScenario {
 
 class BadInput : public testing::TestWithParam<BadScenario> {};
 
-TEST_P(BadInput, IsNamedWithLineAndKey) {
+TEST_P(BadInput, IsReportedWithLineAndKey) {
   const ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", ball_scenario(GetParam().from, GetParam().to));
   for (const std::string command : {"validate", "run"}) {
@@ -89,7 +89,7 @@ struct BadCommand {
 
 class BadCommandLine : public testing::TestWithParam<BadCommand> {};
 
-TEST_P(BadCommandLine, IsNamed) {
+TEST_P(BadCommandLine, IsReported) {
   const ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", ball_scenario());
   std::filesystem::create_directory(folder.path() / "there");
@@ -102,7 +102,7 @@ TEST_P(BadCommandLine, IsNamed) {
   for (const std::string& part : GetParam().said) EXPECT_THAT(result.err + result.out, HasSubstr(part));
 }
 
-TEST(MissingFiles, AreToldAllAtOnce) {
+TEST(MissingFiles, AreReportedTogether) {
   const ScratchFolder folder;
   const std::string file =
       folder.write("ball.yaml", ball_scenario("output:",
@@ -173,7 +173,7 @@ TEST(BadCommandLine, EveryHelpHasAnExampleAndTheExitCodes) {
 }
 
 // Protobuf takes UTF-8 only, many editors still write something else.
-TEST(BadBytes, ALatin1CommentDoesNotDisturbARemoteRun) {
+TEST(BadBytes, Latin1CommentDoesNotAffectARemoteRun) {
   const ScratchFolder folder;
   const std::string file =
       folder.write("b\xe4ll.yaml", "# f\xe4llt\n" + ball_scenario("end_time: 0.5", "end_time: 0.01"));

@@ -94,18 +94,18 @@ void expect_it_goes_on(LongRun& run, pid_t server, const std::string& name) {
   EXPECT_TRUE(fs::is_empty(run.base));
 }
 
-TEST(Faults, KilledContactServerIsStartedAnew) {
+TEST(Faults, KilledContactServerIsRestarted) {
   LongRun run;
   expect_it_goes_on(run, run.fem.at(0), "(fem_server)");
 }
 
-TEST(Faults, KilledMultibodyServerIsStartedAnew) {
+TEST(Faults, KilledMultibodyServerIsRestarted) {
   LongRun run;
   expect_it_goes_on(run, run.mbs.at(0), "(mbs_server)");
 }
 
 /// One that dies again and again before the run gets any further is not started for ever.
-TEST(Faults, AServerThatDiesAtTheSamePlaceEndsTheRunWithItsName) {
+TEST(Faults, RepeatedCrashAtTheSameTimeEndsTheRunWithTheServerName) {
   for (const char* name : {"mbs_server", "fem_server"}) {
     LongRun run;
     for (pid_t last = -1; alive(run.client->pid());) {
@@ -122,7 +122,7 @@ TEST(Faults, AServerThatDiesAtTheSamePlaceEndsTheRunWithItsName) {
   }
 }
 
-TEST(Faults, AServerThatIsKilledBeforeItIsReadyIsStartedAnew) {
+TEST(Faults, ServerKilledBeforeReadyIsRestarted) {
   for (const std::string name : {"mbs_server", "fem_server"}) {
     const ScratchFolder folder;
     const std::string file = folder.write("ball.yaml", ball_scenario());
@@ -141,7 +141,7 @@ TEST(Faults, AServerThatIsKilledBeforeItIsReadyIsStartedAnew) {
 
 class Stopped : public testing::TestWithParam<int> {};
 
-TEST_P(Stopped, KeepsWhatThereIsAndLeavesNothingBehind) {
+TEST_P(Stopped, RunKeepsItsResultsAndLeavesNoProcess) {
   LongRun run;
   run.client->signal(GetParam());
   const Finished result = run.client->wait();
@@ -155,7 +155,7 @@ TEST_P(Stopped, KeepsWhatThereIsAndLeavesNothingBehind) {
 INSTANTIATE_TEST_SUITE_P(Signals, Stopped, testing::Values(SIGINT, SIGTERM),
                          [](const auto& info) { return info.param == SIGINT ? "CtrlC" : "Sigterm"; });
 
-TEST(Faults, KilledClientLeavesNoOrphanAndTheNextStartCleansUp) {
+TEST(Faults, KilledClientLeavesNoOrphanAndTheNextStartRemovesItsFiles) {
   LongRun run;
   run.client->signal(SIGKILL);
   EXPECT_EQ(run.client->wait().exit_code, 128 + SIGKILL);
@@ -169,7 +169,7 @@ TEST(Faults, KilledClientLeavesNoOrphanAndTheNextStartCleansUp) {
   EXPECT_TRUE(fs::is_empty(run.base)) << "the private folder of the killed client is still there";
 }
 
-TEST(Faults, DrainGivesRunningClientsTheirEnd) {
+TEST(Faults, DrainLetsRunningClientsFinish) {
   const ScratchFolder folder;
   auto servers = std::make_unique<ServerPair>(folder.path());
   const std::string file =
@@ -183,7 +183,7 @@ TEST(Faults, DrainGivesRunningClientsTheirEnd) {
   EXPECT_EQ(nlohmann::json::parse(read_text(folder.path() / "out/summary.json"))["status"], "cancelled");
 }
 
-TEST(Faults, VersionMismatchSaysBothVersions) {
+TEST(Faults, VersionMismatchReportsBothVersions) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {{"HEELSTRIKE_TEST_CONTRACT", "99"}});
   const std::string file = folder.write("ball.yaml", ball_scenario());
@@ -195,7 +195,7 @@ TEST(Faults, VersionMismatchSaysBothVersions) {
   EXPECT_EQ(doctor.exit_code, 6) << doctor.out;
 }
 
-TEST(Faults, ScenarioAboveTheLimitIsRefused) {
+TEST(Faults, ScenarioAboveTheSizeLimitIsRejected) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {"--max-scenario-kib", "1"});
   const std::string file = folder.write("ball.yaml", ball_scenario() + "# " + std::string(2000, 'x') + "\n");
@@ -206,7 +206,7 @@ TEST(Faults, ScenarioAboveTheLimitIsRefused) {
   EXPECT_FALSE(fs::exists(folder.path() / "runs/ball-flores")) << "a run that never began must not leave a folder";
 }
 
-TEST(Faults, PortInUseIsNamed) {
+TEST(Faults, PortInUseIsReported) {
   const int taken = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -224,7 +224,7 @@ TEST(Faults, PortInUseIsNamed) {
   EXPECT_THAT(result.err, HasSubstr(port));
 }
 
-TEST(Faults, GarbageOnThePortHurtsNobody) {
+TEST(Faults, InvalidBytesOnThePortAffectNoClient) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path());
   const int garbage = ::socket(AF_UNIX, SOCK_STREAM, 0);

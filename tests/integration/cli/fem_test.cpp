@@ -44,7 +44,7 @@ std::string results_of(const fs::path& run) {
 }
 
 // Requirement: local, in-process and remote runs with 1 and 2 threads give the same bits, fields included.
-TEST(Fem, GivesTheSameBitsEverywhere) {
+TEST(Fem, ResultsAreEqualBitForBitInAllModes) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
   const std::string file = folder.write("block.yaml", block_scenario());
@@ -72,7 +72,7 @@ TEST(Fem, GivesTheSameBitsEverywhere) {
 }
 
 // Two deformable bodies through the same session, in this process and over the wire.
-TEST(Fem, TwoDeformableBodiesGiveTheSameBitsEverywhere) {
+TEST(Fem, TwoDeformableBodiesAreEqualBitForBitInAllModes) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
   const std::string file = folder.write("blocks.yaml", two_block_scenario());
@@ -104,7 +104,7 @@ double last_value(const fs::path& run, const std::string& column) {
 }
 
 // A cloud of points as partner: the same bits in this process and over the wire, pictures included.
-TEST(Fem, ACloudOfPointsPressesAndIsDrawn) {
+TEST(Fem, PointCloudContactIsSolvedAndWritten) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
   const std::string file = folder.write("cloud.yaml", cloud_scenario());
@@ -158,7 +158,7 @@ TEST(Fem, ACloudOfPointsPressesAndIsDrawn) {
 }
 
 // The outer layer through the same session; with a linear layer it is the condensed body.
-TEST(Fem, ALayerOverACondensedInteriorGivesTheSameBitsEverywhere) {
+TEST(Fem, LayerOnACondensedInteriorIsEqualBitForBitInAllModes) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
   const std::string file = folder.write("block.yaml", block_scenario());
@@ -188,7 +188,7 @@ TEST(Fem, ALayerOverACondensedInteriorGivesTheSameBitsEverywhere) {
 
 // Materials of element sets, from the file through both servers: two springs in series.
 // Requirement: candidates that the partner cannot reach are left out by themselves, told, and missed by nobody.
-TEST(Fem, NodesThatThePlateCannotReachAreLeftOutAndTold) {
+TEST(Fem, NodesOutOfReachOfThePlateAreExcludedAndReported) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
   const auto pressed = [&](const std::string& out, const std::string& contact_nodes, const std::string& where) {
@@ -282,7 +282,7 @@ output: {interval: 1.0e-3, fields: {interval: 5.0e-3}}
   EXPECT_FALSE(fs::exists(folder.path() / "c/fields.pvd"));
 }
 
-TEST(Fem, TakesPreparationsFromTheCacheAndRebuildsWhatIsDamaged) {
+TEST(Fem, PreparationIsReadFromTheCacheAndRebuiltIfDamaged) {
   const ScratchFolder folder;
   // A surface to be meshed, so that both kinds of files are in the cache.
   folder.write("cube.stl", cube_stl());
@@ -333,7 +333,7 @@ void PrintTo(const BadBody& body, std::ostream* out) {
 
 class BadBodies : public testing::TestWithParam<BadBody> {};
 
-TEST_P(BadBodies, AreNamed) {
+TEST_P(BadBodies, AreReported) {
   const ScratchFolder folder;
   for (const auto& [name, content] : GetParam().files) folder.write(name, content);
   const std::string file = folder.write("body.yaml", GetParam().scenario);
@@ -580,7 +580,7 @@ output: {interval: 0.01}
 }
 
 // Requirement: two clients that ask for the same preparation at once have it done once.
-TEST(Fem, TheSamePreparationTwiceAtOnceIsDoneOnce) {
+TEST(Fem, ConcurrentEqualPreparationsAreComputedOnce) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", (folder.path() / "server_cache").string()});
   const std::string file = folder.write("ball.yaml", large_ball());
@@ -601,7 +601,7 @@ TEST(Fem, TheSamePreparationTwiceAtOnceIsDoneOnce) {
 }
 
 // Requirement: a client that goes away during the preparation leaves neither work nor memory behind.
-TEST(Fem, AVanishedClientStopsItsPreparation) {
+TEST(Fem, LostClientStopsItsPreparation) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
   const std::string small = folder.write("block.yaml", block_scenario());
@@ -627,7 +627,7 @@ TEST(Fem, AVanishedClientStopsItsPreparation) {
   EXPECT_EQ(run("heelstrike", {"condense", small, "--fem", servers.fem_address}, here(folder)).exit_code, 0);
 }
 
-TEST(Fem, AMeshOverTheServersLimitIsRefused) {
+TEST(Fem, MeshAboveTheServerLimitIsRejected) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", "", "--max-mesh-elements", "1000"});
   const std::string ball = folder.write("ball.yaml", large_ball());
@@ -642,7 +642,7 @@ TEST(Fem, AMeshOverTheServersLimitIsRefused) {
       << "others are not affected";
 }
 
-TEST(Mesh, ChecksRepairsOnlyWhenAskedAndFills) {
+TEST(Mesh, ChecksAndFillsAndRepairsOnRequestOnly) {
   const ScratchFolder folder;
   const std::string open = folder.write("open.stl", cube_stl(11));
   const Finished check = run("heelstrike", {"mesh", open}, here(folder));
@@ -665,7 +665,7 @@ TEST(Mesh, ChecksRepairsOnlyWhenAskedAndFills) {
   EXPECT_EQ(run("heelstrike", {"mesh", open, "--size", "5 parsec"}, here(folder)).exit_code, 2);
 }
 
-TEST(Mesh, RefusesAndDoubtsSizes) {
+TEST(Mesh, RejectsAndWarnsOfImplausibleSizes) {
   const ScratchFolder folder;
   const std::string cube = folder.write("cube.stl", cube_stl());
   const Finished metres = run("heelstrike", {"mesh", cube, "--size", "5"}, here(folder));
@@ -684,7 +684,7 @@ TEST(Mesh, RefusesAndDoubtsSizes) {
 }
 
 // Cartilage of prisms from two surfaces to fields in a page; what holds no prisms is told.
-TEST(Mesh, FillsALayerWithPrismsThatABodyIsMadeOf) {
+TEST(Mesh, FillsALayerWithPrismsUsableAsABody) {
   const ScratchFolder folder;
   const auto mesh = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "mesh");
@@ -744,7 +744,7 @@ output: {interval: 1, fields: {interval: 1, mesh: volume}}
 }
 
 // What a run refuses before any contact, after minutes of preparation or at once, is refused by a look at the file.
-TEST(Validate, RefusesWhatARunRefuses) {
+TEST(Validate, RejectsWhatARunRejects) {
   const ScratchFolder folder;
   const std::string good = R"yaml(heelstrike: 1
 gravity: [0, 0, 0]
@@ -832,7 +832,7 @@ std::string square_stl(double height) {
 }
 
 // The bone below a layer is a file of the scenario as its surface is: between servers, in one process, by any name.
-TEST(Foundation, ALayerReachesDownToTheBoneOfAFile) {
+TEST(Foundation, LayerReachesTheBoneSurfaceOfAFile) {
   const ScratchFolder folder;
   folder.write("surface.stl", square_stl(0.0));
   folder.write("bone.stl", square_stl(-0.002));
@@ -893,7 +893,7 @@ output: {{interval: 0.25}}
   EXPECT_THAT(missing.err, HasSubstr("tibia.stl"));
 }
 
-TEST(Mesh, WithoutMesherSaysWhatBuildsIt) {
+TEST(Mesh, WithoutMesherReportsTheBuildCommand) {
   const ScratchFolder folder;
   const std::string cube = folder.write("cube.stl", cube_stl());
   const Finished result =
@@ -902,7 +902,7 @@ TEST(Mesh, WithoutMesherSaysWhatBuildsIt) {
   EXPECT_THAT(result.err, HasSubstr("scripts/build heelstrike-mesher"));
 }
 
-TEST(Mesh, StopsAfterTheTimeThatIsGiven) {
+TEST(Mesh, StopsAfterTheTimeLimit) {
   const ScratchFolder folder;
   const std::string cube = folder.write("cube.stl", cube_stl());
   const Finished command = run("heelstrike", {"mesh", cube, "--size", "0.4mm", "--time-limit", "0.05"}, here(folder));
@@ -920,7 +920,7 @@ TEST(Mesh, StopsAfterTheTimeThatIsGiven) {
 }
 
 // The force of a linear body is proportional to its modulus: the result is known beforehand.
-TEST(Calibrate, FindsTheModulusThatGivesAForce) {
+TEST(Calibrate, FindsTheModulusForAForce) {
   const ScratchFolder folder;
   const std::string file = folder.write("block.yaml", block_scenario(", friction: 0.5", ""));
   const auto calibrated = [&](const std::string& force) {

@@ -73,7 +73,7 @@ void expect_regions_carry_the_foot(const ScratchFolder& folder, const TimeSeries
 }
 
 // Requirement: a clean clone runs one step of a deformable foot, and servers do not change a byte of it.
-TEST(GaitFem, SyntheticStepIsTheSameEverywhere) {
+TEST(GaitFem, SyntheticStepIsEqualInAllModes) {
   const ScratchFolder folder;
   const std::string file = examples + "gait_synthetic.yaml";
   const std::vector<std::string> fields = {
@@ -122,7 +122,7 @@ TEST(GaitFem, SyntheticStepIsTheSameEverywhere) {
 // there too. Coarse, because it is about bytes.
 // Bonded in the tangential plane: 26 of these 137 frames were not solved, because Newton's method goes round between
 // nodes that stick and nodes that open.
-TEST(GaitFem, FeetThatAreBondedToTheGroundAreSolvedInEveryFrame) {
+TEST(GaitFem, FeetBondedToTheGroundAreSolvedInEveryFrame) {
   const ScratchFolder folder;
   const Finished result =
       run("heelstrike",
@@ -133,7 +133,7 @@ TEST(GaitFem, FeetThatAreBondedToTheGroundAreSolvedInEveryFrame) {
   EXPECT_THAT(result.err, testing::Not(HasSubstr("skipped")));
 }
 
-TEST(GaitFem, RepeatsItsFiles) {
+TEST(GaitFem, RunIsRepeatableFromItsFiles) {
   const ScratchFolder folder;
   const auto with = [&](std::vector<std::string> arguments) {
     const std::vector<std::string> all = {"run",   examples + "gait_synthetic.yaml",
@@ -168,7 +168,7 @@ TEST(GaitFem, RepeatsItsFiles) {
   }
 }
 
-TEST(GaitFem, PlantarWithoutFieldsSaysWhatToAdd) {
+TEST(GaitFem, PlantarWithoutFieldsReportsTheMissingKey) {
   const ScratchFolder folder;
   const Finished made =
       run("heelstrike", {"run", examples + "bouncing_ball.yaml", "--in-process", "-o", "ball"}, in_folder(folder));
@@ -179,7 +179,7 @@ TEST(GaitFem, PlantarWithoutFieldsSaysWhatToAdd) {
 }
 
 // Requirement: a frame that fails is listed with its reason, and the others are there.
-TEST(GaitFem, FramesThatFailAreListed) {
+TEST(GaitFem, FailedFramesAreListed) {
   const ScratchFolder folder;
   const Finished result =
       run("heelstrike",
@@ -240,7 +240,7 @@ Extremes force_between(const TimeSeries& series, const std::string& side, double
 }
 
 // Requirement: every frame of both feet converges; where the vertical force is predicted it has two peaks.
-TEST(GaitFem, WalkingSubjectIsCarriedInEveryFrame) {
+TEST(GaitFem, WalkingSubjectIsSupportedInEveryFrame) {
   if (walking_subject().empty()) {
     GTEST_SKIP() << "HEELSTRIKE_DATA names no folder with gait_subject01: measured data are not part of the project";
   }

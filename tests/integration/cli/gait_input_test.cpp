@@ -152,7 +152,7 @@ TEST_F(Gait, BodiesFollowMarkersAndTheGround) {
   }
 }
 
-TEST_F(Gait, GroundReactionsAreThoseOfAPlate) {
+TEST_F(Gait, GroundReactionsEqualTheMeasuredPlate) {
   ASSERT_EQ(run_with().exit_code, 0);
   const MotionTable table = read_motion_table(read_text(folder_.path() / "out/ground_reactions.mot"), "mot");
   const ForcePlate plate = read_force_plates(table).front();
@@ -171,7 +171,7 @@ TEST_F(Gait, GroundReactionsAreThoseOfAPlate) {
 }
 
 // Requirement: nothing that a run was given is called predicted.
-TEST_F(Gait, TheComparisonTellsWhatTheRunWasGiven) {
+TEST_F(Gait, ComparisonReportsTheInputsOfTheRun) {
   ASSERT_EQ(run_with("{type: kinematic, end_time: 1.0}",
                      "{type: hybrid, end_time: 1.0, balance: {foot: {bodies: [foot], force: {plate: walk.right}}}}")
                 .exit_code,
@@ -198,7 +198,7 @@ TEST_F(Gait, TheComparisonTellsWhatTheRunWasGiven) {
   EXPECT_THAT(kinematic.out, testing::Not(HasSubstr("given")));
 }
 
-TEST_F(Gait, RefusesWhatCannotBe) {
+TEST_F(Gait, RejectsInvalidInput) {
   struct Case {
     const char* from;
     const char* to;
@@ -223,7 +223,7 @@ TEST_F(Gait, RefusesWhatCannotBe) {
   }
 }
 
-TEST_F(Gait, RefusesFilesThatCannotBe) {
+TEST_F(Gait, RejectsInvalidFiles) {
   const auto refused = [&](const std::string& name, const std::string& content, const std::vector<std::string>& said) {
     const std::string before = read_text(folder_.path() / name);
     folder_.write(name, content);
@@ -270,7 +270,7 @@ std::string with_marker(const std::string& text, std::size_t marker,
   return result;
 }
 
-TEST_F(Gait, RefusesMarkersThatAreNeverSeen) {
+TEST_F(Gait, RejectsMarkersWithoutSamples) {
   const std::string good = read_text(folder_.path() / "walk.trc");
   const auto blank = [](std::array<std::string, 3>& entries) { entries = {"", "", ""}; };
   for (const std::size_t marker : {std::size_t{0}, std::size_t{3}, std::size_t{4}}) {
@@ -284,7 +284,7 @@ TEST_F(Gait, RefusesMarkersThatAreNeverSeen) {
   }
 }
 
-TEST_F(Gait, RefusesStaticTrialsThatCannotBe) {
+TEST_F(Gait, RejectsInvalidStaticTrials) {
   const std::string good = read_text(folder_.path() / "static.trc");
   const auto refused = [&](const std::string& content, const std::vector<std::string>& said) {
     folder_.write("static.trc", content);
@@ -299,7 +299,7 @@ TEST_F(Gait, RefusesStaticTrialsThatCannotBe) {
           {"gait.yaml:10", "static.trc", "foot flat", "degrees upwards"});
 }
 
-TEST_F(Gait, RefusesModuliThatCannotBeScanned) {
+TEST_F(Gait, RejectsModuliOutsideTheScan) {
   (void)run_with();
   const auto refused = [&](const std::vector<std::string>& arguments, const std::string& said) {
     std::vector<std::string> all = {"calibrate", "gait.yaml"};
@@ -330,7 +330,7 @@ std::string half_sine(double factor, double cop_offset) {
   return text;
 }
 
-TEST(CompareGrf, TellsWhatWasMadeWrong) {
+TEST(CompareGrf, ReportsDeviationsPutIntoTheData) {
   const ScratchFolder folder;
   fs::create_directory(folder.path() / "walk");
   folder.write("walk/ground_reactions.mot", half_sine(1.1, 0.012));

@@ -22,7 +22,7 @@ double last(const TimeSeries& run, const std::string& column) {
 }
 
 // Requirement: any back-end answers the same scenario by its name alone, and what they say can be set side by side.
-TEST(KneeCompare, EveryBackEndBearsTheSameLoadOnTheSameKnee) {
+TEST(KneeCompare, AllBackEndsCarryTheSameLoadOnTheSameKnee) {
   const ScratchFolder folder;
   const std::vector<std::string> backends{"elastic_foundation", "fem_condensed", "fem_full", "rigid", "hertz"};
   const Finished result = run(
@@ -88,7 +88,7 @@ TEST(KneeCompare, EveryBackEndBearsTheSameLoadOnTheSameKnee) {
 
 // The whole load at once on bodies that just touch: forces jump between the facets on the first way, and the
 // equilibrium is the one that a load which grows finds.
-TEST(KneeCompare, ALoadAtOnceFindsTheEquilibriumOfOneThatGrows) {
+TEST(KneeCompare, SuddenLoadReachesTheEquilibriumOfARamp) {
   const ScratchFolder folder;
   const auto sinks = [&](const std::string& name, const std::vector<std::string>& changes) {
     std::vector<std::string> words{

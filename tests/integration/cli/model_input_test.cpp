@@ -50,7 +50,7 @@ BadModel bad_table(const std::string& name, const std::string& table, std::vecto
 
 class BadModels : public testing::TestWithParam<BadModel> {};
 
-TEST_P(BadModels, AreNamedWithFileLineAndKey) {
+TEST_P(BadModels, AreReportedWithFileLineAndKey) {
   const ScratchFolder folder;
   folder.write("knee.csv", "time,knee\n0,0\n0.2,0.1\n0.4,0.3\n");
   const std::string file = folder.write("model.yaml", pendulum(GetParam().from, GetParam().to));
@@ -122,7 +122,7 @@ Finished run_in(const ScratchFolder& folder, const std::string& text, std::vecto
   return run("heelstrike", arguments, {.working_folder = folder.path(), .environment = {}});
 }
 
-TEST(Assembly, AGuessThatCannotBeAssembledNamesTheJoints) {
+TEST(Assembly, InfeasibleGuessIsReportedWithItsJoints) {
   const ScratchFolder folder;
   // The rods reach 2 m; the eye is 5 m away.
   const Finished result = run_in(
@@ -136,7 +136,7 @@ TEST(Assembly, AGuessThatCannotBeAssembledNamesTheJoints) {
   EXPECT_THAT(result.err, HasSubstr("elbow"));
 }
 
-TEST(Assembly, ARoughGuessIsMovedAndToldByHowMuch) {
+TEST(Assembly, RoughGuessIsCorrectedAndTheDistanceReported) {
   const ScratchFolder folder;
   const Finished result =
       run_in(folder, pendulum("elbow: {type: revolute, bodies: [upper, lower], point: [1, 0, 0], axis: [0, 0, 1]}",
@@ -145,7 +145,7 @@ TEST(Assembly, ARoughGuessIsMovedAndToldByHowMuch) {
   EXPECT_THAT(read_text(folder.path() / "out/run.log"), HasSubstr("assembly moved lower by"));
 }
 
-TEST(Assembly, ARedundantLoopIsNamedAndRuns) {
+TEST(Assembly, RedundantLoopIsReportedAndRuns) {
   const ScratchFolder folder;
   // A plane of motion that both hinges already keep.
   const Finished result = run_in(
@@ -157,7 +157,7 @@ TEST(Assembly, ARedundantLoopIsNamedAndRuns) {
               HasSubstr("1 of 23 constraint equations are redundant and not used: guide"));
 }
 
-TEST(Assembly, AContradictoryLoopIsRefusedWithTheJointsInConflict) {
+TEST(Assembly, ContradictoryLoopIsRejectedWithTheConflictingJoints) {
   const ScratchFolder folder;
   const Finished result = run_in(
       folder,
@@ -170,7 +170,7 @@ TEST(Assembly, AContradictoryLoopIsRefusedWithTheJointsInConflict) {
 }
 
 // A driver that asks for more than the rods can reach stops the run; what came before is on disk.
-TEST(GivingUp, SaysWhenWhyAndWhereAndKeepsWhatItHad) {
+TEST(RunFailure, ReportsTimeReasonAndPlaceAndKeepsTheResults) {
   const ScratchFolder folder;
   const std::string text = pendulum("analysis: {end_time: 0.5",
                                     "  rail: {type: point_on_line, bodies: [ground, lower], points: [[0, 0, 0], [0.5, "
@@ -209,7 +209,7 @@ TEST(GivingUp, SaysWhenWhyAndWhereAndKeepsWhatItHad) {
 
 /// Columns of motion files in all three formats drive the shoulder; the angle comes back as sin(angle) of the upper
 /// rod.
-TEST(MotionFiles, DriveAJointThroughTheRealProgram) {
+TEST(MotionFiles, DriveAJointEndToEnd) {
   const ScratchFolder folder;
   std::string rows, csv = "t_s,knee,hip\n", mot = "Coordinates\nversion=1\ninDegrees=yes\nendheader\ntime\tknee\thip\n";
   for (int i = 0; i <= 60; ++i) {
@@ -265,7 +265,7 @@ TEST(MotionFiles, ARunFolderIsTheMotionOfAnInverseAnalysis) {
   }
 }
 
-TEST(StaticAnalysis, ThroughTheRealProgramOneRowInBalance) {
+TEST(StaticAnalysis, WritesOneRowInEquilibriumEndToEnd) {
   const ScratchFolder folder;
   const Finished result = run_in(folder, pendulum("analysis: {end", "analysis: {type: static, end"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -277,7 +277,7 @@ TEST(StaticAnalysis, ThroughTheRealProgramOneRowInBalance) {
 }
 
 // Changes of the import stand in the file that it writes, under the name that was given.
-TEST(ImportOsim, WritesTheScenarioThatWasAskedFor) {
+TEST(ImportOsim, WritesTheRequestedScenario) {
   const ScratchFolder folder;
   folder.write("leg.osim", R"(<OpenSimDocument Version="40000"><Model name="leg"><BodySet><objects>
 <Body name="thigh"><mass>7</mass><mass_center>0 0 0</mass_center><inertia>0.1 0.1 0.1 0 0 0</inertia></Body>

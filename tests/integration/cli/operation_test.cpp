@@ -25,7 +25,7 @@ class EncryptedRuns : public EncryptedServers {
   }
 };
 
-TEST_F(EncryptedRuns, RunForAClientTheyKnowAndForNobodyElse) {
+TEST_F(EncryptedRuns, AcceptKnownClientsOnly) {
   const std::vector<std::string> trust = {"--tls-ca", certificates.certificate("ca"), "--tls-authority",
                                           "contact.test"};
   const auto with = [&](const std::string& name) {
@@ -46,7 +46,7 @@ TEST_F(EncryptedRuns, RunForAClientTheyKnowAndForNobodyElse) {
 }
 
 // Not dead, so no broken connection tells: only the deadline does.
-TEST(HangingServer, EndsTheRunAtTheDeadlineAndKeepsWhatThereIs) {
+TEST(HangingServer, EndsTheRunAtTheDeadlineAndKeepsTheResults) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {"--exchange-timeout", "1"});
   const std::string file =
@@ -66,7 +66,7 @@ TEST(HangingServer, EndsTheRunAtTheDeadlineAndKeepsWhatThereIs) {
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "out/INCOMPLETE"));
 }
 
-TEST(Terminal, GetsABarAndALogGetsLines) {
+TEST(Terminal, ShowsAProgressBarAndALogShowsLines) {
   const ScratchFolder folder;
   // Bounces for ever and writes little.
   std::string scenario = ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 200000000}");

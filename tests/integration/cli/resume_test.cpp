@@ -61,7 +61,7 @@ class Resume : public testing::TestWithParam<ResumedCase> {
   const fs::path run = folder.path() / "cut";
 };
 
-TEST_P(Resume, LeavesTheBytesOfAnUndisturbedRun) {
+TEST_P(Resume, ResumedRunEqualsTheUninterruptedRunBitForBit) {
   const Finished whole = cli_test::run("heelstrike", run_into("whole"), here);
   ASSERT_EQ(whole.exit_code, 0) << whole.err;
   const long n = last_step(folder.path() / "whole");
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ResumedCase{"InProcess", nullptr, {"--in-process", "--set", "output.interval=1e-4"}}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(ResumeRefuses, WhatCannotGoOn) {
+TEST(ResumeRejects, RunsThatCannotContinue) {
   const ScratchFolder folder;
   const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
   const std::string file = folder.write("ball.yaml", ball_scenario());
@@ -136,7 +136,7 @@ TEST(ResumeRefuses, WhatCannotGoOn) {
 }
 
 /// The first client has died; another one collects what goes on without it.
-TEST(Attach, LeavesTheFolderOfTheFirstClient) {
+TEST(Attach, WritesTheFolderOfTheFirstClient) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path());
   const ProgramOptions here{.working_folder = folder.path(), .environment = {}};

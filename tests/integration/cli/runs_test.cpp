@@ -75,7 +75,7 @@ std::vector<std::map<std::string, double>> read_table(const fs::path& file) {
 }
 
 // What is summed over the triangles of a picture is what the row of its time says. Apart at the start.
-TEST(Run, LoadsOfRegionsInEveryRowAreThoseOfTheFields) {
+TEST(Run, RegionLoadsInEveryRowEqualThoseOfTheFields) {
   for (const std::string springs : {"vertices", "centres"}) {
     const ScratchFolder folder;
     const Finished result =
@@ -124,7 +124,7 @@ TEST(Run, LoadsOfRegionsInEveryRowAreThoseOfTheFields) {
   }
 }
 
-TEST(Run, ChoosesAFolderThatIsFree) {
+TEST(Run, ChoosesAFreeFolder) {
   const ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", ball_scenario());
   const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
@@ -160,7 +160,7 @@ TEST(Run, ForceOverwrites) {
   EXPECT_EQ(run("heelstrike", {"run", file, "--in-process", "-o", "out", "--force"}, here).exit_code, 0);
 }
 
-TEST(Run, ANamedServerKeepsNothingOfARunThatHasBeenFetched) {
+TEST(Run, RemoteServerKeepsNothingOfAFetchedRun) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path());
   const std::string file = folder.write("ball.yaml", ball_scenario());
@@ -209,7 +209,7 @@ TEST(Compare, WritesOneFolderAndOneTable) {
   EXPECT_EQ(comparison["rows"][1]["max_force_N_relative_deviation"], 0.0);
 }
 
-TEST(Compare, AFailingBackendIsARow) {
+TEST(Compare, FailedBackendIsARow) {
   const ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", ball_scenario());
   // The stiffness of a rubber band: as a linear spring it stops the ball within its radius no more than as Hertz' law
@@ -244,7 +244,7 @@ analysis: {type: )~" +
 }
 
 // Requirement: a run without some of its frames never looks like one that has them, wherever it was computed.
-TEST(Incomplete, IsToldWithTheCountTheFirstReasonAndACodeOfItsOwn) {
+TEST(Incomplete, IsReportedWithCountFirstReasonAndExitCode) {
   const ScratchFolder folder;
   const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
   for (const std::string type : {"kinematic", "inverse"}) {
@@ -274,7 +274,7 @@ TEST(Incomplete, IsToldWithTheCountTheFirstReasonAndACodeOfItsOwn) {
   }
 }
 
-TEST(Incomplete, IsMarkedInComparisonsAndSweepsAndWatched) {
+TEST(Incomplete, IsMarkedInComparisonsAndSweepsAndWhenWatched) {
   const ScratchFolder folder;
   const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
   const std::string file = folder.write("sunk.yaml", sunk_ball("kinematic"));
@@ -294,7 +294,7 @@ TEST(Incomplete, IsMarkedInComparisonsAndSweepsAndWatched) {
   EXPECT_THAT(watched.out, HasSubstr("incomplete: The run is incomplete: 11 of 21"));
 }
 
-TEST(Compare, AParameterOnlySomeBackendsKnowIsLeftOutForTheOthersWithANote) {
+TEST(Compare, ParameterUnknownToSomeBackendsIsDroppedWithANote) {
   const ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", ball_scenario());
   const ProgramOptions there{.working_folder = folder.path(), .environment = {}};
@@ -316,7 +316,7 @@ TEST(Compare, AParameterOnlySomeBackendsKnowIsLeftOutForTheOthersWithANote) {
   EXPECT_THAT(mistake.err, HasSubstr("restitution"));
 }
 
-TEST(Validate, PrintsWhatItUnderstood) {
+TEST(Validate, PrintsTheInterpretedScenario) {
   const Finished text = run("heelstrike", {"validate", examples + "bouncing_ball.yaml"});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   for (const char* part : {"valid", "ball-ground", "sphere", "plane", "flores", "restitution = 0.8"}) {
@@ -326,7 +326,7 @@ TEST(Validate, PrintsWhatItUnderstood) {
   EXPECT_EQ(nlohmann::json::parse(json.out)["contact"][0]["backend"], "flores");
 }
 
-TEST(Validate, PrintsTheModelThatItBuilt) {
+TEST(Validate, PrintsTheBuiltModel) {
   const Finished ball = run("heelstrike", {"validate", examples + "bouncing_ball.yaml"});
   EXPECT_THAT(ball.out, HasSubstr("6 degrees of freedom: 6 of each of 1 bodies"));
   EXPECT_THAT(ball.out, HasSubstr("forces: gravity"));
@@ -337,7 +337,7 @@ TEST(Validate, PrintsTheModelThatItBuilt) {
   EXPECT_EQ(model["redundant_equations"], 3) << "that the mechanism is plane";
 }
 
-TEST(Validate, RefusesAModelThatCannotDoWhatIsAskedOfIt) {
+TEST(Validate, RejectsAModelUnfitForTheAnalysis) {
   const Finished free =
       run("heelstrike", {"validate", examples + "slider_crank.yaml", "--set", "analysis.type=kinematic"});
   EXPECT_EQ(free.exit_code, 2);
@@ -355,7 +355,7 @@ TEST(Backends, ServerAndProgramAgree) {
   EXPECT_THAT(run("heelstrike", {"backends", "flores"}).out, HasSubstr("(0, 1]"));
 }
 
-TEST(Backends, TheListsFitAScreen) {
+TEST(Backends, ListsFitTheScreen) {
   const ProgramOptions narrow{.working_folder = "/", .environment = {{"COLUMNS", "80"}}};
   for (const char* name : {"", "flores", "elastic_foundation", "fem_condensed"}) {
     std::vector<std::string> arguments = {"backends"};
@@ -371,7 +371,7 @@ TEST(Backends, TheListsFitAScreen) {
 
 // Requirement: what is missing is said with the command that builds it, and is not called a server that does not
 // answer.
-TEST(Doctor, AMissingMesherIsFoundWithTheCommandThatBuildsIt) {
+TEST(Doctor, MissingMesherIsReportedWithTheBuildCommand) {
   const ScratchFolder folder;
   const ProgramOptions without{.working_folder = folder.path(),
                                .environment = {{"HEELSTRIKE_MESHER", "/nonexistent/mesher"},
@@ -389,7 +389,7 @@ TEST(Doctor, AMissingMesherIsFoundWithTheCommandThatBuildsIt) {
   EXPECT_THAT(run("heelstrike", {"doctor"}, no_cache).out, HasSubstr("FAIL the cache can be written"));
 }
 
-TEST(Doctor, TriesAPrivatePairAndAsksRunningServers) {
+TEST(Doctor, TestsAPrivatePairAndQueriesRunningServers) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path());
   const Finished own = run("heelstrike", {"doctor"});
@@ -405,7 +405,7 @@ TEST(Doctor, TriesAPrivatePairAndAsksRunningServers) {
 }
 
 // gnuplot writes no text that lies outside of the picture.
-TEST(Pictures, TheScaleOfAPressureMapHasItsLabel) {
+TEST(Pictures, PressureMapHasAColourScaleLabel) {
   const ScratchFolder folder;
   const std::string out = folder.path() / "knee";
   const Finished ran = run("heelstrike", {"run", HEELSTRIKE_SOURCE_DIR "/examples/knee_press.yaml", "--in-process",

@@ -19,9 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-class LiftOfTheGuide : public testing::Test {
+class GuideFmu : public testing::Test {
  protected:
-  LiftOfTheGuide() {
+  GuideFmu() {
     fs::copy_file(examples + "fmi/lift.yaml", folder.path() / "lift.yaml");
     fs::copy_file(HEELSTRIKE_CONTROLLER, folder.path() / "controller.fmu");
   }
@@ -37,7 +37,7 @@ class LiftOfTheGuide : public testing::Test {
   const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
 };
 
-TEST_F(LiftOfTheGuide, IsLoadedByOwnServersAndInProcessAndElsewhereByPermission) {
+TEST_F(GuideFmu, IsLoadedInPrivateServersAndInProcessAndRemotelyByPermission) {
   const Finished own = run("heelstrike", run_into("own"), here);
   ASSERT_EQ(own.exit_code, 0) << own.err;
   const Finished inside = run("heelstrike", run_into("inside", {"--in-process"}), here);
@@ -58,7 +58,7 @@ TEST_F(LiftOfTheGuide, IsLoadedByOwnServersAndInProcessAndElsewhereByPermission)
   EXPECT_TRUE(table("allowed") == table("own"));
 }
 
-TEST_F(LiftOfTheGuide, IsOpenedWhenItIsValidated) {
+TEST_F(GuideFmu, IsOpenedByValidate) {
   const Finished good = run("heelstrike", {"validate", "lift.yaml"}, here);
   ASSERT_EQ(good.exit_code, 0) << good.err;
   const std::string yaml = read_text(folder.path() / "lift.yaml");
@@ -76,7 +76,7 @@ TEST_F(LiftOfTheGuide, IsOpenedWhenItIsValidated) {
   EXPECT_THAT(complaint("end_time: 5", "end_time: 4"), HasSubstr("expected an FMU (.fmu, a zip archive)"));
 }
 
-TEST_F(LiftOfTheGuide, ThatWasKilledGoesOnWithTheSameBytes) {
+TEST_F(GuideFmu, KilledRunResumesWithTheSameBytes) {
   for (const std::vector<std::string>& mode : {std::vector<std::string>{}, {"--in-process"}}) {
     ASSERT_EQ(run("heelstrike", run_into("whole", mode), here).exit_code, 0);
     bool cut = false;

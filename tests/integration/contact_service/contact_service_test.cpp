@@ -31,7 +31,7 @@ std::string local_bounce(int n_steps) {
   return bounce(*fem::open_local_contact(pairs, {}, {}), n_steps);
 }
 
-TEST(ContactService, RemoteAnswersAreTheLocalOnesBitForBitOnEveryTransport) {
+TEST(ContactService, RemoteResponsesEqualLocalOnesBitForBitOnEveryTransport) {
   const ServerProcess server;
   ASSERT_EQ(server.addresses().size(), 2U);
   const std::string expected = local_bounce(100);
@@ -40,7 +40,7 @@ TEST(ContactService, RemoteAnswersAreTheLocalOnesBitForBitOnEveryTransport) {
   }
 }
 
-TEST(ContactService, EightClientsAtOnceGetWhatOneGetsAlone) {
+TEST(ContactService, EightConcurrentClientsGetTheResponsesOfOne) {
   const ServerProcess server;
   const std::string expected = local_bounce(100);
   std::vector<std::future<std::string>> clients;
@@ -51,7 +51,7 @@ TEST(ContactService, EightClientsAtOnceGetWhatOneGetsAlone) {
   for (auto& client : clients) EXPECT_TRUE(client.get() == expected);
 }
 
-TEST(ContactService, EvaluateChangesNothing) {
+TEST(ContactService, EvaluateHasNoSideEffects) {
   const ServerProcess server;
   const auto contact = open_contact(server.address());
   Response first[1];
@@ -68,7 +68,7 @@ TEST(ContactService, EvaluateChangesNothing) {
   EXPECT_NE(first[0].F_A.force.norm(), 0.0);
 }
 
-TEST(ContactService, RepeatedCommitAnswersTheSameBytesAndOtherStepsAreRefused) {
+TEST(ContactService, RepeatedCommitReturnsTheSameBytesAndOtherStepsAreRejected) {
   const ServerProcess server;
   const auto contact = open_contact(server.address());
   Response first[1];
@@ -115,7 +115,7 @@ TEST(ContactService, SavedStateIsRestoredBitForBit) {
   EXPECT_EQ(code_of([&] { other->restore_state(garbage); }), ErrorCode::invalid_input);
 }
 
-TEST(ContactService, BatchAndUnaryAnswerAsTheStream) {
+TEST(ContactService, BatchAndUnaryCallsEqualTheStream) {
   const ServerProcess server;
   const auto stub = server.stub();
   const auto session = open_session(*stub);
@@ -136,7 +136,7 @@ TEST(ContactService, BatchAndUnaryAnswerAsTheStream) {
   }
 }
 
-TEST(ContactService, ABadStateOfABatchIsRefusedAloneAndNamed) {
+TEST(ContactService, InvalidStateOfABatchIsRejectedAloneAndNamed) {
   const ServerProcess server;
   const auto stub = server.stub();
   v1::EvaluateBatchRequest batch;
@@ -174,7 +174,7 @@ std::vector<std::vector<PairState>> given_motion(int n_frames) {
   return motion;
 }
 
-TEST(ContactService, PrescribedMotionIsCommittedAsStepByStepAndMayBeSentAgain) {
+TEST(ContactService, PrescribedMotionEqualsSingleCommitsAndIsRepeatable) {
   const ServerProcess server;
   const PairSpec pairs[] = {ball_on_ground("one"), ball_on_ground("two")};
   const auto open = rpc::open_remote_contact({.endpoint = {.address = server.address(), .tls = {}}});
@@ -209,7 +209,7 @@ TEST(ContactService, PrescribedMotionIsCommittedAsStepByStepAndMayBeSentAgain) {
   EXPECT_EQ(along->save_state(), stepped->save_state());
 }
 
-TEST(ContactService, PrescribedMotionThatMakesNoSenseIsRefusedByName) {
+TEST(ContactService, InvalidPrescribedMotionIsRejectedWithItsField) {
   const ServerProcess server;
   const auto stub = server.stub();
   const auto one = open_session(*stub);
@@ -244,7 +244,7 @@ TEST(ContactService, PrescribedMotionThatMakesNoSenseIsRefusedByName) {
   EXPECT_EQ(refusal([](auto&) {}), "accepted");
 }
 
-TEST(ContactService, RestoringIsForAllPairsOrNone) {
+TEST(ContactService, RestoreAppliesToAllPairsOrNone) {
   const ServerProcess server;
   const PairSpec pairs[] = {ball_on_ground("one"), ball_on_ground("two")};
   const auto open = rpc::open_remote_contact({.endpoint = {.address = server.address(), .tls = {}}});
@@ -262,7 +262,7 @@ TEST(ContactService, RestoringIsForAllPairsOrNone) {
   EXPECT_EQ(contact->save_state(), early);
 }
 
-TEST(ContactService, ClosedSessionIsGoneAndFieldsAreNotImplemented) {
+TEST(ContactService, ClosedSessionIsNotFoundAndFieldsAreNotImplemented) {
   const ServerProcess server;
   const auto stub = server.stub();
   const auto session = open_session(*stub);
@@ -300,7 +300,7 @@ TEST(ContactService, ContactClosesItsSessionsAndCountsItsCalls) {
   }
 }
 
-TEST(ContactService, BackendsArriveWithTheirSchemas) {
+TEST(ContactService, BackendsAreListedWithTheirSchemas) {
   const ServerProcess server;
   const auto stub = server.stub();
   v1::ListBackendsResponse list;

@@ -26,7 +26,7 @@ Error error_of(const std::function<void()>& body) {
   return {ErrorCode::internal, "no error"};
 }
 
-TEST(Faults, KilledInMidExchangeIsUnavailableAndNotADeadline) {
+TEST(Faults, KillDuringAnExchangeIsUnavailableAndNotADeadline) {
   ServerProcess server;
   const auto contact = open_contact(rpc::RemoteContactOptions{.endpoint = {.address = server.address(), .tls = {}},
                                                               .exchange_timeout = scaled_time_limit(seconds{20}),
@@ -44,7 +44,7 @@ TEST(Faults, KilledInMidExchangeIsUnavailableAndNotADeadline) {
   EXPECT_NE(std::string(error.what()).find(server.address()), std::string::npos) << error.what();
 }
 
-TEST(Faults, HangingServerIsADeadlineAndTheNextCallWorks) {
+TEST(Faults, HangingServerIsADeadlineAndTheNextCallSucceeds) {
   ServerProcess server;
   const auto contact = open_contact(
       rpc::RemoteContactOptions{.endpoint = {.address = server.address(1), .tls = {}}, .exchange_timeout = seconds{5}});
@@ -63,7 +63,7 @@ TEST(Faults, HangingServerIsADeadlineAndTheNextCallWorks) {
   EXPECT_EQ(bits(response[0]), expected);
 }
 
-TEST(Faults, LostConnectionIsRestoredAndTheRunGetsTheSameBits) {
+TEST(Faults, LostConnectionIsRestoredAndTheRunHasTheSameBits) {
   const ServerProcess server({}, {"127.0.0.1:0"});
   const std::string expected = bounce(*open_contact(server.address()), 40);
   CuttingProxy proxy(server.address());
@@ -87,7 +87,7 @@ TEST(Faults, LostConnectionIsRestoredAndTheRunGetsTheSameBits) {
 
 // Rows and commits that nobody waits for: what was under way when the connection broke is asked again, commits that had
 // arrived are not.
-TEST(Faults, PostedQuestionsSurviveALostConnectionWithTheSameBits) {
+TEST(Faults, DeferredEvaluationsSurviveALostConnectionWithTheSameBits) {
   const ServerProcess server({}, {"127.0.0.1:0"});
   CuttingProxy proxy(server.address());
   const auto posting = open_contact(proxy.address());
@@ -146,7 +146,7 @@ TEST(Faults, AFullPipelineSurvivesALostConnection) {
 }
 
 // Later steps are refused after a commit that failed, and say so to whoever asks.
-TEST(Faults, APostedCommitThatFailsIsHeardOf) {
+TEST(Faults, FailedDeferredCommitIsReported) {
   const ServerProcess server;
   const auto contact = open_contact(server.address());
   Response response[1];
@@ -159,7 +159,7 @@ TEST(Faults, APostedCommitThatFailsIsHeardOf) {
   EXPECT_EQ(commit->error->code(), ErrorCode::out_of_order);
 }
 
-TEST(Faults, AnotherServerAtTheSameAddressGoesOnFromTheLastCommit) {
+TEST(Faults, NewServerAtTheSameAddressContinuesFromTheLastCommit) {
   auto first = std::make_unique<ServerProcess>();
   const std::string address = first->address(0);
   const auto contact = open_contact(address);
@@ -176,13 +176,13 @@ TEST(Faults, AnotherServerAtTheSameAddressGoesOnFromTheLastCommit) {
   EXPECT_EQ(bits(answer[0]), bits(expected[0]));
 }
 
-TEST(Faults, NobodyThereIsSaid) {
+TEST(Faults, MissingServerIsReported) {
   const Error error = error_of([] { open_contact("unix:/tmp/heelstrike-nobody-listens-here.sock"); });
   EXPECT_EQ(error.code(), ErrorCode::unavailable);
   EXPECT_NE(std::string(error.what()).find("heelstrike-nobody-listens-here"), std::string::npos) << error.what();
 }
 
-TEST(Faults, CancelledOpeningIsTyped) {
+TEST(Faults, CancelledOpeningHasATypedError) {
   const ServerProcess server;
   const PairSpec pairs[] = {ball_on_ground()};
   std::stop_source stop;

@@ -43,7 +43,7 @@ v1::PairResponse pressed(v1::ContactService::Stub& stub, const std::string& sess
   return evaluate_one(stub, request);
 }
 
-TEST(FemRefusals, TooDeepIsRecoverableWithTheDepthAndChangesNothing) {
+TEST(FemRejections, ExcessivePenetrationIsRecoverableWithoutSideEffects) {
   ServerProcess server({"--cache-dir", ""});
   const auto stub = server.stub();
   v1::OpenSessionRequest request;
@@ -61,7 +61,7 @@ TEST(FemRefusals, TooDeepIsRecoverableWithTheDepthAndChangesNothing) {
   EXPECT_EQ(server.wait(), 0);
 }
 
-TEST(FemRefusals, MaterialsThatCannotBeAreNamedByField) {
+TEST(FemRejections, InvalidMaterialsAreReportedByField) {
   ServerProcess server({"--cache-dir", ""});
   const auto stub = server.stub();
   const auto refused = [&](const std::function<void(v1::Material&)>& change) {

@@ -54,7 +54,7 @@ std::string framed(const v1::ExchangeRequest& request) {
   return bytes + body;
 }
 
-TEST(MessageSocket, TakesMessagesInPiecesAndSeveralAtOnce) {
+TEST(MessageSocket, SplitsAndJoinsMessages) {
   const Ends ends;
   const std::string bytes = framed(numbered(7)) + framed(numbered(8)) + framed(numbered(9));
   v1::ExchangeRequest received;
@@ -71,7 +71,7 @@ TEST(MessageSocket, TakesMessagesInPiecesAndSeveralAtOnce) {
   }
 }
 
-TEST(MessageSocket, EndsThatBothSendDoNotWaitForEachOther) {
+TEST(MessageSocket, SimultaneousSendersDoNotDeadlock) {
   int both[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, both), 0);
   MessageSocket one(Descriptor{both[0]}, limit);
@@ -88,7 +88,7 @@ TEST(MessageSocket, EndsThatBothSendDoNotWaitForEachOther) {
   EXPECT_TRUE(there.get());
 }
 
-TEST(MessageSocket, SaysWhatIsWrong) {
+TEST(MessageSocket, ReportsErrors) {
   v1::ExchangeRequest received;
   {
     const Ends ends(100);
@@ -125,7 +125,7 @@ std::string socket_path(const std::string& address) {
   return rpc::message_socket_path(rpc::parse_address(address));
 }
 
-TEST(MessageSocket, AnswersHaveTheBitsOfThoseThroughTheCall) {
+TEST(MessageSocket, ResponsesEqualThoseOfTheCallBitForBit) {
   const ServerProcess server;
   const std::string path = socket_path(server.address(1));
   ASSERT_TRUE(std::filesystem::exists(path));
@@ -136,7 +136,7 @@ TEST(MessageSocket, AnswersHaveTheBitsOfThoseThroughTheCall) {
   EXPECT_EQ(directly, bounce(*open_contact(server.address(1)), 40));
 }
 
-TEST(MessageSocket, AnotherServerOfTheSamePathIsFound) {
+TEST(MessageSocket, NewServerAtTheSamePathIsFound) {
   std::string expected;
   TemporaryFolder folder;
   const std::string address = "unix:" + folder.path("fem.sock");
@@ -154,7 +154,7 @@ TEST(MessageSocket, AnotherServerOfTheSamePathIsFound) {
   EXPECT_FALSE(std::filesystem::exists(socket_path(address)));
 }
 
-TEST(MessageSocket, ACallWithATicketOfNobodyIsSentAway) {
+TEST(MessageSocket, CallWithAnUnknownTicketIsRejected) {
   const ServerProcess server;
   const auto stub = server.stub(1);
   grpc::ClientContext context;
@@ -167,7 +167,7 @@ TEST(MessageSocket, ACallWithATicketOfNobodyIsSentAway) {
   EXPECT_NE(status.error_message().find("no longer exists"), std::string::npos) << status.error_message();
 }
 
-TEST(MessageSocket, AMessageOverTheLimitEndsTheCallWithItsSentence) {
+TEST(MessageSocket, MessageAboveTheLimitEndsTheCallWithItsError) {
   const ServerProcess server({"--max-message-mib", "1"});
   const auto stub = server.stub(1);
   auto [socket, ticket] = rpc::connect_message_socket(rpc::parse_address(server.address(1)), limit,
@@ -186,7 +186,7 @@ TEST(MessageSocket, AMessageOverTheLimitEndsTheCallWithItsSentence) {
   EXPECT_NE(status.error_message().find("--max-message-mib"), std::string::npos) << status.error_message();
 }
 
-TEST(MessageSocket, ManyUnusedSocketsKeepNobodyOut) {
+TEST(MessageSocket, UnusedSocketsDoNotBlockOtherClients) {
   const ServerProcess server;
   const rpc::Address address = rpc::parse_address(server.address(1));
   std::vector<rpc::TicketedSocket> unused;

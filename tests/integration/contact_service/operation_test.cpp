@@ -47,7 +47,7 @@ std::shared_ptr<grpc::Channel> channel_to(const std::string& address) {
   return rpc::make_channel({.address = address, .tls = {}});
 }
 
-TEST(Operation, HealthAndReflectionAnswerOnBothListeners) {
+TEST(Operation, HealthAndReflectionRespondOnBothListeners) {
   const ServerProcess server;
   for (const auto& address : server.addresses()) {
     EXPECT_EQ(check_health(channel_to(address), ""), "SERVING") << address;
@@ -58,7 +58,7 @@ TEST(Operation, HealthAndReflectionAnswerOnBothListeners) {
   }
 }
 
-TEST(Operation, TermDrainsRunningWorkFinishesAndNothingIsLeft) {
+TEST(Operation, TermDrainsFinishesRunningWorkAndLeavesNothing) {
   ServerProcess server({"--drain-timeout", "25"});
   auto contact = open_contact(server.address(1));
   bounce(*contact, 5);
@@ -85,7 +85,7 @@ TEST(Operation, TermDrainsRunningWorkFinishesAndNothingIsLeft) {
 }
 
 // Who asks again and again, also while the process takes itself apart, gets a regular end every time.
-TEST(Operation, RepeatedStopSignalsGiveARegularEnd) {
+TEST(Operation, RepeatedStopSignalsEndRegularly) {
   for (const int number : {SIGTERM, SIGINT, SIGTERM}) {
     ServerProcess server;
     EXPECT_EQ(server.wait(number), 0) << server.log();
@@ -108,7 +108,7 @@ TEST(Operation, DrainEndsAfterItsTimeoutWithATypedErrorForTheRun) {
   }
 }
 
-TEST(Operation, MetricsCountWhatHappened) {
+TEST(Operation, MetricsCountEvents) {
   const int port = free_port();
   const ServerProcess server({"--metrics", "127.0.0.1:" + std::to_string(port)});
   const auto contact = open_contact(server.address());
@@ -127,7 +127,7 @@ TEST(Operation, MetricsCountWhatHappened) {
   EXPECT_NE(page.find("heelstrike_evaluation_seconds_bucket{le=\"1e-05\"}"), std::string::npos) << page;
 }
 
-TEST(Operation, AddressInUseIsSaidWithItsExitCode) {
+TEST(Operation, AddressInUseIsReportedWithItsExitCode) {
   const ServerProcess server;
   for (const auto& address : server.addresses()) {
     const auto [code, output] = run_server({"--listen", address});
@@ -138,7 +138,7 @@ TEST(Operation, AddressInUseIsSaidWithItsExitCode) {
   EXPECT_FALSE(bounce(*open_contact(server.address(1)), 3).empty());  // the first server is unharmed
 }
 
-TEST(Operation, StaleSocketIsReplacedAndOtherFilesAreNot) {
+TEST(Operation, StaleSocketIsReplacedButOtherFilesAreKept) {
   const TemporaryFolder folder;
   const std::string path = folder.path("fem.sock");
   {
@@ -159,7 +159,7 @@ TEST(Operation, StaleSocketIsReplacedAndOtherFilesAreNot) {
   EXPECT_TRUE(std::filesystem::exists(path));
 }
 
-TEST(Operation, MistakesInOptionsEndWithTheUsageCode) {
+TEST(Operation, InvalidOptionsEndWithTheUsageCode) {
   const TemporaryFolder folder;
   std::ofstream(folder.path("bad.yaml")) << "max-sesions: 3\n";
   const std::vector<std::vector<std::string>> commands = {
@@ -178,7 +178,7 @@ TEST(Operation, MistakesInOptionsEndWithTheUsageCode) {
   EXPECT_EQ(run_server({"--help"}).exit_code, 0);
 }
 
-TEST(Operation, ConfigurationFileGivesTheSameOptions) {
+TEST(Operation, ConfigurationFileEqualsTheOptions) {
   const TemporaryFolder folder;
   std::ofstream(folder.path("fem.yaml")) << "max-sessions: 1\nidle-timeout: 60\n";
   const ServerProcess server({"--config", folder.path("fem.yaml"), "--ready-file", folder.path("ready")});
@@ -191,7 +191,7 @@ TEST(Operation, ConfigurationFileGivesTheSameOptions) {
 }
 
 // In a container the parent may be process 1 from the start: that is no sign of a parent that has died.
-TEST(Operation, AnOrphanThatWatchesItsParentKeepsServing) {
+TEST(Operation, OrphanWatchingItsParentKeepsServing) {
   const TemporaryFolder folder;
   const std::string ready = folder.path("ready");
   const std::string program = std::string(HEELSTRIKE_BIN_DIR) + "/fem_server";
@@ -213,7 +213,7 @@ TEST(Operation, AnOrphanThatWatchesItsParentKeepsServing) {
   EXPECT_EQ(::kill(server, SIGKILL), 0) << "the server ended by itself";
 }
 
-TEST(Operation, LogNamesTheRunAndKeepsToOneLine) {
+TEST(Operation, LogNamesTheRunOnOneLine) {
   const ServerProcess server;
   const PairSpec pairs[] = {ball_on_ground("a\nb")};
   const auto contact = rpc::open_remote_contact({.endpoint = {.address = server.address(), .tls = {}}})(

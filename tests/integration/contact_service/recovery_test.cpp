@@ -179,11 +179,11 @@ TEST(Recovery, OfRestitution) {
 TEST(Recovery, OfFriction) {
   expect_survival(rolling_ball());
 }
-TEST(Recovery, OfFramesThatAreCommittedTogether) {
+TEST(Recovery, OfFramesCommittedTogether) {
   expect_survival(dragged_block());
 }
 
-TEST(Recovery, IsOffWithoutPatience) {
+TEST(Recovery, IsDisabledWithoutATimeout) {
   Lives lives({5}, {});
   const RecordedRun run =
       test::run_with(bouncing_ball(), rpc::recovering(lives.partner(), {.reconnect_timeout = {}, .peer = "it"}));
@@ -192,7 +192,7 @@ TEST(Recovery, IsOffWithoutPatience) {
   EXPECT_EQ(n_told(run, "was reopened"), 0U);
 }
 
-TEST(Recovery, EndsWithThePatience) {
+TEST(Recovery, EndsAfterTheTimeout) {
   std::set<int> always;
   for (int i = 5; i < 1000; ++i) always.insert(i);
   Lives lives(always, {});
@@ -203,7 +203,7 @@ TEST(Recovery, EndsWithThePatience) {
   EXPECT_LT(lives.n(), 20) << "nobody waits a second time";
 }
 
-TEST(Recovery, WaitsForTheFirstOpeningOfAServerThatWasThere) {
+TEST(Recovery, WaitsForTheFirstOpeningOfAKnownServer) {
   for (const bool was_there : {true, false}) {
     Lives lives({}, {});
     int n_openings = 0;
@@ -220,7 +220,7 @@ TEST(Recovery, WaitsForTheFirstOpeningOfAServerThatWasThere) {
   }
 }
 
-TEST(Recovery, RefusesAnotherProgramThatCameBack) {
+TEST(Recovery, RejectsADifferentProgram) {
   Lives lives({9}, {});
   int n_openings = 0;
   const auto changed = [&](std::span<const PairSpec> pairs, auto assets, const OpenContext& context) {

@@ -29,7 +29,7 @@ bool mentions(const Error& error, const std::string& text) {
   return std::string(error.what()).find(text) != std::string::npos;
 }
 
-TEST(Refusals, BadStatesNameTheirField) {
+TEST(Rejections, InvalidStatesAreReportedByField) {
   const ServerProcess server;
   const auto stub = server.stub();
   v1::PairRequest good;
@@ -56,7 +56,7 @@ TEST(Refusals, BadStatesNameTheirField) {
   EXPECT_TRUE(evaluate_one(*stub, good).has_result());
 }
 
-TEST(Refusals, UnknownBackendListsTheKnownOnes) {
+TEST(Rejections, UnknownBackendIsReportedWithTheKnownOnes) {
   const ServerProcess server;
   PairSpec spec = ball_on_ground();
   spec.backend = "florse";
@@ -65,7 +65,7 @@ TEST(Refusals, UnknownBackendListsTheKnownOnes) {
   EXPECT_TRUE(mentions(error, "hunt_crossley") && mentions(error, "flores")) << error.what();
 }
 
-TEST(Refusals, UnknownParameterAndMissingSurfaceNameTheirField) {
+TEST(Rejections, UnknownParameterAndMissingSurfaceAreReportedByField) {
   const ServerProcess server;
   const auto stub = server.stub();
   PairSpec spec = ball_on_ground();
@@ -82,7 +82,7 @@ TEST(Refusals, UnknownParameterAndMissingSurfaceNameTheirField) {
   EXPECT_EQ(refusal_of([&] { open_session(*stub, request); }).field(), "pair.partner.surface");
 }
 
-TEST(Refusals, AnotherContractIsRefused) {
+TEST(Rejections, ContractMismatchIsRejected) {
   const ServerProcess server;
   v1::OpenSessionRequest request;
   *request.mutable_pair() = message_of(ball_on_ground());
@@ -91,7 +91,7 @@ TEST(Refusals, AnotherContractIsRefused) {
   EXPECT_EQ(error.code(), ErrorCode::version_mismatch) << error.what();
 }
 
-TEST(Refusals, UnknownAndExpiredSessionsAreNotFound) {
+TEST(Rejections, UnknownAndExpiredSessionsAreNotFound) {
   const ServerProcess server({"--idle-timeout", "0.3"});
   const auto stub = server.stub();
   v1::PairRequest request;
@@ -108,7 +108,7 @@ TEST(Refusals, UnknownAndExpiredSessionsAreNotFound) {
   EXPECT_NE(error.message().find("0.3 s"), std::string::npos) << error.message();
 }
 
-TEST(Refusals, RequestAboveTheSizeLimitHurtsNobodyElse) {
+TEST(Rejections, RequestAboveTheSizeLimitAffectsNoOtherClient) {
   const ServerProcess server({"--max-message-mib", "1"});
   const auto stub = server.stub();
   const auto other = open_contact(server.address());
@@ -125,7 +125,7 @@ TEST(Refusals, RequestAboveTheSizeLimitHurtsNobodyElse) {
   EXPECT_FALSE(bounce(*other, 3).empty());
 }
 
-TEST(Refusals, SessionLimitLeavesOthersUntouched) {
+TEST(Rejections, SessionLimitDoesNotAffectOpenSessions) {
   const ServerProcess server({"--max-sessions", "2"});
   const auto first = open_contact(server.address());
   auto second = open_contact(server.address());
@@ -137,7 +137,7 @@ TEST(Refusals, SessionLimitLeavesOthersUntouched) {
   EXPECT_FALSE(bounce(*open_contact(server.address()), 3).empty());
 }
 
-TEST(Refusals, NamedAssetsStayInsideTheirFolder) {
+TEST(Rejections, NamedAssetsStayInTheirFolder) {
   const TemporaryFolder assets;
   const ServerProcess server({"--assets-folder", assets.path("")});
   const auto stub = server.stub();
@@ -151,7 +151,7 @@ TEST(Refusals, NamedAssetsStayInsideTheirFolder) {
   }
 }
 
-TEST(Refusals, GarbageOnThePortIsSurvived) {
+TEST(Rejections, InvalidBytesOnThePortAreSurvived) {
   const ServerProcess server({}, {"127.0.0.1:0"});
   const int port = std::stoi(server.address().substr(server.address().rfind(':') + 1));
   sockaddr_in address{};

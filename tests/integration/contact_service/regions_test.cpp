@@ -46,7 +46,7 @@ PairState pressed(int step) {
   return state;
 }
 
-TEST(RemoteRegions, AreThoseOfAContactInThisProcess) {
+TEST(RemoteRegions, EqualThoseOfALocalContact) {
   const ServerProcess server;
   const std::vector<PairSpec> pairs{knee()};
   const auto remote = rpc::open_remote_contact({.endpoint = {.address = server.address(), .tls = {}}})(pairs, {}, {});
@@ -154,7 +154,7 @@ class FakeContact {
   std::unique_ptr<Contact> contact_;
 };
 
-TEST(RemoteRegions, OfAServerThatIsTooOldAreMissedAloud) {
+TEST(RemoteRegions, MissingInAnOldServerAreReported) {
   FakeContact old({}, 0, knee());
   EXPECT_THAT(old.contact().pairs().front().regions, IsEmpty());
   EXPECT_THAT(old.stages(), Contains(AllOf(HasSubstr("warning: "), HasSubstr("contact.knee"), HasSubstr("update"))));
@@ -168,7 +168,7 @@ TEST(RemoteRegions, OfAServerThatIsTooOldAreMissedAloud) {
   EXPECT_THAT(nothing_asked.stages(), IsEmpty());
 }
 
-TEST(RemoteRegions, OfAnotherNumberAreRefused) {
+TEST(RemoteRegions, WithAWrongCountAreRejected) {
   FakeContact odd({"medial", "lateral"}, 1, knee());
   const PairState state = pressed(1);
   Response response;

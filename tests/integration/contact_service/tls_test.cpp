@@ -44,7 +44,7 @@ class Tls : public testing::Test {
   Certificates certificates_{folder_.path("")};
 };
 
-TEST_F(Tls, ServerIsTrustedByItsAuthorityAndNameOnly) {
+TEST_F(Tls, ServerIsVerifiedByAuthorityAndName) {
   const ServerProcess server(server_options(), {"127.0.0.1:0"});
   EXPECT_TRUE(works(server.address(), client("ca", "")));
   EXPECT_FALSE(works(server.address(), client("other", "")));
@@ -54,7 +54,7 @@ TEST_F(Tls, ServerIsTrustedByItsAuthorityAndNameOnly) {
   EXPECT_FALSE(works(server.address(), other_name));
 }
 
-TEST_F(Tls, MutualTlsLetsOnlyKnownClientsIn) {
+TEST_F(Tls, MutualTlsAcceptsKnownClientsOnly) {
   auto options = server_options();
   options.insert(options.end(), {"--tls-client-ca", certificate("ca")});
   const ServerProcess server(options, {"127.0.0.1:0"});
@@ -63,7 +63,7 @@ TEST_F(Tls, MutualTlsLetsOnlyKnownClientsIn) {
   EXPECT_FALSE(works(server.address(), client("ca", "stranger")));
 }
 
-TEST_F(Tls, HalfAKeyPairIsRefusedByTheClient) {
+TEST_F(Tls, IncompleteKeyPairIsRejectedByTheClient) {
   rpc::ClientTls tls = client("ca", "client");
   tls.key_file.clear();
   try {

@@ -156,7 +156,7 @@ class SimulationServiceTest : public testing::Test {
   fs::path spool;
 };
 
-TEST_F(SimulationServiceTest, WatchingFromAnyNumberGivesTheRest) {
+TEST_F(SimulationServiceTest, WatchFromAnyEventReturnsTheRest) {
   Service service(spool);
   ASSERT_EQ(std::string(service.submit(scenario, "one").what()), "accepted");
   service.gate.open(10);
@@ -170,7 +170,7 @@ TEST_F(SimulationServiceTest, WatchingFromAnyNumberGivesTheRest) {
   EXPECT_EQ(rest, std::vector<double>(all.begin() + 10, all.end()));
 }
 
-TEST_F(SimulationServiceTest, AWatcherThatNeverReadsDoesNotHoldTheRun) {
+TEST_F(SimulationServiceTest, WatcherThatDoesNotReadDoesNotBlockTheRun) {
   Service service(spool);
   ASSERT_EQ(std::string(service.submit(scenario, "one").what()), "accepted");
   grpc::ClientContext lazy;
@@ -211,7 +211,7 @@ TEST_F(SimulationServiceTest, CancelEndsTheRunAndForgetRemovesIt) {
   EXPECT_EQ(service.stub->DeleteRun(&context, forget, &forgotten).error_code(), grpc::NOT_FOUND);
 }
 
-TEST_F(SimulationServiceTest, RefusesWithReasons) {
+TEST_F(SimulationServiceTest, RejectsInvalidRequestsWithReasons) {
   RunLimits limits;
   limits.max_running = 1;
   limits.max_scenario_bytes = 1000;
@@ -233,7 +233,7 @@ TEST_F(SimulationServiceTest, RefusesWithReasons) {
   EXPECT_EQ(service.submit(scenario, "three").code(), ErrorCode::unavailable);
 }
 
-TEST_F(SimulationServiceTest, FilesComeInChunksOfAtMostOneMebibyteAndOnce) {
+TEST_F(SimulationServiceTest, FilesAreSentOnceInChunksOfAtMostOneMebibyte) {
   Service service(spool);
   const auto submitted = [&](const std::vector<std::pair<std::string, std::size_t>>& files) {
     grpc::ClientContext context;
@@ -265,7 +265,7 @@ TEST_F(SimulationServiceTest, FilesComeInChunksOfAtMostOneMebibyteAndOnce) {
   EXPECT_THAT(twice.what(), HasSubstr("'a.stl' is sent twice"));
 }
 
-TEST_F(SimulationServiceTest, WatchingBehindTheEndOfAFinishedRunEndsAtOnce) {
+TEST_F(SimulationServiceTest, WatchBeyondTheEndOfAFinishedRunEndsImmediately) {
   Service service(spool);
   ASSERT_EQ(std::string(service.submit(scenario, "one").what()), "accepted");
   service.gate.open(10);
@@ -280,7 +280,7 @@ TEST_F(SimulationServiceTest, WatchingBehindTheEndOfAFinishedRunEndsAtOnce) {
   EXPECT_THAT(status, HasSubstr("after_sequence: expected at most " + std::to_string(last)));
 }
 
-TEST_F(SimulationServiceTest, ASubmissionThatHasChangedOnItsWayIsRefusedToBeSentAgain) {
+TEST_F(SimulationServiceTest, CorruptedSubmissionIsRejectedAsRepeatable) {
   Service service(spool);
   grpc::ClientContext context;
   v1::SubmitRunResponse response;
@@ -299,7 +299,7 @@ TEST_F(SimulationServiceTest, ASubmissionThatHasChangedOnItsWayIsRefusedToBeSent
   EXPECT_TRUE(rpc::is_connection_lost(status, context)) << "so that clients send it again";
 }
 
-TEST_F(SimulationServiceTest, ARunWithoutLastEventIsInterruptedAfterARestart) {
+TEST_F(SimulationServiceTest, RunWithoutALastEventIsInterruptedAfterARestart) {
   {
     Service service(spool);
     ASSERT_EQ(std::string(service.submit(scenario, "whole").what()), "accepted");
@@ -319,7 +319,7 @@ TEST_F(SimulationServiceTest, ARunWithoutLastEventIsInterruptedAfterARestart) {
 }
 
 /// As a kill -9 leaves the spool of a run that had three rows: who watches goes on with its number.
-TEST_F(SimulationServiceTest, ARunGoesOnAfterARestart) {
+TEST_F(SimulationServiceTest, RunResumesAfterARestart) {
   const fs::path copy = spool.string() + "-copy";
   std::uint64_t seen = 0;
   {
@@ -345,7 +345,7 @@ TEST_F(SimulationServiceTest, ARunGoesOnAfterARestart) {
   fs::remove_all(copy);
 }
 
-TEST_F(SimulationServiceTest, ARunThatKillsItsServersIsGivenUp) {
+TEST_F(SimulationServiceTest, RunThatCrashesItsServersIsAbandoned) {
   const fs::path copy = spool.string() + "-copy";
   {
     Service service(spool);
@@ -377,7 +377,7 @@ TEST_F(SimulationServiceTest, ARunThatKillsItsServersIsGivenUp) {
   fs::remove_all(copy);
 }
 
-TEST_F(SimulationServiceTest, AFinishedRunNobodyFetchesIsForgottenInTheEnd) {
+TEST_F(SimulationServiceTest, FinishedRunThatIsNotFetchedExpires) {
   RunLimits limits;
   limits.retention_time = std::chrono::hours{1};
   const auto age = [&](const std::string& run_id) {
@@ -403,7 +403,7 @@ TEST_F(SimulationServiceTest, AFinishedRunNobodyFetchesIsForgottenInTheEnd) {
   EXPECT_FALSE(fs::exists(spool / "young.events")) << "a restart makes room";
 }
 
-TEST_F(SimulationServiceTest, RowsComeInBatchesAndTheLastEventAtOnce) {
+TEST_F(SimulationServiceTest, RowsAreSentInBatchesAndTheLastEventImmediately) {
   fs::create_directories(spool);
   const auto log = RunLog::create(spool / "batches.events");
   // After its first wait this reader takes no news for an hour, except a full message or the end.
@@ -443,7 +443,7 @@ TEST_F(SimulationServiceTest, RowsComeInBatchesAndTheLastEventAtOnce) {
   EXPECT_FALSE(reader.next(event, [] { return false; }));
 }
 
-TEST_F(SimulationServiceTest, AViewerGetsFewRowsWithTheExtremesAndIsToldHowManyWereLeftOut) {
+TEST_F(SimulationServiceTest, ViewerGetsThinnedRowsWithExtremesAndTheOmittedCount) {
   fs::create_directories(spool);
   const auto log = RunLog::create(spool / "viewed.events");
   v1::RunEvent schema;
@@ -483,7 +483,7 @@ TEST_F(SimulationServiceTest, AViewerGetsFewRowsWithTheExtremesAndIsToldHowManyW
   }
 }
 
-TEST_F(SimulationServiceTest, AThinningThatMakesNoSenseIsRefused) {
+TEST_F(SimulationServiceTest, InvalidThinningIsRejected) {
   Service service(spool);
   service.gate.open(1);
   ASSERT_EQ(std::string(service.submit(scenario, "viewed").what()), "accepted");
@@ -503,7 +503,7 @@ TEST_F(SimulationServiceTest, AThinningThatMakesNoSenseIsRefused) {
 }
 
 // A server that died while it kept what was sent has no such run: the client sends it again.
-TEST_F(SimulationServiceTest, ASubmissionCutOffIsNoRun) {
+TEST_F(SimulationServiceTest, TruncatedSubmissionStartsNoRun) {
   std::ofstream(spool / "one.input") << "half of";
   std::ofstream(spool / "one.owner") << "somebody";
   Service service(spool);
@@ -511,7 +511,7 @@ TEST_F(SimulationServiceTest, ASubmissionCutOffIsNoRun) {
   EXPECT_FALSE(fs::exists(spool / "one.owner"));
 }
 
-TEST_F(SimulationServiceTest, ASpoolBelongsToOneServer) {
+TEST_F(SimulationServiceTest, SpoolIsUsedByOneServer) {
   const Service service(spool);
   EXPECT_THROW(RunStore(spool, {}, {}), Error);
 }

@@ -29,7 +29,7 @@ void expect_limit(const RunSummary& summary, const std::string& key) {
   EXPECT_THAT(summary.error->what(), AllOf(HasSubstr(key), HasSubstr("raise it")));
 }
 
-TEST(Budget, StepsRowsAndEvaluationsEndTheRun) {
+TEST(Budget, StepsRowsAndEvaluationsAreLimited) {
   expect_limit(run_ball({"analysis.budget.steps=100"}), "analysis.budget.steps");
   expect_limit(run_ball({"analysis.budget.evaluations=300"}), "analysis.budget.evaluations");
   // The grid alone has 4 rows; steps in contact are told besides.
@@ -37,7 +37,7 @@ TEST(Budget, StepsRowsAndEvaluationsEndTheRun) {
                "analysis.budget.rows");
 }
 
-TEST(Budget, AGridThatCannotFitIsRefusedBeforeTheRun) {
+TEST(Budget, GridAboveTheLimitIsRejectedBeforeTheRun) {
   for (const std::vector<std::string>& overrides :
        {std::vector<std::string>{"output.interval=1e-12"},
         std::vector<std::string>{"analysis.integrator.name=rk4", "analysis.integrator.step=1e-9"},
@@ -52,7 +52,7 @@ TEST(Budget, AGridThatCannotFitIsRefusedBeforeTheRun) {
   }
 }
 
-TEST(Budget, StepsThatGetNowhereSayWhatKeepsThemShort) {
+TEST(Budget, TooSmallStepsAreReportedWithTheirCause) {
   AnalysisSpec analysis;
   analysis.end_time = 1.0;
   analysis.budget.stalled_steps = 1000;
@@ -79,7 +79,7 @@ TEST(Budget, StepsThatGetNowhereSayWhatKeepsThemShort) {
   for (int i = 1; i <= 5000; ++i) EXPECT_NO_THROW(watch.count_step(1e-8 * i, {}));
 }
 
-TEST(Stop, IsHeardWhileDependentRowsAreLookedFor) {
+TEST(Stop, IsDetectedDuringTheSearchForDependentRows) {
   std::stop_source stop;
   stop.request_stop();
   mbs::SparseMatrix A(3, 3);
@@ -92,7 +92,7 @@ TEST(Stop, IsHeardWhileDependentRowsAreLookedFor) {
   }
 }
 
-TEST(IndependentRows, OfSeveralTheFirstStays) {
+TEST(IndependentRows, FirstOfSeveralDependentRowsIsKept) {
   // Rows 0 and 1 span row 2; row 3 is new by 1e-7, row 4 by less than 1e-9; row 5 is zero.
   mbs::SparseMatrix A(6, 4);
   const double rows[6][4] = {{1, 2, 0, 0},     {0, 1, -1, 0},     {1, 3, -1, 0},

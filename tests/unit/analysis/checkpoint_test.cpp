@@ -39,7 +39,7 @@ void expect_same_summary(const RunSummary& a, const RunSummary& b, const std::st
   }
 }
 
-TEST(Checkpoint, ResumedRunsRepeatTheUninterruptedOneBitForBit) {
+TEST(Checkpoint, ResumedRunEqualsTheUninterruptedRunBitForBit) {
   const Scenario scenario = bouncing_ball();
   const RecordedRun whole = run_local(scenario);
   ASSERT_EQ(whole.summary.status, "completed") << whole.summary.error->what();
@@ -64,7 +64,7 @@ TEST(Checkpoint, ResumedRunsRepeatTheUninterruptedOneBitForBit) {
   EXPECT_TRUE(in_contact) << "no checkpoint fell into a contact: choose another interval";
 }
 
-TEST(Checkpoint, OfAnotherScenarioIsRefused) {
+TEST(Checkpoint, OfAnotherScenarioIsRejected) {
   const Scenario scenario = bouncing_ball();
   Checkpoint checkpoint = run_local(scenario).checkpoints.front();
   checkpoint.scenario_digest = "another";
@@ -77,7 +77,7 @@ TEST(Checkpoint, OfAnotherScenarioIsRefused) {
   EXPECT_TRUE(run.rows.empty());
 }
 
-TEST(Checkpoint, WithAnotherNumberOfStatesIsRefused) {
+TEST(Checkpoint, WithADifferentNumberOfStatesIsRejected) {
   const Scenario scenario = bouncing_ball();
   Checkpoint checkpoint = run_local(scenario).checkpoints.front();
   checkpoint.state.pop_back();

@@ -37,7 +37,7 @@ void PrintTo(const Refusal& refusal, std::ostream* out) {
 
 class EarlyChecks : public testing::TestWithParam<Refusal> {};
 
-TEST_P(EarlyChecks, RefuseBeforeTheContactIsOpened) {
+TEST_P(EarlyChecks, RejectBeforeTheContactIsOpened) {
   Scenario scenario = scenario_from(pendulum);
   std::optional<Checkpoint> resume = {};
   GetParam().spoil(scenario, resume);

@@ -21,7 +21,7 @@ Response response(double force, double gap, double gap_rate) {
 // A few rounding errors of quantities of order one.
 constexpr double rounding = 1e-14;
 
-TEST(EpisodeTracker, ForceParabolaIsHitExactly) {
+TEST(EpisodeTracker, ParabolicForcePeakIsExact) {
   // F = 7 - 3 (t - 0.43)^2, sampled beside its vertex at uneven distances.
   EpisodeTracker tracker("pair");
   const auto force = [](double t) { return 7.0 - 3.0 * (t - 0.43) * (t - 0.43); };
@@ -33,7 +33,7 @@ TEST(EpisodeTracker, ForceParabolaIsHitExactly) {
 }
 
 // A load that is raised and held has no force beyond the one that it is held at.
-TEST(EpisodeTracker, APlateauHasNoPeak) {
+TEST(EpisodeTracker, PlateauHasNoPeak) {
   EpisodeTracker tracker("pair");
   tracker.begin(0.0, response(0.0, -0.1, -1.0));
   for (const auto& [t, force] : {std::pair{0.1, 4.0}, {0.2, 5.0}, {0.3, 5.0}, {0.4, 5.0}, {0.5, 2.0}}) {
@@ -42,7 +42,7 @@ TEST(EpisodeTracker, APlateauHasNoPeak) {
   EXPECT_EQ(tracker.current()->max_force, 5.0);
 }
 
-TEST(EpisodeTracker, IndentationCubicIsHitExactly) {
+TEST(EpisodeTracker, CubicIndentationPeakIsExact) {
   // gap = t^3/3 - t^2 + 0.36 t - 0.2 has rate t^2 - 2 t + 0.36; the cubic through values and rates at two times is the
   // curve itself. Its minimum is where the rate rises through zero: t = 1 + 0.8.
   const auto gap = [](double t) { return t * t * t / 3.0 - t * t + 0.36 * t - 0.2; };
@@ -55,7 +55,7 @@ TEST(EpisodeTracker, IndentationCubicIsHitExactly) {
   EXPECT_NEAR(tracker.current()->max_indentation_time, 1.8, 10 * rounding);
 }
 
-TEST(EpisodeTracker, SpeedsAndRestitutionComeFromTheEnds) {
+TEST(EpisodeTracker, VelocitiesAndRestitutionAreThoseAtOnsetAndEnd) {
   EpisodeTracker tracker("pair");
   tracker.begin(1.0, response(0.0, 0.0, -4.0));
   tracker.update(1.1, response(5.0, -0.01, 0.0));
@@ -89,7 +89,7 @@ TEST(EpisodeTracker, OnlyAnImpactHasARestitution) {
   EXPECT_EQ(tracker.end(2.1, response(0.0, 0.0, 0.4)).effective_restitution, 0.8);
 }
 
-TEST(EpisodeTracker, ARepeatedTimeReplacesThePointInsteadOfDividingByZero) {
+TEST(EpisodeTracker, RepeatedTimeReplacesThePoint) {
   EpisodeTracker tracker("pair");
   tracker.begin(0.0, response(1.0, -0.1, -1.0));
   tracker.update(0.5, response(3.0, -0.2, -1.0));
@@ -99,7 +99,7 @@ TEST(EpisodeTracker, ARepeatedTimeReplacesThePointInsteadOfDividingByZero) {
   EXPECT_GE(tracker.current()->max_force, 3.5);
 }
 
-TEST(EpisodeTracker, AMonotonousForceKeepsItsLargestSample) {
+TEST(EpisodeTracker, MonotonicForceKeepsItsPeakSample) {
   EpisodeTracker tracker("pair");
   tracker.begin(0.0, response(1.0, -0.1, -1.0));
   for (int i = 1; i <= 5; ++i) tracker.update(0.1 * i, response(1.0 + i, -0.1 - 0.1 * i, -1.0));

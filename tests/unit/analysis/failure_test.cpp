@@ -53,7 +53,7 @@ void expect_kept(const RecordedRun& run) {
   EXPECT_EQ(run.episodes.size(), 1U);
 }
 
-TEST(GivingUp, TooDeepContactIsNamedWithTimeAndReason) {
+TEST(RunFailure, ExcessivePenetrationIsReportedWithTimeAndReason) {
   const auto run = run_scripted([](const PairState& state, const Response& response) {
     if (response.gap < -1e-3) {
       throw RecoverableError(
@@ -71,7 +71,7 @@ TEST(GivingUp, TooDeepContactIsNamedWithTimeAndReason) {
   expect_kept(run);
 }
 
-TEST(GivingUp, ALostPartnerKeepsItsOwnError) {
+TEST(RunFailure, LostContactServerKeepsItsError) {
   const auto run = run_scripted([](const PairState&, const Response& response) {
     if (response.gap < -1e-3) throw unavailable_error("the contact partner went away");
   });
@@ -95,7 +95,7 @@ output: {interval: 0.1}
 )" + how));
 }
 
-TEST(GivingUp, WhatIsNotANumberIsNamedWithItsTime) {
+TEST(RunFailure, NonFiniteValueIsReportedWithItsTime) {
   struct Case {
     std::string how;
     ErrorCode code;

@@ -63,7 +63,7 @@ RecordedRun bounce(const std::vector<std::string>& settings, std::vector<Drawn>&
 const std::vector<std::string> two_bounces = {"analysis.end_time=1.4", "contact.restitution=1",
                                               "output.fields={at: contact}"};
 
-TEST(FieldEvents, OnsetPeakAndEndOfEveryContactAreDrawn) {
+TEST(FieldEvents, FieldsAreWrittenAtOnsetPeakAndEndOfEveryContact) {
   std::vector<Drawn> drawn;
   const RecordedRun run = bounce(two_bounces, drawn);
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
@@ -81,7 +81,7 @@ TEST(FieldEvents, OnsetPeakAndEndOfEveryContactAreDrawn) {
   }
 }
 
-TEST(FieldEvents, TheGridIsDrawnAsWellWhenAskedFor) {
+TEST(FieldEvents, FieldsAreAlsoWrittenOnTheGridOnRequest) {
   std::vector<Drawn> drawn;
   const RecordedRun run =
       bounce({"analysis.end_time=1.4", "contact.restitution=1", "output.fields={at: contact, interval: 0.3}"}, drawn);
@@ -90,7 +90,7 @@ TEST(FieldEvents, TheGridIsDrawnAsWellWhenAskedFor) {
 }
 
 // Requirement: a resumed run draws what the whole one would have drawn.
-TEST(FieldEvents, AResumedRunDrawsTheRest) {
+TEST(FieldEvents, ResumedRunWritesTheRemainingFields) {
   const std::vector<std::string> settings = {"analysis.end_time=0.45", "contact.restitution=1",
                                              "output.fields={at: contact}", "output.checkpoint_interval=2.0e-4"};
   std::vector<Drawn> whole;
@@ -109,7 +109,7 @@ TEST(FieldEvents, AResumedRunDrawsTheRest) {
   }
 }
 
-TEST(FieldEvents, PrescribedMotionAndMissingTimesAreRefused) {
+TEST(FieldEvents, PrescribedMotionAndMissingTimesAreRejected) {
   const std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml");
   const auto refusal = [&](const std::vector<std::string>& settings) {
     try {
@@ -125,7 +125,7 @@ TEST(FieldEvents, PrescribedMotionAndMissingTimesAreRefused) {
 
 // A partner that stands still must not cost pictures without a word: the run says that it is not whole, and whoever
 // resumes it goes on before the loss.
-TEST(FieldEvents, PicturesThatThePartnerDoesNotDeliverMakeTheRunIncomplete) {
+TEST(FieldEvents, MissingFieldsMakeTheRunIncomplete) {
   const std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml");
   const std::vector<std::string> settings = {"analysis.end_time=0.5", "output.fields={interval: 0.05}",
                                              "output.checkpoint_interval=0.1"};

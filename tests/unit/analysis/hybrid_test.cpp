@@ -64,7 +64,7 @@ TEST(Hybrid, HeightFollowsFromTheForce) {
 }
 
 // Up to the peak the contact has stored 2/5 F d, which nobody has brought but the one who presses the ball down.
-TEST(Hybrid, WorkOfTheShiftIsCounted) {
+TEST(Hybrid, WorkOfTheShiftIsIncluded) {
   const auto run = run_local(scenario_from(hybrid_ball("0.097"), {"analysis.end_time=0.5", "output.interval=0.005"}));
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   const double stored = 0.4 * 300.0 * std::pow(300.0 / stiffness, 2.0 / 3.0);
@@ -72,7 +72,7 @@ TEST(Hybrid, WorkOfTheShiftIsCounted) {
   EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 5e-3 * stored);
 }
 
-TEST(Hybrid, StartsFromFarAbove) {
+TEST(Hybrid, StartsFromALargeDistance) {
   const auto run = run_local(scenario_from(hybrid_ball("0.16")));
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   EXPECT_EQ(run.summary.integrator.rejected_steps, 0);
@@ -80,7 +80,7 @@ TEST(Hybrid, StartsFromFarAbove) {
   EXPECT_NEAR(run.column("ball.shift_m")[0], 0.0, 0.0) << "nothing to lift in swing";
 }
 
-TEST(Hybrid, KinematicLeavesTheBodiesWhereTheyArePrescribed) {
+TEST(Hybrid, KinematicAnalysisKeepsThePrescribedPoses) {
   const auto run = run_local(scenario_from(hybrid_ball("0.099", "kinematic")));
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   for (const double force : run.column("ball-ground.fz_N")) {
@@ -88,7 +88,7 @@ TEST(Hybrid, KinematicLeavesTheBodiesWhereTheyArePrescribed) {
   }
 }
 
-TEST(Hybrid, MistakesSayWhatToDo) {
+TEST(Hybrid, ErrorsNameTheirRemedy) {
   const auto refusal = [](const std::string& text) {
     try {
       (void)run_local(scenario_from(text));

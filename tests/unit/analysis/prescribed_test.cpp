@@ -44,7 +44,7 @@ std::string driven() {
 }
 
 // The sine of an angle is zero half a turn away too: nobody gets that pose for the one that was asked for.
-TEST(Drivers, HalfATurnAwayIsRefused) {
+TEST(Drivers, RotationOfPiIsRejected) {
   const auto turned = [&](const std::string& function) {
     return run_local(
         scenario_from(arm("drivers:\n  motor: {joint: hinge, angle: {polynomial: " + function + "}}\n", "kinematic")));
@@ -75,7 +75,7 @@ output: {interval: 0.5}
 }
 
 // 100 km from the origin positions are rounded to 1e-11 m: the pendulum swings as it does at home.
-TEST(Drivers, FarFromTheOriginMotionGoesOn) {
+TEST(Drivers, MotionFarFromTheOriginContinues) {
   const auto swing = [](double x) {
     const auto run = run_local(scenario_from(fmt::format(R"(heelstrike: 1
 gravity: [0, 0, -9.81]
@@ -132,7 +132,7 @@ TEST(Kinematic, RowsFollowTheDriverAndTheEnergyBalanceCloses) {
   EXPECT_LT(run.summary.max_position_violation, 1e-12);
 }
 
-TEST(Kinematic, FreeMotionIsRefusedWithTheNumberOfFreedoms) {
+TEST(Kinematic, FreeMotionIsRejectedWithTheNumberOfFreedoms) {
   const auto run = run_local(scenario_from(arm(loaded(), "kinematic")));
   ASSERT_TRUE(run.summary.error.has_value());
   EXPECT_THAT(run.summary.error->what(), HasSubstr("found 1 degrees of freedom remaining"));
@@ -256,7 +256,7 @@ void expect_same_run(const RecordedRun& together, const RecordedRun& plain, doub
 }
 
 // Requirement: without history many frames are asked at once, and the run does not show it.
-TEST(Kinematic, FramesWithoutHistoryAreAskedInBatchesWithTheSameAnswers) {
+TEST(Kinematic, FramesWithoutHistoryAreEvaluatedInBatchesWithEqualResponses) {
   for (const std::string type : {"kinematic", "inverse"}) {
     CountingContact::Counts ahead, one_by_one;
     const RecordedRun batched = rocked(rocking(type, "0"), false, ahead);
@@ -297,7 +297,7 @@ void expect_same_pictures(const std::vector<std::string>& a, const std::vector<s
 // Requirement: with history the frames are committed at once, each pair on its own way, and the run does not show it:
 // neither in its rows, nor in the frames that are refused, nor in the fields, which are drawn with the history of their
 // frame.
-TEST(Kinematic, FramesWithHistoryAreCommittedAtOnceWithTheSameAnswers) {
+TEST(Kinematic, FramesWithHistoryAreCommittedTogetherWithEqualResponses) {
   for (const std::string type : {"kinematic", "inverse"}) {
     CountingContact::Counts ahead, one_by_one;
     const RecordedRun together = rocked(rocking(type, "0.3"), false, ahead);
@@ -394,7 +394,7 @@ class BreakingContact final : public ForwardingContact, public BatchContact {
 };
 
 // Requirement: nothing is lost; frames before the one that ends the run are written.
-TEST(Kinematic, ADefectEndsTheRunAfterTheFramesBefore) {
+TEST(Kinematic, InternalErrorEndsTheRunAfterThePrecedingFrames) {
   const std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/block_friction.yaml");
   std::vector<std::string> settings = rocking("kinematic", "0.3");
   settings.push_back("contact.max_penetration=0.002");  // no frame is refused

@@ -141,13 +141,13 @@ TEST(Recorded, DifferentiatedRecordsConverge) {
   }
 }
 
-TEST(Recorded, TheLogTellsWhatDifferentiationCosts) {
+TEST(Recorded, LogReportsTheErrorOfDifferentiation) {
   const auto forward = run_local(scenario_from(machine(loads, "forward", 0.02)));
   const auto inverse = run_recorded(machine(drivers, "inverse", 0.02), csv_of(forward, {".a", ".v", ".w"}));
   EXPECT_THAT(inverse.log, ::testing::Contains(HasSubstr("driver wing: accelerations are derivatives of splines")));
 }
 
-TEST(Recorded, MistakesInTheTableAreNamed) {
+TEST(Recorded, ErrorsInTheTableAreReported) {
   const auto forward = run_local(scenario_from(machine(loads, "forward", 0.5)));
   const std::string table = csv_of(forward);
   const auto message = [&](const std::string& text, const std::string& yaml) -> std::string {
@@ -190,7 +190,7 @@ std::string motion_text(const std::string& header, const std::string& column = "
 }
 
 // A knee of 90 degrees was a knee of 90 radians.
-TEST(Recorded, DegreesOfAFileBecomeRadians) {
+TEST(Recorded, DegreesAreConvertedToRadians) {
   using ::testing::ElementsAre;
   constexpr double right = std::numbers::pi / 2;
   const std::string degrees = motion_text("m\nversion=1\nnRows=3\nnColumns=2\ninDegrees=yes\nendheader\n");

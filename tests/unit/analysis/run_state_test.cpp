@@ -89,7 +89,7 @@ void expect_refused(const Checkpoint& checkpoint, const std::string& reason) {
   }
 }
 
-TEST(RunState, BytesOfAnotherVersionAreRefusedWithASentence) {
+TEST(RunState, BytesOfAnotherVersionAreRejected) {
   for (const std::string bytes : {"", "{}", "not json \x1b[31m", R"({"format": 1, "next_row": 0})"}) {
     Checkpoint checkpoint = sealed(example());
     checkpoint.engine = bytes;
@@ -97,7 +97,7 @@ TEST(RunState, BytesOfAnotherVersionAreRefusedWithASentence) {
   }
 }
 
-TEST(RunState, AnyChangedByteIsNoticed) {
+TEST(RunState, AnyChangedByteIsDetected) {
   const Checkpoint checkpoint = sealed(example());
   const std::string damaged = "it is damaged";
   for (std::size_t i = checkpoint.engine.find('\n') - 64; i < checkpoint.engine.size(); i += 7) {
@@ -119,13 +119,13 @@ TEST(RunState, AnyChangedByteIsNoticed) {
 
 /// Who makes up a checkpoint can make up its checksum.
 // The same numbers with another compiler, or another version of the formulas, are other bits.
-TEST(RunState, BytesOfAnotherProgramAreRefusedWithBothNames) {
+TEST(RunState, BytesOfAnotherProgramAreRejectedWithBothNames) {
   Checkpoint checkpoint = sealed(example());
   write_run_state(checkpoint, example(), "9.9.9 GCC 99");
   expect_refused(checkpoint, "written by heelstrike 9.9.9 GCC 99, and this is ");
 }
 
-TEST(RunState, NumbersThatNoRunCanHaveAreRefused) {
+TEST(RunState, InvalidNumbersAreRejected) {
   const auto refused = [](const std::function<void(RunState&)>& change, const std::string& reason) {
     RunState state = example();
     change(state);
@@ -152,7 +152,7 @@ TEST(RunState, NumbersThatNoRunCanHaveAreRefused) {
   expect_refused(checkpoint, "expected a step number");
 }
 
-TEST(RunState, TheNextTimeOfAGridIsThatOfItsProducts) {
+TEST(RunState, NextTimeOfAGridIsComputedByMultiplication) {
   for (const double interval : {0.1, 0.0857, 1e-3, 7.0}) {
     for (int n = 1; n < 2000; ++n) {
       ASSERT_EQ(first_after(interval, interval * n), n + 1);

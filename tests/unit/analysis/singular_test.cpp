@@ -37,7 +37,7 @@ double branch_error(const RecordedRun& run) {
 
 class SingularPose : public testing::TestWithParam<const char*> {};
 
-TEST_P(SingularPose, IsPassedOnItsBranch) {
+TEST_P(SingularPose, IsCrossedOnTheIntendedBranch) {
   for (const int rtol : {6, 8}) {
     const auto run = run_local(scenario_from(four_bar(), with(GetParam(), rtol)));
     ASSERT_EQ(run.summary.status, "completed") << rtol << ": " << run.summary.error->what();
@@ -65,7 +65,7 @@ TEST_P(SingularPose, IsPassedOnItsBranch) {
 INSTANTIATE_TEST_SUITE_P(Methods, SingularPose, testing::Values("cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(SingularPose, TheLogTellsOfTheCrossing) {
+TEST(SingularPose, CrossingIsLogged) {
   // Wider steps may straddle the pose without seeing it.
   const auto run = run_local(scenario_from(
       four_bar(), {"analysis.integrator={name: arkode_erk, rtol: 1.0e-10, atol: 1.0e-12}", "analysis.end_time=1"}));
@@ -90,7 +90,7 @@ analysis: {end_time: 2, integrator: {rtol: 1.0e-8, atol: 1.0e-10}}
 output: {interval: 0.05, steps: none}
 )yaml";
 
-TEST(DrivenCrank, MovesAsPrescribedWithEveryMethod) {
+TEST(DrivenCrank, FollowsItsDriverWithEveryMethod) {
   for (const char* integrator : {"cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk"}) {
     const auto run =
         run_local(scenario_from(driven_slider_crank, {std::string("analysis.integrator.name=") + integrator}));

@@ -25,7 +25,7 @@ RecordedRun completed(const std::string& text) {
   return run;
 }
 
-TEST(Static, ASpringHangsWhereItsForceIsTheWeight) {
+TEST(Static, SpringEquilibriumBalancesTheWeight) {
   const auto run = completed(at_rest(R"(
 bodies:
   bob: {mass: 2, inertia: [0.01, 0.01, 0.01], position: [0.1, 0.2, -1]}
@@ -65,7 +65,7 @@ output: {interval: 0.25, fields: {interval: 0.5}}
   EXPECT_THAT(times, testing::ElementsAre(0.0, 0.5, 1.0));
 }
 
-TEST(Static, ABallRestsInTheGroundByHertz) {
+TEST(Static, BallOnTheGroundFollowsHertz) {
   for (const double z : {0.0999, 0.15, 1.1}) {
     const auto run = completed(at_rest(R"(
 bodies:
@@ -118,7 +118,7 @@ output: {{interval: 1}}
 // Open surfaces, which a long step of the way to the equilibrium may pass unseen. Forces along the normals of the
 // tibia, since those of `energy` jump from facet to facet and need not balance anywhere: wherever the femur starts
 // from, it ends in the same place.
-TEST(Static, AKneeComesToRestFromAnyHeight) {
+TEST(Static, KneeConvergesFromAnyHeight) {
   for (const double load : {200.0, 1000.0}) {
     std::vector<double> heights;
     for (const double y : {0.0001, 0.002, 0.01, 0.03}) {
@@ -133,7 +133,7 @@ TEST(Static, AKneeComesToRestFromAnyHeight) {
 }
 
 // What jumps from one coarse facet to the next has no equilibrium to ten digits; the scenario says how many it wants.
-TEST(Static, HowMuchImbalanceIsTakenIsTheScenariosToSay) {
+TEST(Static, ResidualToleranceIsASettingOfTheScenario) {
   int exact = 0;
   const std::string coarse = ", edge: 0.012";
   for (const double load : {200.0, 300.0, 500.0}) {
@@ -154,7 +154,7 @@ TEST(Static, HowMuchImbalanceIsTakenIsTheScenariosToSay) {
 /// A parallelogram of cranks and coupler of 1 m and 1 kg that a horizontal spring at the coupler holds: with the angle
 /// a of the cranks from the vertical, 2 m g sin a / 1 (two cranks at half height and the coupler) = k (d - sin a) cos
 /// a.
-TEST(Static, AFourBarWithASpringFindsTheClosedForm) {
+TEST(Static, FourBarWithASpringFollowsTheClosedForm) {
   const auto run = completed(at_rest(R"(
 bodies:
   left: {mass: 1, inertia: [0.083, 0.083, 0.001], position: [0, 0, 0.5]}
@@ -177,7 +177,7 @@ forces:
   EXPECT_LT(run.summary.max_position_violation, 1e-12);
 }
 
-TEST(Static, ADriverMakesASequenceAndItsWorkIsTheEnergyOfTheSpring) {
+TEST(Static, DriverMakesASequenceWhoseWorkIsTheSpringEnergy) {
   const auto run = completed(at_rest(R"(
 bodies:
   slider: {mass: 1, inertia: [0.01, 0.01, 0.01]}
@@ -199,7 +199,7 @@ forces:
   EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-7);
 }
 
-TEST(Static, ADriverPressesABallByHertz) {
+TEST(Static, DriverPressesABallFollowingHertz) {
   const auto run = completed(at_rest(R"(
 bodies:
   press: {mass: 1, inertia: [0.01, 0.01, 0.01], position: [0, 0, 0.2]}
@@ -235,7 +235,7 @@ contact:
 
 // From one row to the next the press goes down by twice the thickness of the layer, in which nothing would be left of
 // it; in quarters of the way the ball gives way.
-TEST(Static, AWayThatIsTooLongIsTakenInShorterSteps) {
+TEST(Static, LargeLoadStepIsBisected) {
   const auto run = completed(R"(heelstrike: 1
 gravity: [0, 0, 0]
 bodies:
@@ -271,7 +271,7 @@ output: {interval: 0.5}
 // about 1e-5 of the load at its tenfold first steps: Newton's method doubles the digits from there to 1e-10 in two
 // steps and asks the contact three times. A start from the last equilibrium, h of the load away, asks four times and
 // more.
-TEST(Static, AnEquilibriumIsForetoldFromTheLastOnes) {
+TEST(Static, EquilibriumIsPredictedFromThePrecedingOnes) {
   const std::string model = R"(
 bodies:
   ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.0999]}
@@ -309,7 +309,7 @@ output: {interval: 0.025}
   }
 }
 
-TEST(Static, ABodyThatVibratesIsRefused) {
+TEST(Static, VibratingBodyIsRejected) {
   const auto with_modes = [](int modes) {
     return run_local(scenario_from(at_rest(fmt::format(R"(
 bodies:
@@ -333,7 +333,7 @@ contact:
 }
 
 // Modes of a clamped body take its support for standing still: where the body moves, its mass would count twice.
-TEST(Forward, ABodyThatVibratesAboutAClampMustNotMove) {
+TEST(Forward, VibratingBodyWithAMovingClampIsRejected) {
   const auto hits = [](const std::string& support) {
     return run_local(scenario_from(fmt::format(R"(heelstrike: 1
 gravity: [0, 0, 0]
@@ -357,7 +357,7 @@ output: {{interval: 1.0e-4}}
   EXPECT_EQ(hits("support: inertia_relief").summary.status, "completed");
 }
 
-TEST(Static, WhatCannotComeToRestIsNamed) {
+TEST(Static, SystemWithoutEquilibriumIsReported) {
   const auto falls = run_local(scenario_from(at_rest(R"(
 bodies:
   held: {mass: 1, inertia: [0.01, 0.01, 0.01]}
@@ -373,7 +373,7 @@ joints:
   EXPECT_THAT(falls.summary.error->what(), HasSubstr("on body 'stone'"));
 }
 
-TEST(Static, AContactThatIsNotEnoughIsNamedWithItsForce) {
+TEST(Static, InsufficientContactIsReportedWithItsForce) {
   // A wind of 30 N sideways on a ball that rests without friction: it slides for ever.
   const auto slides = run_local(scenario_from(at_rest(R"(
 bodies:

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// Every integrator; fixed steps of 0.1 ms are far below the periods of these contacts.
-class Touching : public ::testing::TestWithParam<const char*> {
+class InitialContact : public ::testing::TestWithParam<const char*> {
  protected:
   [[nodiscard]] static RecordedRun completed(const std::string& model, double end_time, double step = 1e-4) {
     const std::string name = GetParam();
@@ -34,7 +34,7 @@ class Touching : public ::testing::TestWithParam<const char*> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Integrators, Touching,
+INSTANTIATE_TEST_SUITE_P(Integrators, InitialContact,
                          ::testing::Values("cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk", "rk4", "ab4am4"));
 
 constexpr const char* ball_and_ground = R"(
@@ -64,7 +64,7 @@ void expect_sinks(const RecordedRun& run, double depth) {
 }
 
 /// There is no centre of pressure without contact: not even that of the place where it would be.
-TEST_P(Touching, WithoutContactThereIsNoCentreOfPressure) {
+TEST_P(InitialContact, NoContactHasNoCentreOfPressure) {
   const auto run = completed(fmt::format(ball_and_ground, 0.3, 0.101, "plane: {normal: [0, 0, 1]}"), 0.05);
   const auto x = run.column("touch.copx_m");
   const auto force = run.column("touch.fz_N");
@@ -81,7 +81,7 @@ TEST_P(Touching, WithoutContactThereIsNoCentreOfPressure) {
 
 /// A ball that sticks by friction without damping swings on the spring of the friction, and every swing is resolved:
 /// the run says so. With damping there is nothing to say.
-TEST(Vibration, OfAStickThatNothingDampsIsTold) {
+TEST(Vibration, UndampedStickOscillationIsReported) {
   for (const double damping : {0.0, 300.0}) {
     const auto run = run_local(scenario_from(fmt::format(R"(heelstrike: 1
 gravity: [0, 0, -9.81]
@@ -107,18 +107,18 @@ output: {{interval: 0.01, steps: none}}
   }
 }
 
-TEST_P(Touching, ABallAtRestOnTheGround) {
+TEST_P(InitialContact, BallAtRestOnTheGround) {
   const auto run = completed(fmt::format(ball_and_ground, 0, 0.1, "plane: {normal: [0, 0, 1]}"), 0.1);
   expect_sinks(run, sinking(10.0));
 }
 
-TEST_P(Touching, ABallAtRestOnAnIncline) {
+TEST_P(InitialContact, BallAtRestOnAnIncline) {
   // The distance of the centre from the plane is 0.1 to rounding, which may put the gap on either side of zero.
   const auto run = completed(fmt::format(ball_and_ground, 0.06, 0.08, "plane: {normal: [0.6, 0, 0.8]}"), 0.05);
   expect_sinks(run, sinking(8.0));
 }
 
-TEST_P(Touching, ABallInABowl) {
+TEST_P(InitialContact, BallInABowl) {
   const auto run = completed(fmt::format(ball_and_ground, 0, -0.4, "sphere: {radius: 0.5, concave: true}"), 0.1);
   expect_sinks(run, sinking(10.0));
 }
@@ -145,7 +145,7 @@ std::string balls_along(const std::string& axis, int n, const std::string& gravi
   return text;
 }
 
-TEST_P(Touching, FiveBallsInTouchOfWhichTheFirstIsStruck) {
+TEST_P(InitialContact, ImpactOnARowOfFiveBalls) {
   const auto run = completed(balls_along("x", 5, "[0, 0, 0]", ", velocity: [1, 0, 0]"), 0.006, 1e-6);
   // Of Newton's cradle with Hertz' law and balls in touch, the last one leaves with 0.98878 of the speed: the five
   // digits that are published (any integration of x'' = d_{i-1}^1.5 - d_i^1.5 gives them).
@@ -159,7 +159,7 @@ TEST_P(Touching, FiveBallsInTouchOfWhichTheFirstIsStruck) {
   }
 }
 
-TEST_P(Touching, AStackAtRest) {
+TEST_P(InitialContact, StackAtRest) {
   std::string text = balls_along("z", 3, "[0, 0, -10]", "");
   text += R"(  ground:
     main: {body: b0, surface: {sphere: {radius: 0.05}}}
@@ -179,7 +179,7 @@ TEST_P(Touching, AStackAtRest) {
 
 /// A cradle of pendulums: the balls at rest touch, hold still until the wave arrives, and rounding plays with their
 /// gaps.
-TEST_P(Touching, AHangingCradle) {
+TEST_P(InitialContact, HangingCradle) {
   std::string text = balls_along("x", 5, "[0, 0, -10]", ", velocity: [1, 0, 0]");
   text += "joints:\n";
   for (int i = 0; i < 5; ++i) {
@@ -195,7 +195,7 @@ TEST_P(Touching, AHangingCradle) {
 }
 
 /// A ball that flies past another and overlaps it by 1e-7 m: within a single step of free flight.
-TEST_P(Touching, AGrazingContactIsNotPassedOver) {
+TEST_P(InitialContact, GrazingContactIsDetected) {
   const auto run = completed(R"(
 gravity: [0, 0, 0]
 bodies:
@@ -217,7 +217,7 @@ contact:
 }
 
 /// Two pairs that touch at the same instant.
-TEST_P(Touching, TwoContactsAtOneInstant) {
+TEST_P(InitialContact, TwoSimultaneousContacts) {
   const auto run = completed(R"(
 gravity: [0, 0, 0]
 bodies:
@@ -243,14 +243,14 @@ contact:
 }
 
 /// Bodies in touch that leave each other at once, and one that is lifted off only later.
-TEST_P(Touching, WhatLeavesAtOnceIsNotHeld) {
+TEST_P(InitialContact, ImmediateSeparationIsNotPrevented) {
   const auto run = completed(balls_along("x", 2, "[0, 0, 0]", ", velocity: [-1, 0, 0]"), 0.1);
   EXPECT_TRUE(run.summary.contacts.empty());
   EXPECT_NEAR(run.column("b0.x_m").back(), -0.05, 1e-9);
   EXPECT_NEAR(run.column("b1.x_m").back(), 0.15, 1e-9);
 }
 
-TEST(GapCourse, FindsWhatLiesBetweenTwoStates) {
+TEST(GapBetweenStates, FindsContactBetweenTwoStates) {
   // gap = s^3 - 1.5 s^2 + 0.56 s + c on s = t / 2: falls from 0.333 to 0.667.
   const auto at = [](double t, double c) {
     const double s = 0.5 * t;
@@ -280,7 +280,7 @@ TEST(GapCourse, FindsWhatLiesBetweenTwoStates) {
 }
 
 // A pair that was named and never touched says nothing about the bodies unless the run does.
-TEST(NeverTouching, IsToldWithTheSmallestGap) {
+TEST(NoContact, IsReportedWithTheSmallestGap) {
   const auto log_of = [](double height) {
     const std::string text =
         "heelstrike: 1\n" + fmt::format(ball_and_ground, 0.0, height, "plane: {normal: [0, 0, 1]}") +

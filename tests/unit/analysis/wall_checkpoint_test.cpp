@@ -87,14 +87,14 @@ class AnyIntegrator : public testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(WallCheckpoint, AnyIntegrator,
                          testing::Values("cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk", "rk4", "ab4am4"));
 
-TEST_P(AnyIntegrator, GoesOnFromTheEventsOfContact) {
+TEST_P(AnyIntegrator, ResumesFromContactEvents) {
   expect_resumable(scenario_from(read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml"),
                                  with({"analysis.end_time=1.6", "output.interval=0.01"}, "5e-4")),
                    2);
 }
 
 /// Nothing happens to a pendulum: the integrator starts anew by the number of its steps.
-TEST_P(AnyIntegrator, GoesOnWhereNothingHappens) {
+TEST_P(AnyIntegrator, ResumesWithoutEvents) {
   expect_resumable(scenario_from(read_text(HEELSTRIKE_SOURCE_DIR "/examples/simple_pendulum.yaml"),
                                  with({"analysis.end_time=3", "output.interval=0.05"}, "1e-3")),
                    1);
@@ -126,20 +126,20 @@ const std::string with_friction = "hertz\n    parameters: {stiffness: 1.0e6, fri
 const std::string without_friction = "hertz\n    parameters: {stiffness: 1.0e6}";
 const std::string balance = "  balance:\n    ball: {bodies: [ball], force: {expression: \"300 * sin(pi * t)\"}}\n";
 
-TEST(WallCheckpoint, KinematicRunsGoOn) {
+TEST(WallCheckpoint, ResumesKinematicRuns) {
   expect_resumable(scenario_from(led_ball("kinematic", with_friction)), 1);
   expect_resumable(scenario_from(led_ball("kinematic", without_friction)), 1);
 }
 
-TEST(WallCheckpoint, InverseRunsGoOn) {
+TEST(WallCheckpoint, ResumesInverseRuns) {
   expect_resumable(scenario_from(led_ball("inverse", with_friction)), 1);
 }
 
-TEST(WallCheckpoint, HybridRunsGoOn) {
+TEST(WallCheckpoint, ResumesHybridRuns) {
   expect_resumable(scenario_from(led_ball("hybrid\n" + balance, with_friction)), 10);
 }
 
-TEST(WallCheckpoint, StaticRunsGoOn) {
+TEST(WallCheckpoint, ResumesStaticRuns) {
   expect_resumable(scenario_from(R"~(heelstrike: 1
 gravity: [0, 0, -10]
 bodies:
@@ -161,13 +161,13 @@ output: {interval: 0.02}
 }
 
 /// A block of finite elements that is dragged: its fields, drawn once for a partner at rest, go on as one series.
-TEST(WallCheckpoint, FieldsGoOnAsOneSeries) {
+TEST(WallCheckpoint, ResumedFieldsFormOneSeries) {
   expect_resumable(scenario_from(read_text(HEELSTRIKE_SOURCE_DIR "/examples/block_friction.yaml"),
                                  {"contact.element_size=0.01", "analysis.end_time=1", "output.fields={interval: 0.1}"}),
                    3);
 }
 
-TEST(WallCheckpoint, CanBeSwitchedOff) {
+TEST(WallCheckpoint, CanBeDisabled) {
   mbs::RunInput input = input_of(scenario_from(led_ball("kinematic", with_friction), {"output.checkpoint_period=0"}));
   input.clock = uneven_clock(1);
   EXPECT_TRUE(run_input(input, fem::open_local_contact).checkpoints.empty());

@@ -101,7 +101,7 @@ TEST(Compartments, TangentsAreDerivativesOfTheWrench) {
   }
 }
 
-TEST(Compartments, HistoriesSurviveBeingSaved) {
+TEST(Compartments, HistoriesAreRestoredFromTheirSavedState) {
   PairSpec pair = knee("flores");
   pair.parameters["restitution"] = 0.5;
   pair.parameters["friction"] = 0.2;

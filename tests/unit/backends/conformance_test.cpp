@@ -188,7 +188,7 @@ TEST_P(Conformance, SavedHistoryContinuesBitForBit) {
 
 // A back-end that is told another value of a tunable parameter goes on with what the one before remembers, and answers
 // as if it had always had it: all that counts of this history is how fast the bodies met.
-TEST_P(Conformance, HistoriesOutliveTunableParameters) {
+TEST_P(Conformance, HistoriesRemainValidUnderTunableParameters) {
   const BackendEntry& entry = find_backend(pair.backend);
   ASSERT_FALSE(entry.tunable.empty());
   for (const std::string& name : entry.tunable) {
@@ -218,17 +218,17 @@ TEST_P(Conformance, HistoriesOutliveTunableParameters) {
   }
 }
 
-TEST_P(Conformance, AlteredHistoryIsRefused) {
+TEST_P(Conformance, CorruptedHistoryIsRejected) {
   testing_support::expect_altered_history_is_refused(*backend, *latched, at(1e-9, 0.5).X_AB);
 }
 
-TEST_P(Conformance, ForeignHistoryIsRefused) {
+TEST_P(Conformance, HistoryOfAnotherContactIsRejected) {
   const std::string other = pair.backend == "hertz" ? "hooke" : "hertz";
   const auto foreign = make_example(example_pair(other, geometry))->initial_history()->save();
   EXPECT_THROW((void)backend->load_history(foreign), Error);
 }
 
-TEST_P(Conformance, CommitAnswersUnderTheNewHistory) {
+TEST_P(Conformance, CommitRespondsWithTheNewHistory) {
   for (const auto& [history, state] : states()) {
     const Committed c = backend->commit(*history, state);
     EXPECT_EQ(bits_of(c.response), bits_of(backend->evaluate(*c.history, state)));
@@ -239,7 +239,7 @@ TEST_P(Conformance, ConcurrentEvaluationsGiveTheSameBits) {
   expect_same_bits_from_threads(*backend, states(), 4, 200);
 }
 
-TEST_P(Conformance, TooDeepIsRecoverable) {
+TEST_P(Conformance, ExcessivePenetrationIsRecoverable) {
   // The smallest convex radius of the examples is 0.06 m, the largest 0.1 m. placed() would fail in the same way.
   PairState state = at(0.03, 0.1);
   const Response r = backend->evaluate(*latched, state);

@@ -126,7 +126,7 @@ void expect_row(double c_r, double H, const Value& expected, const char* law) {
   EXPECT_NEAR(effective_restitution(H), expected.e, 5.1e-5) << law << " c_r " << c_r;
 }
 
-TEST(Hysteresis, FactorsAndRestitutionsOfTheTable) {
+TEST(Hysteresis, FactorsAndRestitutionsEqualTheTable) {
   for (const Row& row : table) {
     const double c = row.c_r;
     expect_row(c, hunt_crossley_factor(c), row.hc, "hunt_crossley");
@@ -142,7 +142,7 @@ TEST(Hysteresis, FactorsAndRestitutionsOfTheTable) {
 
 // The root d of the implicit equation is known to a few roundings of its residual; over the slope that is 1e-9 at the
 // worst place, near c_r = 1, where the series takes over.
-TEST(Hysteresis, ExactGonthierGivesBackItsRestitution) {
+TEST(Hysteresis, ExactGonthierReproducesItsRestitution) {
   for (const double c_r : {1.0, 1.0 - 1e-9, 1.0 - 2e-6, 1.0 - 5e-7, 0.999, 0.7, 0.3, 0.02, 0.003}) {
     const double H = gonthier_exact_factor(c_r);
     EXPECT_NEAR(effective_restitution(H), c_r, 2e-9) << "H " << H;

@@ -24,7 +24,7 @@ using testing_support::with_twist;
 
 constexpr double depth = 2e-4;  // [m] 396 N of the laws with K = 1.4e8
 
-class FrictionOfPoints : public testing::TestWithParam<std::tuple<std::string, std::string, ExampleGeometry>> {
+class PointFrictionConformance : public testing::TestWithParam<std::tuple<std::string, std::string, ExampleGeometry>> {
  protected:
   void SetUp() override {
     geometry = std::get<2>(GetParam());
@@ -67,7 +67,7 @@ class FrictionOfPoints : public testing::TestWithParam<std::tuple<std::string, s
 };
 
 // Steps as in conformance_test.cpp, shorter so that the differences stay on one side of the limit of sticking.
-TEST_P(FrictionOfPoints, PoseTangentIsTheDerivativeOfTheWrench) {
+TEST_P(PointFrictionConformance, PoseTangentIsTheDerivativeOfTheWrench) {
   std::size_t i = 0;
   for (const auto& [history, state] : states()) {
     const Response r = backend->evaluate(*history, state);
@@ -81,7 +81,7 @@ TEST_P(FrictionOfPoints, PoseTangentIsTheDerivativeOfTheWrench) {
   }
 }
 
-TEST_P(FrictionOfPoints, TwistTangentIsTheDerivativeOfTheWrench) {
+TEST_P(PointFrictionConformance, TwistTangentIsTheDerivativeOfTheWrench) {
   std::size_t i = 0;
   for (const auto& [history, state] : states()) {
     const Response r = backend->evaluate(*history, state);
@@ -98,7 +98,7 @@ TEST_P(FrictionOfPoints, TwistTangentIsTheDerivativeOfTheWrench) {
   }
 }
 
-TEST_P(FrictionOfPoints, EvaluationIsPureAndHistoryContinues) {
+TEST_P(PointFrictionConformance, EvaluationIsPureAndHistoryContinues) {
   testing_support::expect_pure(*backend, states(), *touched, later(30.0, 1.0));
   testing_support::expect_same_bits_from_threads(*backend, states(), 4, 50);
   testing_support::expect_saved_history_continues(*backend, states(), *touched, 7);
@@ -109,7 +109,7 @@ TEST_P(FrictionOfPoints, EvaluationIsPureAndHistoryContinues) {
 }
 
 // The force stays in the cone, and a commit that is repeated at the same state changes nothing: nothing creeps.
-TEST_P(FrictionOfPoints, StaysInTheConeAndDoesNotCreep) {
+TEST_P(PointFrictionConformance, StaysInTheConeWithoutCreep) {
   for (const auto& [history, state] : states()) {
     const Committed once = backend->commit(*history, state);
     const PointGeometry g = PointPair(pair.main.surface, pair.partner.surface, "example").at(state);
@@ -125,17 +125,17 @@ TEST_P(FrictionOfPoints, StaysInTheConeAndDoesNotCreep) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Laws, FrictionOfPoints,
+INSTANTIATE_TEST_SUITE_P(Laws, PointFrictionConformance,
                          testing::Combine(testing::Values("hertz", "flores", "kelvin_voigt"),
                                           testing::Values("stick", "regularised"),
                                           testing::ValuesIn(example_geometries())),
-                         [](const testing::TestParamInfo<FrictionOfPoints::ParamType>& info) {
+                         [](const testing::TestParamInfo<PointFrictionConformance::ParamType>& info) {
                            return std::get<0>(info.param) + "_" + std::get<1>(info.param) + "_" +
                                   std::get<2>(info.param).name;
                          });
 
 // Rolling without slip in steps of a third of a turn: a ball on a plane, and a ball in a socket of twice its radius.
-TEST(ContactPath, RollingIsNoSlip) {
+TEST(ContactPath, PureRollingHasNoSlip) {
   const double R = 0.1;
   for (const bool swapped : {false, true}) {
     const Surface ball = SphereSurface{.radius = R, .center = Vector3::Zero()};
@@ -210,7 +210,7 @@ struct BallOnPlane {
 
 // A ball set down sliding: v = v0 - mu g t until it rolls with 5/7 v0 after 2 v0 / (7 mu g); then 2/7 of the energy
 // of the motion has gone, by friction alone.
-TEST(PointFrictionMotion, ASlidingBallEndsUpRolling) {
+TEST(PointFrictionMotion, SlidingBallEndsInRolling) {
   for (const std::string model : {"stick", "regularised"}) {
     BallOnPlane ball(model, 1e6);
     const double g = 9.81;

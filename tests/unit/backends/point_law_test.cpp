@@ -50,7 +50,7 @@ std::string message_of(const PairSpec& pair) {
 }
 
 // Five printed digits.
-TEST(Stiffness, FormulasOfGoldsmith) {
+TEST(Stiffness, FollowsGoldsmith) {
   EXPECT_NEAR(derived(spheres(0.02, 0.02, 75e9)), 5.4945e9, 5e4);
   EXPECT_NEAR(derived(spheres(0.0085, 0.0085, 200e9)), 9.5519e9, 5e4);
   EXPECT_NEAR(derived(spheres(0.02, 0.025, 207e9)), 1.5985e10, 5e5);
@@ -69,13 +69,13 @@ TEST(Stiffness, RigidPartner) {
   EXPECT_NEAR(derived(pair), 2.0 * both, 1e-12 * both);
 }
 
-TEST(Stiffness, GivenValueWins) {
+TEST(Stiffness, GivenValueHasPrecedence) {
   PairSpec pair = spheres(0.02, 0.02, 75e9);
   pair.parameters["stiffness"] = 3e9;
   EXPECT_EQ(derived(pair), 3e9);
 }
 
-TEST(Stiffness, SaysWhatToGive) {
+TEST(Stiffness, ReportsTheMissingInput) {
   PairSpec pair = spheres(0.02, 0.02, 75e9);
   pair.main.materials.clear();
   pair.partner.materials.clear();
@@ -93,7 +93,7 @@ TEST(Stiffness, SaysWhatToGive) {
   EXPECT_THAT(message_of(pair), AllOf(HasSubstr("stiffness"), HasSubstr("N/m")));
 }
 
-TEST(PointLaw, RefusesGeometryThatMeansNothing) {
+TEST(PointLaw, RejectsInvalidGeometry) {
   EXPECT_THAT(message_of(spheres(0.02, -0.02, 75e9)), AllOf(HasSubstr("wider"), HasSubstr("-0.02")));
   EXPECT_THAT(message_of(spheres(-0.02, -0.03, 75e9)), HasSubstr("convex"));
   EXPECT_THAT(message_of(spheres(0.0, 0.03, 75e9)), HasSubstr("radius 0 m"));
@@ -105,7 +105,7 @@ TEST(PointLaw, RefusesGeometryThatMeansNothing) {
   EXPECT_THAT(message_of(long_normal), AllOf(HasSubstr("unit length"), HasSubstr("length 2")));
 }
 
-TEST(PointLaw, RefusesParametersOutOfRange) {
+TEST(PointLaw, RejectsParametersOutOfRange) {
   PairSpec pair = example_pair("flores", example_geometries()[0]);
   for (const double c_r : {0.0, -0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
     pair.parameters["restitution"] = c_r;
@@ -151,9 +151,9 @@ TEST(PointLaw, HertzEstimates) {
 
 /// A ball of radius 0.1 m over the ground; gap and closing speed [m, m/s] set at will. Gaps of binary fractions are
 /// exact.
-class ApproachSpeed : public testing::Test {
+class ApproachVelocity : public testing::Test {
  protected:
-  ApproachSpeed() {
+  ApproachVelocity() {
     pair.name = "ball-ground";
     pair.backend = "hunt_crossley";
     pair.parameters = {{"stiffness", 1e8}, {"restitution", 0.5}};
@@ -180,7 +180,7 @@ class ApproachSpeed : public testing::Test {
 
 constexpr double tiny = 0x1p-40;  // [m] about 1e-12
 
-TEST_F(ApproachSpeed, LatchesAtOnsetAndClearsAtSeparation) {
+TEST_F(ApproachVelocity, IsStoredAtOnsetAndClearedAtSeparation) {
   commit(0.25, 2.0);
   EXPECT_EQ(latched(), std::nullopt) << "still apart";
   commit(-tiny, 2.5);
@@ -198,7 +198,7 @@ TEST_F(ApproachSpeed, LatchesAtOnsetAndClearsAtSeparation) {
 }
 
 // Requirement: bodies that touch at rest are in contact; bodies that touch and part are not.
-TEST_F(ApproachSpeed, ZeroGapIsAnOnsetUnlessItOpens) {
+TEST_F(ApproachVelocity, ZeroGapIsAnOnsetUnlessSeparating) {
   commit(0.0, -1.0);
   EXPECT_EQ(latched(), std::nullopt);
   commit(0.0, 0.0);
@@ -207,12 +207,12 @@ TEST_F(ApproachSpeed, ZeroGapIsAnOnsetUnlessItOpens) {
   EXPECT_EQ(latched(), std::nullopt);
 }
 
-TEST_F(ApproachSpeed, SlowOnsetIsRaisedToTheFloor) {
+TEST_F(ApproachVelocity, SlowOnsetIsRaisedToTheMinimum) {
   commit(-tiny, 1e-7);
   EXPECT_EQ(latched(), 1e-3);
 }
 
-TEST_F(ApproachSpeed, InitialPenetrationAtRestLatchesTheFloor) {
+TEST_F(ApproachVelocity, InitialPenetrationAtRestStoresTheMinimum) {
   commit(-1e-4, 0.0);
   EXPECT_EQ(latched(), 1e-3);
   commit(-1e-4, 5.0);
@@ -220,7 +220,7 @@ TEST_F(ApproachSpeed, InitialPenetrationAtRestLatchesTheFloor) {
 }
 
 // F = K d^n (1 + H d'/v0), H = 0.75: the factor shows which v0 was used.
-TEST_F(ApproachSpeed, WithoutALatchedValueTheCurrentSpeedIsUsed) {
+TEST_F(ApproachVelocity, CurrentVelocityIsUsedWithoutAStoredValue) {
   const double elastic = 1e8 * std::pow(1e-4, 1.5);
   const auto factor = [&](double closing) {
     return backend->evaluate(*history, state(-1e-4, closing)).F_A.force.z() / elastic;
@@ -233,7 +233,7 @@ TEST_F(ApproachSpeed, WithoutALatchedValueTheCurrentSpeedIsUsed) {
   EXPECT_NEAR(factor(1.5), 1.375, 1e-9);
 }
 
-TEST_F(ApproachSpeed, FloorIsAParameter) {
+TEST_F(ApproachVelocity, MinimumIsAParameter) {
   pair.parameters["min_approach_velocity"] = 0.5;
   backend = make_example(pair);
   commit(-tiny, 0.25);
@@ -241,7 +241,7 @@ TEST_F(ApproachSpeed, FloorIsAParameter) {
 }
 
 // Parts of the cut phase: all of the energy that the spring gives back is dissipated.
-TEST_F(ApproachSpeed, CutPhaseDissipatesTheStoredEnergy) {
+TEST_F(ApproachVelocity, TensileCutOffDissipatesTheStoredEnergy) {
   commit(-tiny, 0.1);
   const Response r = backend->evaluate(*history, state(-1e-4, -1.0));
   const double elastic = 1e8 * std::pow(1e-4, 1.5);
@@ -249,7 +249,7 @@ TEST_F(ApproachSpeed, CutPhaseDissipatesTheStoredEnergy) {
   EXPECT_NEAR(r.dissipated_power, elastic * 1.0, 1e-9 * elastic);
 }
 
-TEST(KelvinVoigt, TensilePhaseIsCutUnlessKept) {
+TEST(KelvinVoigt, TensileForceIsCutOffByDefault) {
   PairSpec pair = example_pair("kelvin_voigt", example_geometries()[0]);
   const PairState opening = testing_support::placed(pair, example_geometries()[0].X_AB, 1e-6, -1.0);
   const auto force = [&] {

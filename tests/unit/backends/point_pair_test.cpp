@@ -12,7 +12,7 @@ namespace {
 
 using testing_support::example_geometries;
 
-TEST(PointPair, BallOnPlaneByHand) {
+TEST(PointPair, BallOnPlaneClosedForm) {
   const PointPair pair(SphereSurface{.radius = 0.1, .center = {0.0, 0.0, 0.02}}, PlaneSurface{}, "t");
   // The plane z = 0 of B lies 0.07 m below A's origin: the sphere's lowest point, at z = -0.08 m, is 0.01 m inside.
   const PairState state{.t = 0.0,
@@ -26,7 +26,7 @@ TEST(PointPair, BallOnPlaneByHand) {
   EXPECT_EQ(pair.effective_radius(), 0.1);
 }
 
-TEST(PointPair, BallInSocketByHand) {
+TEST(PointPair, BallInSocketClosedForm) {
   const PointPair pair(SphereSurface{.radius = -0.05, .center = Vector3::Zero()},
                        SphereSurface{.radius = 0.04, .center = Vector3::Zero()}, "t");
   const PairState state{.t = 0.0,
@@ -40,7 +40,7 @@ TEST(PointPair, BallInSocketByHand) {
   EXPECT_NEAR(pair.effective_radius(), 0.2, 1e-15);
 }
 
-TEST(PointPair, ConcentricInSocketIsFarFromContact) {
+TEST(PointPair, ConcentricBallInSocketIsFarFromContact) {
   const PointPair pair(SphereSurface{.radius = -0.05, .center = Vector3::Zero()},
                        SphereSurface{.radius = 0.04, .center = Vector3::Zero()}, "t");
   PairState state;
@@ -50,7 +50,7 @@ TEST(PointPair, ConcentricInSocketIsFarFromContact) {
   EXPECT_NEAR(pair.at(state).gap_rate, -5.0, 1e-15);
 }
 
-TEST(PointPair, OtherShapesAreRefused) {
+TEST(PointPair, OtherShapesAreRejected) {
   EXPECT_THROW(PointPair(PlaneSurface{}, PlaneSurface{}, "t"), Error);
   EXPECT_THROW(PointPair(SphereSurface{.radius = 1.0, .center = Vector3::Zero()}, CylinderSurface{}, "t"), Error);
 }
@@ -93,7 +93,7 @@ TEST_P(PointPairDerivatives, AreExact) {
 }
 
 // The rate is the derivative along the motion, and its derivative by the twist is dgap_dX.
-TEST_P(PointPairDerivatives, RateIsTheGapsSlopeTimesTheTwist) {
+TEST_P(PointPairDerivatives, IndentationRateIsTheGapGradientTimesTheTwist) {
   const auto& example = GetParam();
   const PointPair pair(example.main, example.partner, "t");
   const PairState state{.t = 0.0, .X_AB = example.X_AB, .V_AB = {.w = {0.8, -1.1, 0.6}, .v = {0.3, 0.5, -0.2}}};

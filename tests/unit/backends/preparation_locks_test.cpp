@@ -38,7 +38,7 @@ std::vector<int> together(PreparationLocks& locks, int n, const std::function<in
   return got;
 }
 
-TEST(PreparationLocks, OneMakesItAndTheOthersGetIt) {
+TEST(PreparationLocks, OneThreadPreparesForAll) {
   PreparationLocks locks;
   std::atomic<int> n_created = 0;
   EXPECT_EQ(together(locks, 4, [&] { return ++n_created; }), (std::vector<int>{1, 1, 1, 1}));
@@ -46,7 +46,7 @@ TEST(PreparationLocks, OneMakesItAndTheOthersGetIt) {
   EXPECT_EQ(locks.once<int>("other", {}, [] { return 7; }), 7);
 }
 
-TEST(PreparationLocks, WhenTheFirstFailsTheNextMakesIt) {
+TEST(PreparationLocks, NextThreadPreparesAfterAFailure) {
   PreparationLocks locks;
   std::atomic<int> n_tried = 0;
   const auto got = together(locks, 3, [&] {
@@ -58,7 +58,7 @@ TEST(PreparationLocks, WhenTheFirstFailsTheNextMakesIt) {
   EXPECT_EQ(n_tried, 2);
 }
 
-TEST(PreparationLocks, AWaitingThreadCanBeStopped) {
+TEST(PreparationLocks, WaitingThreadCanBeStopped) {
   PreparationLocks locks;
   std::stop_source gone;
   std::latch begun(1);

@@ -55,7 +55,7 @@ PairState placed(const Vector3& p, double angle) {
 
 // A cubic spline is wrong by a share of the fourth power of its spacing: half of it leaves a sixteenth. The first
 // numbers are those of the printed table, with a factor of 2.
-TEST(ProfilePair, CircleOnALineIsASphereOnAPlaneToTheFourthPowerOfTheSpacing) {
+TEST(ProfilePair, CircleOnALineIsASphereOnAPlaneToFourthOrder) {
   const double R = 0.04;
   const PointPair exact(PlaneSurface{.normal = Vector3::UnitY()}, SphereSurface{.radius = R}, "t");
   double before = 0.0;
@@ -212,7 +212,7 @@ std::string refusal(const ProfileSurface& profile) {
   return "accepted";
 }
 
-TEST(ProfilePair, BadProfilesAreNamed) {
+TEST(ProfilePair, InvalidProfilesAreReported) {
   using testing::HasSubstr;
   EXPECT_EQ(refusal(circle(0.1, 8)), "accepted");
   EXPECT_THAT(refusal({.points = {{0, 0}, {1, 0}, {0, 1}}}), HasSubstr("at least 4 points"));
@@ -229,7 +229,7 @@ TEST(ProfilePair, BadProfilesAreNamed) {
   EXPECT_THAT(refusal(flat), HasSubstr("profile.width"));
 }
 
-TEST(ProfilePair, PosesOutsideOfThePlaneAreRefused) {
+TEST(ProfilePair, PosesOutOfThePlaneAreRejected) {
   ProfileSurface thin = circle(0.04, 32);
   thin.width = 0.02;
   ProfileSurface floor = ground();
@@ -252,7 +252,7 @@ TEST(ProfilePair, PosesOutsideOfThePlaneAreRefused) {
   EXPECT_THAT(message(tilted), testing::HasSubstr("tilted by 0.02 rad"));
 }
 
-TEST(ProfilePair, WhatNeedsOneRadiusIsRefused) {
+TEST(ProfilePair, LawsWithOneRadiusAreRejected) {
   PairSpec pair;
   pair.name = "example";
   pair.backend = "hertz";

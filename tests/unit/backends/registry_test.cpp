@@ -67,7 +67,7 @@ TEST(Registry, EveryEntryIsDocumented) {
   }
 }
 
-TEST(Registry, UnknownNameShowsTheNearestAndTheList) {
+TEST(Registry, UnknownNameIsReportedWithTheNearestAndTheList) {
   try {
     (void)find_backend("hunt_crosley");
     FAIL() << "expected an error";
@@ -78,7 +78,7 @@ TEST(Registry, UnknownNameShowsTheNearestAndTheList) {
   }
 }
 
-TEST(Registry, UnknownSurfacePairIsRefused) {
+TEST(Registry, UnknownSurfacePairIsRejected) {
   PairSpec pair = testing_support::example_pair("flores", testing_support::example_geometries()[0]);
   pair.partner.surface = CylinderSurface{.radius = 1.0};
   try {

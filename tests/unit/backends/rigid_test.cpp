@@ -41,7 +41,7 @@ Response ask(const PairSpec& pair, const Vector3& p_AB) {
 }
 
 // The gap falls by what B moves along the normal, and the rate is its derivative: for all pairs of analytic bodies.
-TEST(Rigid, GapsAndNormalsBelongTogether) {
+TEST(Rigid, GapsAndNormalsAreConsistent) {
   for (const auto& geometry : example_geometries()) {
     const PairSpec pair = example_pair("rigid_coulomb", geometry);
     const auto backend = make_example(pair);
@@ -59,14 +59,14 @@ TEST(Rigid, GapsAndNormalsBelongTogether) {
   }
 }
 
-TEST(Rigid, KnowsTheCurvaturesOfBalls) {
+TEST(Rigid, CurvaturesOfBallsAreExact) {
   const Response r = ask(pair_of(SphereSurface{.radius = 0.2}, SphereSurface{.radius = 0.05}), {0.0, 0.0, 0.2501});
   ASSERT_EQ(r.points.size(), 1U);
   EXPECT_NEAR(r.points[0].curvature_A, 5.0, 1e-9);
   EXPECT_NEAR(r.points[0].curvature_B, 20.0, 1e-9);
 }
 
-TEST(Rigid, ABlockStandsOnFourCorners) {
+TEST(Rigid, BlockRestsOnFourCorners) {
   const Response r = ask(pair_of(PlaneSurface{}, BlockSurface{.lengths = {0.2, 0.1, 0.05}, .center = Vector3::Zero()}),
                          {0.3, 0.0, 0.025});
   ASSERT_EQ(r.points.size(), 4U);
@@ -78,7 +78,7 @@ TEST(Rigid, ABlockStandsOnFourCorners) {
 }
 
 // Two blocks, one on the other: each has corners on the other's surface, and all are found from both sides.
-TEST(Rigid, BlocksMeetWithCornersOfBoth) {
+TEST(Rigid, BlocksTouchAtCornersOfBoth) {
   const BlockSurface large{.lengths = {0.4, 0.4, 0.1}, .center = Vector3::Zero()},
       small{.lengths = {0.1, 0.1, 0.1}, .center = Vector3::Zero()};
   for (const bool swapped : {false, true}) {
@@ -92,7 +92,7 @@ TEST(Rigid, BlocksMeetWithCornersOfBoth) {
   }
 }
 
-TEST(Rigid, IsPureAndRemembersNothing) {
+TEST(Rigid, IsPureAndHistoryIndependent) {
   const auto geometry = example_geometries().front();
   const PairSpec pair = example_pair("rigid", geometry);
   const auto backend = make_example(pair);
@@ -106,7 +106,7 @@ TEST(Rigid, IsPureAndRemembersNothing) {
 
 // Where the bodies were at the last commit changes the time of an answer and no bit of it: probes that were farther
 // than the others come into reach by the smallest part of what the pose allows, too.
-TEST(Rigid, WhereToLookFirstChangesNoAnswer) {
+TEST(Rigid, SearchStartDoesNotChangeTheResult) {
   KneeSurface tibia;
   tibia.is_tibia = true;
   tibia.edge = 0.003;
@@ -149,7 +149,7 @@ Response crossed_bars(double turned, double height, double sideways = 0.0) {
   return r;
 }
 
-TEST(Rigid, EdgesThatCrossBearEachOther) {
+TEST(Rigid, CrossingEdgesAreInContact) {
   const double high = std::sqrt(2.0) * 0.1;  // two halves of diagonals
   for (const double gap : {0.01, 1e-5, -1e-5, -1e-3}) {
     const Response r = crossed_bars(std::numbers::pi / 4, high + gap, 0.2);
@@ -160,7 +160,7 @@ TEST(Rigid, EdgesThatCrossBearEachOther) {
   }
 }
 
-TEST(Rigid, BarsLaidFlatAcrossBearOnTheCornersOfWhatTheyShare) {
+TEST(Rigid, FlatCrossedBarsTouchAtTheCornersOfTheirOverlap) {
   const Response r = crossed_bars(0.0, 0.1 + 1e-5);
   ASSERT_EQ(r.points.size(), 4U);
   Vector3 middle = Vector3::Zero();
@@ -175,7 +175,7 @@ TEST(Rigid, BarsLaidFlatAcrossBearOnTheCornersOfWhatTheyShare) {
 }
 
 // A corner that meets a face stays one contact: no edge of the one crosses an edge of the other there.
-TEST(Rigid, CornersOnAFaceGainNoEdges) {
+TEST(Rigid, CornersOnAFaceAddNoEdgeContacts) {
   const PairSpec pair = pair_of(BlockSurface{.lengths = {1.0, 1.0, 0.1}}, BlockSurface{.lengths = {0.1, 0.1, 0.1}});
   EXPECT_EQ(ask(pair, {0.1, 0.2, 0.1 + 1e-5}).points.size(), 4U);
 }
@@ -239,7 +239,7 @@ TEST(Rigid, TenThousandPairsOfBoxesAgreeWithTheirSeparatingAxes) {
 
 // An edge that lies across a face and tips a little: the end that it leaves is told as well as the one that it sinks
 // at, or nothing would hold it there in the next moment.
-TEST(Rigid, AnEdgeThatTipsOnAFaceIsHeldAtBothEnds) {
+TEST(Rigid, TippingEdgeOnAFaceHasContactAtBothEnds) {
   const auto backend =
       make_example(pair_of(BlockSurface{.lengths = {0.1, 0.1, 0.1}}, BlockSurface{.lengths = {0.2, 0.1, 0.1}}));
   for (const double tilt : {0.0, 1e-4, -1e-4, 5e-4}) {
@@ -267,7 +267,7 @@ std::vector<ContactPoint> cubes_at(const Vector3& p_AB) {
 
 // Faces of two equal cubes that lie on each other: the corners of what both share, all with the normal of the faces, in
 // every direction, whatever coincides and by whatever they overlap.
-TEST(Rigid, FacesThatLieOnEachOtherBearOnTheCornersOfWhatTheyShare) {
+TEST(Rigid, FacesInContactTouchAtTheCornersOfTheirOverlap) {
   for (const double depth : {0.0, 1e-16, -1e-13, 1e-12, 1e-6, 1e-4, -1e-5}) {
     for (const double x : {0.0, 1e-17, 1e-12, 1e-6, 5e-5, 0.005, 0.04}) {
       for (const double y : {0.0, -1e-12, 1e-5, -0.003, 0.04}) {
@@ -298,7 +298,7 @@ TEST(Rigid, FacesThatLieOnEachOtherBearOnTheCornersOfWhatTheyShare) {
 
 // A cube that slides on one neighbour, level with the next: nothing that both share has an extent, and nothing stops
 // it.
-TEST(Rigid, WhatIsLevelPassesBy) {
+TEST(Rigid, LevelMotionCausesNoContact) {
   for (const double ahead : {5e-5, 1e-6, 1e-9, 0.0}) {
     for (const double deep : {0.0, 1e-13, 1e-11}) {
       for (const ContactPoint& point : cubes_at({0.1 + ahead, 0.01, 0.1 - deep})) {
@@ -324,7 +324,7 @@ Response cylinder_on_plane(double tilt, double heading, double height) {
   return backend->evaluate(*backend->initial_history(), state);
 }
 
-TEST(Rigid, ACylinderLiesOnTheEndsOfALine) {
+TEST(Rigid, CylinderTouchesAtTheEndsOfALine) {
   const Response r = cylinder_on_plane(0.0, 0.3, 0.1);
   ASSERT_EQ(r.points.size(), 2U);
   for (const ContactPoint& point : r.points) {
@@ -345,7 +345,7 @@ TEST(Rigid, ACylinderLiesOnTheEndsOfALine) {
 }
 
 // A roller across a rail that is narrower: where its lowest line leaves the rail, and so for two crossed rollers.
-TEST(Rigid, ACylinderLiesOnEdgesAndOnCylinders) {
+TEST(Rigid, CylinderTouchesEdgesAndCylinders) {
   const CylinderSurface roller{.radius = 0.1, .axis = Vector3::UnitY(), .length = 0.3};
   const Response r = ask(pair_of(BlockSurface{.lengths = {1.0, 0.1, 0.05}}, roller), {0.2, 0.02, 0.125});
   ASSERT_EQ(r.points.size(), 2U);
@@ -372,7 +372,7 @@ TEST(Rigid, ACylinderLiesOnEdgesAndOnCylinders) {
 }
 
 // Corners of a box just inside the flat end of a cylinder are at its end, not at its side.
-TEST(Rigid, ABoxStandsOnTheEndOfACylinder) {
+TEST(Rigid, BoxRestsOnTheEndOfACylinder) {
   const Response r =
       ask(pair_of(CylinderSurface{.radius = 0.1, .length = 0.2}, BlockSurface{.lengths = {0.1, 0.1, 0.1}}),
           {0.0, 0.0, 0.15 - 1e-12});

@@ -9,7 +9,7 @@ namespace {
 
 const Vector3 along = Vector3(0.6, 0.8, 0.0);
 
-TEST(SlipWork, OfASliderUnderAChangingForceIsThatOfTheMean) {
+TEST(SlipWork, OfASliderUnderAVaryingForceUsesTheMeanForce) {
   EXPECT_DOUBLE_EQ(
       slip_work({.traction = 10.0 * along, .limit_before = 10.0, .trial = 80.0 * along, .limit = 30.0, .slip = 0.05}),
       20.0 * 0.05);
@@ -17,7 +17,7 @@ TEST(SlipWork, OfASliderUnderAChangingForceIsThatOfTheMean) {
 }
 
 // Loaded to a third of the limit: what slips, slips against the limit, and not against the mean of both tractions.
-TEST(SlipWork, OfASpringThatBeginsToSlipIsThatOfTheLimit) {
+TEST(SlipWork, OfASpringAtTheOnsetOfSlipUsesTheLimit) {
   EXPECT_DOUBLE_EQ(
       slip_work({.traction = 5.0 * along, .limit_before = 15.0, .trial = 45.0 * along, .limit = 15.0, .slip = 0.02}),
       15.0 * 0.02);
@@ -29,7 +29,7 @@ TEST(SlipWork, OfASpringThatBeginsToSlipIsThatOfTheLimit) {
 
 // A spring of k = 1000 N/m that carries 5 N is let go, however large the limit was: it loses what it had stored. The
 // limit meets 5 N late in the step, which rounding knows to 1e-16 (limit / 5 N)^2 = 1e-12 of the limit at most.
-TEST(SlipWork, OfASpringThatLosesItsContactIsWhatItHadStored) {
+TEST(SlipWork, OfASpringThatSeparatesIsItsStoredEnergy) {
   const double k = 1000.0;
   for (const double limit : {5.0, 20.0, 500.0}) {
     EXPECT_NEAR(
@@ -42,7 +42,7 @@ TEST(SlipWork, OfASpringThatLosesItsContactIsWhatItHadStored) {
 
 // Slip is what the force at the contact point does work on, deep in the contact too: a ball that turns by d about y and
 // does not move slips by (R - depth / 2) d there.
-TEST(SlipWork, SlipIsMeasuredWhereTheForceActs) {
+TEST(SlipWork, SlipIsMeasuredAtThePointOfTheForce) {
   const double R = 0.1;
   const double depth = 0.02;
   for (const bool swapped : {false, true}) {

@@ -25,7 +25,7 @@ Error error_of(const std::function<void()>& body) {
   return {ErrorCode::internal, "no error"};
 }
 
-TEST(ChildProcess, ReadyLineArrivesAndTheEndOfTheScopeEndsTheProgram) {
+TEST(ChildProcess, ReadyLineArrivesAndTheDestructorEndsTheProgram) {
   pid_t pid = 0;
   {
     ChildProcess child(shell("echo ready here >&3; exec sleep 1000"));
@@ -36,19 +36,19 @@ TEST(ChildProcess, ReadyLineArrivesAndTheEndOfTheScopeEndsTheProgram) {
   EXPECT_NE(::kill(pid, 0), 0) << "still there";
 }
 
-TEST(ChildProcess, AnEndBeforeReadyIsToldWithTheExitCode) {
+TEST(ChildProcess, ExitBeforeReadyIsReportedWithItsCode) {
   ChildProcess child(shell("exit 3"));
   const Error error = error_of([&] { child.wait_until_ready(seconds{30}); });
   EXPECT_EQ(error.code(), ErrorCode::unavailable);
   EXPECT_NE(std::string(error.what()).find("exit code 3"), std::string::npos) << error.what();
 }
 
-TEST(ChildProcess, NotReadyInTimeIsADeadline) {
+TEST(ChildProcess, TimeoutBeforeReadyIsADeadline) {
   ChildProcess child(shell("exec sleep 1000"));
   EXPECT_EQ(error_of([&] { child.wait_until_ready(milliseconds{20}); }).code(), ErrorCode::deadline);
 }
 
-TEST(ChildProcess, OneThatIgnoresTheRequestIsKilled) {
+TEST(ChildProcess, ProcessIgnoringTheRequestIsKilled) {
   ChildProcess child(shell("trap '' TERM; echo ready >&3; exec sleep 1000"));
   child.wait_until_ready(seconds{30});
   child.stop(milliseconds{20});
@@ -56,7 +56,7 @@ TEST(ChildProcess, OneThatIgnoresTheRequestIsKilled) {
   EXPECT_EQ(child.ended()->text(), "signal 9 (Killed)");
 }
 
-TEST(ChildProcess, AProgramThatIsNotThereIsNamed) {
+TEST(ChildProcess, MissingProgramIsReported) {
   const Error error = error_of([] { ChildProcess({.name = "x", .program = "/no/such", .arguments = {}, .log = {}}); });
   EXPECT_EQ(error.code(), ErrorCode::file);
   EXPECT_NE(std::string(error.what()).find("/no/such"), std::string::npos) << error.what();

@@ -40,7 +40,7 @@ Comparison comparison() {
   return {.scenario = "ball", .reference = "hertz", .rows = {completed("hertz", 200.0), completed("flores", 150.0)}};
 }
 
-TEST(Comparison, NumbersAreOfTheFirstContactAndDeviationsOfTheReference) {
+TEST(Comparison, ValuesAreOfTheFirstContactAndDeviationsFromTheReference) {
   const auto json = nlohmann::json::parse(comparison().json());
   EXPECT_EQ(json["reference"], "hertz");
   EXPECT_EQ(json["rows"][1]["max_force_N"], 150.0);
@@ -50,7 +50,7 @@ TEST(Comparison, NumbersAreOfTheFirstContactAndDeviationsOfTheReference) {
   EXPECT_THAT(comparison().table().aligned(), HasSubstr("-25.00"));
 }
 
-TEST(Comparison, SchemesAreMeasuredByPositionsAtTheTimesOfBothRuns) {
+TEST(Comparison, SchemesAreComparedByPositionsAtCommonTimes) {
   const std::vector<std::string> columns = {"time_s", "ball.x_m", "ball.y_m", "ball.z_m", "ball.qw"};
   // The row at 0.15 s is a step of the reference only.
   const TimeSeries reference{columns, {0.0, 0, 0, 1, 1, 0.1, 0, 0, 3, 1, 0.15, 0, 0, 9, 1, 0.2, 0, 4, 1, 1}};
@@ -74,13 +74,13 @@ TEST(Comparison, SchemesAreMeasuredByPositionsAtTheTimesOfBothRuns) {
   EXPECT_THAT(one.markdown(), HasSubstr("comparison of coupling schemes"));
 }
 
-TEST(Comparison, AContactThatHasNotEndedHasNoDuration) {
+TEST(Comparison, OpenContactHasNoDuration) {
   Comparison one = comparison();
   one.rows[1].summary.contacts[0].end.reset();
   EXPECT_TRUE(nlohmann::json::parse(one.json())["rows"][1]["contact_duration_s"].is_null());
 }
 
-TEST(Comparison, AFailureIsARowWithoutNumbersAndItsReasonStaysReadable) {
+TEST(Comparison, FailureIsARowWithItsReason) {
   Comparison one = comparison();
   one.rows.push_back(failed("hooke"));
   EXPECT_EQ(one.exit_code(), ExitCode::run_failed);
@@ -92,7 +92,7 @@ TEST(Comparison, AFailureIsARowWithoutNumbersAndItsReasonStaysReadable) {
 }
 
 // Requirement: a run without some of its frames is never shown as if it had them.
-TEST(Comparison, AnIncompleteRunHasItsNumbersIsMarkedAndNotCompared) {
+TEST(Comparison, IncompleteRunIsMarkedAndNotCompared) {
   Comparison one = comparison();
   EXPECT_EQ(one.exit_code(), ExitCode::ok);
   one.rows[1].summary.status = "incomplete";
@@ -112,7 +112,7 @@ TEST(Comparison, AnIncompleteRunHasItsNumbersIsMarkedAndNotCompared) {
   EXPECT_EQ(one.exit_code(), ExitCode::run_failed) << "a failure is worse";
 }
 
-TEST(Comparison, AFailedReferenceLeavesTheOthersWithoutDeviations) {
+TEST(Comparison, FailedReferenceLeavesNoDeviations) {
   Comparison one = comparison();
   one.rows[0] = failed("hertz");
   const auto row = nlohmann::json::parse(one.json())["rows"][1];

@@ -98,7 +98,7 @@ class ImportSection : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(ImportSection, IsAScenarioWithWhatTheModelGives) {
+TEST_F(ImportSection, IsAScenarioWithTheImportedModel) {
   const RunRequest request = load();
   const Scenario& scenario = request.scenario;
   EXPECT_EQ(scenario.name, "swing");
@@ -120,14 +120,14 @@ TEST_F(ImportSection, IsAScenarioWithWhatTheModelGives) {
   EXPECT_THAT(request.yaml, Not(HasSubstr("import:")));
 }
 
-TEST_F(ImportSection, BodiesStandWhereCoordinatesAreWished) {
+TEST_F(ImportSection, BodiesAreAtTheRequestedCoordinates) {
   const RunRequest request = load("subset: [knee]", "subset: [knee]\n  coordinates: {flexion: 1.0}");
   const auto shank = std::ranges::find(request.scenario.bodies, "shank", &BodySpec::name);
   ASSERT_NE(shank, request.scenario.bodies.end());
   EXPECT_NEAR(shank->X_WB.R(1, 0), std::sin(1.0), 1e-12);
 }
 
-TEST_F(ImportSection, IsChangedBeforeItIsReadAndWhatItGivesAfterwards) {
+TEST_F(ImportSection, IsOverriddenBeforeAndAfterTheImport) {
   const RunRequest request =
       load("", "",
            {.backend = {},
@@ -137,7 +137,7 @@ TEST_F(ImportSection, IsChangedBeforeItIsReadAndWhatItGivesAfterwards) {
   EXPECT_FALSE(request.scenario.pairs.at(0).spec.parameters.at("layers") == ParameterValue(std::string("lumped")));
 }
 
-TEST_F(ImportSection, GivesTheSameAgainFromTheRunFolder) {
+TEST_F(ImportSection, ResultIsEqualFromTheRunFolder) {
   const RunRequest first = load();
   write("as_run.yaml", first.yaml);
   const RunRequest again = reload_request(folder_ / "as_run.yaml", folder_ / "swing.yaml", folder_, {});
@@ -145,7 +145,7 @@ TEST_F(ImportSection, GivesTheSameAgainFromTheRunFolder) {
   EXPECT_EQ(file_digests(again), file_digests(first));
 }
 
-TEST_F(ImportSection, IsTheSameTextFromAnywhere) {
+TEST_F(ImportSection, TextDoesNotDependOnTheWorkingFolder) {
   const RunRequest by_whole_path = load();
   const fs::path here = fs::current_path();
   fs::current_path(folder_);
@@ -155,7 +155,7 @@ TEST_F(ImportSection, IsTheSameTextFromAnywhere) {
   EXPECT_THAT(by_name.yaml, Not(HasSubstr(folder_.string())));
 }
 
-TEST_F(ImportSection, MistakesAreToldWhereTheFileHasThem) {
+TEST_F(ImportSection, ErrorsAreReportedAtTheirPlaceInTheFile) {
   EXPECT_THAT(message("[knee]", "[hip]"),
               AllOf(HasSubstr("swing.yaml:4: import.subset: expected names of joints"), HasSubstr("'hip'")));
   EXPECT_THAT(message("subset: [knee]", "subsets: [knee]"), HasSubstr("swing.yaml:4: import.subsets: "));
@@ -193,7 +193,7 @@ TEST_F(ImportSection, MistakesAreToldWhereTheFileHasThem) {
               AllOf(HasSubstr("swing.yaml:5: import.flexion: "), HasSubstr("[rad]")));
 }
 
-TEST_F(ImportSection, WhatBothGiveIsRefused) {
+TEST_F(ImportSection, DuplicatesAreRejected) {
   EXPECT_THAT(message("steps: none", "interval: 0.5"),
               AllOf(HasSubstr("swing.yaml:14: output.interval: "), HasSubstr("in both"),
                     HasSubstr("import.set, `output.interval: ...`")));
@@ -201,7 +201,7 @@ TEST_F(ImportSection, WhatBothGiveIsRefused) {
   EXPECT_THAT(message("loads:", "gravity: [0, 0, 0]\nloads:"), HasSubstr("swing.yaml:11: gravity: "));
 }
 
-TEST_F(ImportSection, WhatTheModelItselfHasWrongIsToldAsThat) {
+TEST_F(ImportSection, ErrorsOfTheModelAreReportedAsSuch) {
   std::string heavy = leg;
   const std::string mass = "<mass>4</mass>";
   heavy.replace(heavy.find(mass), mass.size(), "<mass>-4</mass>");
@@ -215,7 +215,7 @@ TEST_F(ImportSection, WhatTheModelItselfHasWrongIsToldAsThat) {
 }
 
 // A scenario of a program that does not read it from the disk.
-TEST_F(ImportSection, IsRefusedWhereNobodyReadsFiles) {
+TEST_F(ImportSection, IsRejectedWithoutFileAccess) {
   try {
     (void)parse_scenario(swing, "swing.yaml", scenario_catalog());
     FAIL() << "was read";

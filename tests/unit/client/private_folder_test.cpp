@@ -38,7 +38,7 @@ class PrivateFolderTest : public testing::Test {
   fs::path base;
 };
 
-TEST_F(PrivateFolderTest, IsForTheOwnerOnlyAndVanishesWithAllItHolds) {
+TEST_F(PrivateFolderTest, IsPrivateAndRemovedWithItsContents) {
   fs::path path;
   {
     const PrivateFolder folder;
@@ -51,7 +51,7 @@ TEST_F(PrivateFolderTest, IsForTheOwnerOnlyAndVanishesWithAllItHolds) {
   EXPECT_FALSE(fs::exists(path));
 }
 
-TEST_F(PrivateFolderTest, OnlyFoldersOfDeadClientsAreRemoved) {
+TEST_F(PrivateFolderTest, OnlyFoldersOfTerminatedClientsAreRemoved) {
   const PrivateFolder living;
   const fs::path stale = base / fmt::format("heelstrike-{}-abcdef", dead_process());
   const fs::path other = base / "heelstrike-notes";
@@ -63,7 +63,7 @@ TEST_F(PrivateFolderTest, OnlyFoldersOfDeadClientsAreRemoved) {
   for (const fs::path& folder : {living.path(), other, foreign}) EXPECT_TRUE(fs::exists(folder)) << folder;
 }
 
-TEST_F(PrivateFolderTest, ASocketThatDoesNotFitIsRefusedAndALongBaseIsNotUsed) {
+TEST_F(PrivateFolderTest, TooLongSocketPathIsRejectedAndALongBaseIsNotUsed) {
   const PrivateFolder folder;
   EXPECT_EQ(folder.socket("fem.sock"), folder.path() / "fem.sock");
   EXPECT_THROW((void)folder.socket(std::string(107, 'x')), Error);

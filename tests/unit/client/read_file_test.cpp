@@ -52,13 +52,13 @@ std::string refusal(const fs::path& path, ErrorCode expected, const ReadLimits& 
   return "was read";
 }
 
-TEST_F(ReadFile, GivesTheBytes) {
+TEST_F(ReadFile, ReturnsTheBytes) {
   const std::string bytes("a\0\xff\n", 4);
   EXPECT_EQ(read_file(written("a", bytes), "mesh"), bytes);
   EXPECT_EQ(read_file(written("b", ""), "mesh"), "");
 }
 
-TEST_F(ReadFile, RefusesWhatIsNoFile) {
+TEST_F(ReadFile, RejectsOtherThanFiles) {
   EXPECT_THAT(refusal(folder_, ErrorCode::invalid_input), HasSubstr("found the folder"));
   EXPECT_THAT(refusal(folder_ / "none", ErrorCode::invalid_input), HasSubstr("does not exist"));
   EXPECT_THAT(refusal("/dev/zero", ErrorCode::invalid_input), HasSubstr("found the device"));
@@ -66,19 +66,19 @@ TEST_F(ReadFile, RefusesWhatIsNoFile) {
   EXPECT_THAT(refusal("/proc/self/mem", ErrorCode::file), HasSubstr("cannot be read: Input/output error"));
 }
 
-TEST_F(ReadFile, RefusesMoreThanItsLimitBeforeReading) {
+TEST_F(ReadFile, RejectsFilesAboveTheLimitBeforeReading) {
   const fs::path path = written("large", "x");
   fs::resize_file(path, 3ULL << 30U);  // sparse
   EXPECT_THAT(refusal(path, ErrorCode::invalid_input), HasSubstr("at most 2048 MiB, found 3072 MiB"));
 }
 
-TEST_F(ReadFile, ReadsAPipeWhileSomebodyWrites) {
+TEST_F(ReadFile, ReadsAPipeWithAWriter) {
   const fs::path path = pipe();
   std::jthread writer([&] { std::ofstream(path) << std::string(3'000'000, 'x'); });
   EXPECT_EQ(read_file(path, "mesh").size(), 3'000'000U);
 }
 
-TEST_F(ReadFile, GivesUpOnAPipeThatStaysSilentOrNeverEnds) {
+TEST_F(ReadFile, FailsOnASilentOrEndlessPipe) {
   const fs::path path = pipe();
   EXPECT_THAT(refusal(path, ErrorCode::file, {.timeout = 0.1}), HasSubstr("without data for"));
   std::jthread endless([&](const std::stop_token& stop) {
@@ -90,13 +90,13 @@ TEST_F(ReadFile, GivesUpOnAPipeThatStaysSilentOrNeverEnds) {
   EXPECT_THAT(refusal(path, ErrorCode::invalid_input, {.max_bytes = 1U << 20U}), HasSubstr("more than 1 MiB"));
 }
 
-TEST_F(ReadFile, HearsAStop) {
+TEST_F(ReadFile, StopsOnRequest) {
   std::stop_source stop;
   stop.request_stop();
   EXPECT_THROW((void)read_file(pipe(), "mesh", {.stop = stop.get_token()}), Error);
 }
 
-TEST_F(ReadFile, AScenarioInLatin1IsReadAsWhatItMeans) {
+TEST_F(ReadFile, ConvertsAScenarioInLatin1) {
   const std::string name = "Fu\xdf.csv";
   (void)written(name, "time,x\n0,0\n1,1\n2,2\n");
   const fs::path scenario = written("m\xfcller.yaml",
@@ -115,7 +115,7 @@ TEST_F(ReadFile, AScenarioInLatin1IsReadAsWhatItMeans) {
 }
 
 // With a byte-order mark, as editors of Windows save it.
-TEST_F(ReadFile, AScenarioWithAMarkIsReadAsWhatItMeans) {
+TEST_F(ReadFile, ConvertsAScenarioWithAByteOrderMark) {
   const std::string text =
       "heelstrike: 1\ngravity: [0, 0, 0]\nbodies:\n  a: {mass: 1, inertia: [1, 1, 1]}\n"
       "analysis: {type: forward, end_time: 1}\noutput: {interval: 1}\n";
@@ -127,7 +127,7 @@ TEST_F(ReadFile, AScenarioWithAMarkIsReadAsWhatItMeans) {
   EXPECT_THAT(request.notes, testing::Contains(HasSubstr("UTF-16")));
 }
 
-TEST(Printable, EscapesWhatNoTerminalShouldSee) {
+TEST(Printable, EscapesControlCharacters) {
   EXPECT_EQ(printable("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
   EXPECT_EQ(printable("a\x1b[2J\xe9\x7f\xc2\x9b!"), "a\\x1b[2J\\xe9\\x7f\\xc2\\x9b!");
   EXPECT_EQ(printable("\xc0\xaf\xed\xa0\x80\xf5"), "\\xc0\\xaf\\xed\\xa0\\x80\\xf5") << "overlong, half a pair, none";
@@ -137,7 +137,7 @@ TEST(Printable, EscapesWhatNoTerminalShouldSee) {
 }
 
 // Servers open no files, so what a deck names travels within it.
-TEST_F(ReadFile, AnAbaqusDeckBringsTheFilesThatItNames) {
+TEST_F(ReadFile, ReadsTheFilesIncludedByAnAbaqusDeck) {
   fs::create_directories(folder_ / "mesh");
   (void)written("mesh/nodes.inp", "\xEF\xBB\xBF*Node\r\n1, 0, 0, 0\r\n");
   (void)written("mesh/elements.txt", "1, 1, 2, 3, 4\n");

@@ -131,7 +131,7 @@ FootRegistration constants(double pitch, double lateral, double height) {
   return r;
 }
 
-TEST(Registration, CentresOfPressureGivePitchAndLateralOffsetBack) {
+TEST(Registration, PitchAndLateralOffsetFollowFromCentresOfPressure) {
   FormulaRunner runner;
   const Truth truth{constants(0.06, -0.012, 0.0), constants(-0.2, 0.05, 0.0)};
   const auto found = fit_registration(task_for("hybrid", {"pitch", "lateral"}, truth), runner, {}, {});
@@ -149,7 +149,7 @@ TEST(Registration, CentresOfPressureGivePitchAndLateralOffsetBack) {
   EXPECT_NEAR(found[0].peak_pressure_by[0], 1e6, 1.0);
 }
 
-TEST(Registration, VerticalForcesGiveTheHeightBack) {
+TEST(Registration, HeightFollowsFromVerticalForces) {
   FormulaRunner runner;
   const Truth truth{constants(0.0, 0.0, 0.0021), constants(0.0, 0.0, -0.004)};
   const auto found = fit_registration(task_for("kinematic", {"height"}, truth), runner, {}, {});
@@ -161,7 +161,7 @@ TEST(Registration, VerticalForcesGiveTheHeightBack) {
   EXPECT_NEAR(found[0].mean_by[0].z(), -1e5 * 1.18, 3e3) << "mean of 1 + 0.3 t over the frames used";
 }
 
-TEST(Registration, HeightOfAHybridAnalysisAndUnknownNamesAreRefused) {
+TEST(Registration, HeightOfAHybridAnalysisAndUnknownNamesAreRejected) {
   FormulaRunner runner;
   const Truth truth{constants(0, 0, 0), constants(0, 0, 0)};
   const auto message = [&](const std::string& type, const std::string& name) {

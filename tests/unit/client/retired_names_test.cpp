@@ -27,7 +27,7 @@ std::set<std::string> names_in_use() {
   return names;
 }
 
-TEST(RetiredNames, LeadToKeysInUse) {
+TEST(RetiredNames, MapToKeysInUse) {
   const std::set<std::string> in_use = names_in_use();
   std::set<std::string_view> retired;
   for (const RetiredName& name : retired_names()) {

@@ -29,7 +29,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-TEST(Table, WordsAreBrokenToFitAndNoneIsLost) {
+TEST(Table, WordsAreWrappedWithoutLoss) {
   Table table{.header = {"parameter", "unit", "default", "meaning"}, .rows = {}};
   table.rows.push_back(
       {"contact_box", "m", "0.25", "contact only on faces with their centre in this box (lower corner, then upper)"});
@@ -48,7 +48,7 @@ TEST(Table, WordsAreBrokenToFitAndNoneIsLost) {
   EXPECT_EQ(lines_of(table.aligned()).size(), 3U);
 }
 
-TEST(Table, NumbersThatDoNotFitFollowBelowWithTheirRow) {
+TEST(Table, NumbersThatDoNotFitFollowBelow) {
   Table table{.header = {"back-end"}, .rows = {{"fem_condensed"}, {"flores"}}};
   for (int c = 0; c < 9; ++c) {
     table.header.push_back(fmt::format("quantity {}", c));
@@ -62,7 +62,7 @@ TEST(Table, NumbersThatDoNotFitFollowBelowWithTheirRow) {
   EXPECT_EQ(n, 2U) << text;
 }
 
-TEST(Progress, TheLineFitsAndTheBarGivesWayFirst) {
+TEST(Progress, LineFitsAndTheBarShrinksFirst) {
   const std::string words = progress_text({.time = 0.84, .end_time = 2.0}, 12.0);
   for (std::size_t width = 20; width < 200; ++width) {
     EXPECT_LT(progress_line("foot_press fem_condensed", words, 0.42, width).size(), width);
@@ -71,7 +71,7 @@ TEST(Progress, TheLineFitsAndTheBarGivesWayFirst) {
   EXPECT_THAT(progress_line("foot_press fem_condensed", words, 0.42, 75), Not(HasSubstr("[")));
 }
 
-TEST(RepeatedMessages, OnesThatDifferInNumbersOnlyAreToldOnce) {
+TEST(RepeatedMessages, OnesThatDifferInNumbersOnlyAreReportedOnce) {
   RepeatedMessages messages;
   EXPECT_TRUE(messages.is_first("warning", "frame at t = 0.1 s left out: 3.2e-2 m deep"));
   EXPECT_FALSE(messages.is_first("warning", "frame at t = 0.25 s left out: 4.0e-2 m deep"));
@@ -109,11 +109,11 @@ std::string on_terminal(const std::function<void()>& write) {
   return text;
 }
 
-TEST(Screen, KnowsTheWidthOfATerminal) {
+TEST(Screen, DetectsTheWidthOfATerminal) {
   EXPECT_THAT(on_terminal([] { fmt::print("{} columns", screen_width(Stream::out)); }), HasSubstr("80 columns"));
 }
 
-TEST(Screen, ColoursAreForTerminalsThatWantThem) {
+TEST(Screen, ColoursAreForTerminalsThatSupportThem) {
   ::setenv("TERM", "xterm", 1);
   ::unsetenv("NO_COLOR");
   const auto warn = [] { print_message("warning", "too deep"); };

@@ -26,7 +26,7 @@ class TrialJournalTest : public testing::Test {
   fs::path base_;
 };
 
-TEST_F(TrialJournalTest, GivesBackEveryTrialThatWasWrittenWhole) {
+TEST_F(TrialJournalTest, ReadsEveryCompletelyWrittenTrial) {
   const CalibrationTrial first{
       .youngs_modulus = 1.0 / 3.0, .force = 0.1, .area = 1e-4, .peak_pressure = 2e5, .stiffness = 7e4, .seconds = 1.5};
   const CalibrationTrial second{.youngs_modulus = 2e6, .clamp_height = -0.02, .force = 622.0};
@@ -51,7 +51,7 @@ TEST_F(TrialJournalTest, GivesBackEveryTrialThatWasWrittenWhole) {
   EXPECT_EQ(journal.find(2e6, -0.02)->force, 622.0);
 }
 
-TEST_F(TrialJournalTest, RefusesTheTrialsOfSomethingElse) {
+TEST_F(TrialJournalTest, RejectsTrialsOfAnotherProblem) {
   { const TrialJournal journal(file(), "foot"); }
   try {
     const TrialJournal journal(file(), "another foot");

@@ -28,7 +28,7 @@ double pressure(const LayerLaw& layer, double strain) {
 }
 
 // Values worked out from eqs. 1 to 4 of [bei2004], seven digits.
-TEST(BedLaw, ValuesOfTheSource) {
+TEST(BedLaw, ValuesEqualTheSource) {
   struct Row {
     double strain, linear_small, nonlinear_small, linear_large, nonlinear_large;
   };
@@ -79,7 +79,7 @@ std::vector<std::pair<BedLaw, std::array<double, 2>>> laws() {
 
 // Central differences of sixth order with h = d / 100: truncation 6! / 140 (h / d)^6 and rounding 1e-16 / (h / d) stay
 // below 1e-11; the energy of polynomial laws is exact, that of exponentials of powers good to a few 1e-9.
-TEST(BedLaw, SlopeAndEnergyBelongToThePressure) {
+TEST(BedLaw, SlopeAndEnergyAreConsistentWithThePressure) {
   for (const auto& [law, h] : laws()) {
     for (const double strain : {1e-4, 0.01, 0.1, 0.4}) {
       const double d = strain * law.thickness(h);
@@ -127,7 +127,7 @@ TEST(BedLaw, SlopesByTheThicknessOfALayer) {
   }
 }
 
-TEST(BedLaw, LayersInSeriesBearOnePressure) {
+TEST(BedLaw, LayersInSeriesHaveOnePressure) {
   const LayerLaw first = cartilage(true);
   const LayerLaw second = polyethylene(true, true);
   const double d = 1.2e-3;
@@ -225,7 +225,7 @@ TEST(TriangleLoad, ExactForProportionalPressure) {
 }
 
 // Strains of large compressions stay below 1, whatever the pressure: none brings both layers to more than they are.
-TEST(BedLaw, TellsThatNoPressureBalancesTwoLayers) {
+TEST(BedLaw, LayersWithoutACommonPressureAreReported) {
   const BedLaw two(cartilage(true), polyethylene(true, true));
   EXPECT_GT(two.at(0.00499, {0.002, 0.003}).pressure, 0.0);
   try {

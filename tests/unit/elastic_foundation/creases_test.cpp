@@ -314,7 +314,7 @@ TEST(Creases, TipOfACone) {
 // Depth by depth the cap that a plane cuts off a ball, whose springs stand along its normals: k times the integral of
 // the depth over the cube of the cosine, over the circle. With the triangles that are taken when nobody says how many;
 // flat ones of 13 mm missed a quarter at 1 mm.
-TEST(Creases, BallOnTrianglesThatNobodyChose) {
+TEST(Creases, BallOnAnArbitraryTriangulation) {
   constexpr double R = 0.1;
   PairSpec pair = layer_pair(SphereSurface{.radius = R, .center = Vector3::Zero()}, floor_plane, {{"thickness", 0.2}});
   pair.main.materials = {material(1e6, 0.3)};
@@ -375,7 +375,7 @@ TEST(Creases, TrianglesTooLargeForThePartner) {
 }
 
 // A plane that carries springs is cut as finely as the ball asks for, when nobody says how finely.
-TEST(Creases, PlaneThatCarriesSpringsSeesTheBall) {
+TEST(Creases, PlaneWithSpringsDetectsTheBall) {
   constexpr double R = 0.025, d = 8e-5;
   const auto backend =
       made(layer_pair(floor_plane, SphereSurface{.radius = R, .center = Vector3::Zero()}, {{"extent", 0.05}}), {});
@@ -430,7 +430,7 @@ TEST(Creases, BallBetweenTheSprings) {
 // A side wall beside the load looks across the ball, and the rays of its springs leave it far away, where it faces
 // them: five times the force of the ball by its formula. Facets lie up to 15 um inside of it, and the force goes with
 // the square of the depth.
-TEST(Creases, AWallBesideACurvedMesh) {
+TEST(Creases, WallBesideACurvedMesh) {
   Assets assets;
   assets.add("cube", triangles_of(box({0.1, 0.1, 0.1}), 24));
   assets.add("ball", triangles_of(ball_of_facets(0.05, 64), 1));

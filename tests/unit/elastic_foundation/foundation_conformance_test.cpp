@@ -313,7 +313,7 @@ TEST_P(Foundation, HistoriesOutliveTunableParameters) {
 
 // Bounds kept from the last commit save time and change no bit, however far the next pose is: also where contact
 // appears far from what touched before, and where there was none.
-TEST_P(Foundation, WhereTheLastSearchWasChangesNothing) {
+TEST_P(Foundation, SearchStartDoesNotChangeTheResult) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> unit(-1.0, 1.0);
   const auto somewhere = [&] {
@@ -338,7 +338,7 @@ TEST_P(Foundation, WhereTheLastSearchWasChangesNothing) {
   EXPECT_GT(touching, 5);
 }
 
-TEST_P(Foundation, AlteredHistoryIsRefused) {
+TEST_P(Foundation, CorruptedHistoryIsRejected) {
   const bool swapped = backend->traits().parameters.contains("spring_body") &&
                        std::get<std::string>(backend->traits().parameters.at("spring_body")) == "partner";
   const Pose X_AB = at(5e-5, 0.01).X_AB;
@@ -355,7 +355,7 @@ TEST_P(Foundation, ZeroOutsideContact) {
   for (const double gap : {1e-5, 1e-3, 0.05}) expect_zero(backend->evaluate(*fresh, at(-gap - 2e-4, 0.5)));
 }
 
-TEST_P(Foundation, TooDeepIsRecoverableAndSaysWhere) {
+TEST_P(Foundation, ExcessivePenetrationIsRecoverableAndReportsThePlace) {
   try {
     (void)backend->evaluate(*fresh, at(0.0120, 0.0));
     FAIL();

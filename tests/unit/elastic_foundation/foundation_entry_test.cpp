@@ -152,7 +152,7 @@ TEST(FoundationEntry, ThicknessPerVertexFromATable) {
   }
 }
 
-TEST(FoundationEntry, FileThatIsNotThereIsNamedByItsKey) {
+TEST(FoundationEntry, MissingFileIsReportedByItsKey) {
   PairSpec pair = plate({{"back_asset", "bone"}});
   pair.parameters.erase("thickness");
   const BackendEntry entry = elastic_foundation_entry();
@@ -232,7 +232,7 @@ TEST(FoundationEntry, SurfacesThatDoNotFaceEachOther) {
 }
 
 // Of several pieces one may be right and another one not: what the others bear does not hide it.
-TEST(FoundationEntry, OnePieceOfSeveralInsideOut) {
+TEST(FoundationEntry, OneInvertedPieceOfSeveral) {
   const Surface down = PlaneSurface{.normal = -Vector3::UnitZ(), .point = Vector3::Zero()};
   PairState state;
   state.X_AB.p.z() = -1e-4;
@@ -260,7 +260,7 @@ TEST(FoundationEntry, OnePieceOfSeveralInsideOut) {
 
 // Around the deepest place of a ball the plane through a coarse triangle lies up to 0.2 mm deeper than every spring:
 // layers that only the plane uses up are told where that triangle is.
-TEST(FoundationEntry, LayersUsedUpByATriangleAreToldWithItsPlace) {
+TEST(FoundationEntry, ExhaustedLayersAreReportedWithTheirPlace) {
   Assets assets;
   assets.add("coarse", {{Vector3(0.0, 0.0, 0.0), Vector3(0.01, 0.0, 0.0), Vector3(0.01, 0.01, 0.0)}});
   const PairSpec pair = layer_pair(mesh_named("coarse"), condyle, {{"thickness", 0.0011}});
@@ -276,7 +276,7 @@ TEST(FoundationEntry, LayersUsedUpByATriangleAreToldWithItsPlace) {
   }
 }
 
-TEST(FoundationEntry, LawWithoutAPressureIsToldWithItsPlace) {
+TEST(FoundationEntry, LawWithoutAPressureIsReportedWithItsPlace) {
   for (const std::string springs : {"vertices", "centres"}) {
     PairSpec pair = plate({{"springs", springs},
                            {"partner_thickness", 0.002},
@@ -297,7 +297,7 @@ TEST(FoundationEntry, LawWithoutAPressureIsToldWithItsPlace) {
   }
 }
 
-TEST(FoundationEntry, ThicknessInAnotherUnitThanTheMeshIsDoubted) {
+TEST(FoundationEntry, ThicknessInAnotherUnitThanTheMeshIsAWarning) {
   const BackendEntry entry = elastic_foundation_entry();
   const auto warnings = [&](PairSpec pair) {
     pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
@@ -319,7 +319,7 @@ TEST(FoundationEntry, ThicknessInAnotherUnitThanTheMeshIsDoubted) {
   EXPECT_THAT(warnings(other), testing::ElementsAre(HasSubstr("contact.knee.parameters.partner_thickness: ")));
 }
 
-TEST(FoundationEntry, MeshInMillimetresIsDoubted) {
+TEST(FoundationEntry, MeshInMillimetresIsAWarning) {
   PairSpec pair = plate();
   pair.main.surface = mesh_named("in_millimetres");
   pair.parameters = checked_parameters(pair.parameters, elastic_foundation_entry().parameters, "");
@@ -328,7 +328,7 @@ TEST(FoundationEntry, MeshInMillimetresIsDoubted) {
   EXPECT_THAT(warnings.front(), AllOf(HasSubstr("contact.knee.main.surface.mesh"), HasSubstr("length_scale")));
 }
 
-TEST(FoundationEntry, FieldsShowThePressureOfEachFace) {
+TEST(FoundationEntry, FieldsHaveThePressureOfEachFace) {
   const auto backend = make(plate());
   PairState state;
   state.X_AB.p.z() = 0.0249;
@@ -344,7 +344,7 @@ TEST(FoundationEntry, FieldsShowThePressureOfEachFace) {
 }
 
 // Parametric shapes on either side: a foot on a plane, a block on a ball.
-TEST(FoundationEntry, EveryPairOfKindsCanBeMade) {
+TEST(FoundationEntry, EveryPairOfKindsCanBeOpened) {
   const BackendEntry entry = elastic_foundation_entry();
   EXPECT_THAT(entry.surface_pairs, testing::Contains("foot-plane"));
   EXPECT_THAT(entry.surface_pairs, testing::Contains("mesh-block"));

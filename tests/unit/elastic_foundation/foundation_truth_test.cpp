@@ -107,7 +107,7 @@ TEST(ElasticFoundation, BallOnALayerConverges) {
 // between the vertices lies too low by edge^2 / (6 R) on average, which takes the share edge^2 / (3 R depth) of the
 // force; what is exact for quadratic depths is off by the next even power of the edge, so by at most about the square
 // of that share.
-TEST(ElasticFoundation, CoarseGridsAreOffByTheFourthPowerOfTheEdge) {
+TEST(ElasticFoundation, CoarseGridsConvergeWithFourthOrder) {
   const double a2 = 2 * R * depth - depth * depth;
   const double volume = std::numbers::pi * ((depth - R) * a2 + 2.0 / 3.0 * (R * R * R - std::pow(R - depth, 3)));
   double force_error = 1.0;
@@ -160,7 +160,7 @@ GridRow sampled(int n) {
 // layer: what one spring a cell gives, to the table's digits, and what the program gives for a ball on the same
 // squares, cut into triangles: less error of force and area in every row. Of the mean pressure too but where both of
 // the table's errors happen to be equal, in row 30.
-TEST(ElasticFoundation, GridTableOfTheSource) {
+TEST(ElasticFoundation, GridTableEqualsTheSource) {
   const std::array<GridRow, 6> table{{{20, -11.2, -42.7, -22.5, 55.0, 4},
                                       {30, 1.9, 1.9, -10.0, 0.0, 16},
                                       {31, -1.5, 25.2, 0.0, -21.3, 21},
@@ -201,7 +201,7 @@ TEST(ElasticFoundation, GridTableOfTheSource) {
 // Both normals of a plane are one: the corrected penetrations agree (AB = AC cos, card of the source, section 5.2).
 // As in Bei and Fregly's method: springs in the centres of the cells of a grid over 30 x 30 mm, here two triangles a
 // cell, under a ball of 25 mm, 0.1 mm deep in a tilted layer.
-TEST(ElasticFoundation, AGridCutsTheSurfaceAnew) {
+TEST(ElasticFoundation, GridRedividesTheSurface) {
   Assets assets;
   assets.add("dish", height_field(0.03, 7, [](double x, double y) { return 0.2 * x + 0.1 * y; }));
   const Vector3 normal = Vector3(-0.2, -0.1, 1.0).normalized();
@@ -247,7 +247,7 @@ TEST(ElasticFoundation, MidsurfaceOfAPlaneByRayAndNearestAgree) {
 
 // Which body carries the springs changes the discretisation, not the physics; exchanged bodies answer alike to
 // rounding.
-TEST(ElasticFoundation, ExchangedBodiesAnswerAlike) {
+TEST(ElasticFoundation, ExchangedBodiesGiveEqualResponses) {
   Assets assets;
   assets.add("dish", height_field(0.03, 20, [](double x, double y) { return 5.0 * (x * x + y * y); }));
   PairSpec pair = layer_pair(mesh_named("dish"), SphereSurface{.radius = R, .center = Vector3::Zero()});

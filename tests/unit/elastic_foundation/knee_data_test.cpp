@@ -104,7 +104,7 @@ Vector3 vector_of(const std::map<std::string, double>& row, const std::string& n
 // Stored in the axes of the tibia: the force on it, its moment about the tibia's origin with the sign changed, and the
 // centre of pressure. All are there to the digits of the files: seven of forces and pressures, 1e-8 m^2 of areas above
 // 1.2e-4 m^2, 1e-8 m of the centre. The moment's share is of the force at the lever of the centre.
-TEST_F(NaturalKnee, PosesOfOpenSimJam) {
+TEST_F(NaturalKnee, PosesEqualOpenSimJam) {
   const auto centres = knee(jam_configuration);
   const auto vertices = knee({});
   const auto fresh = centres->initial_history();
@@ -151,7 +151,7 @@ TEST_F(NaturalKnee, PosesOfOpenSimJam) {
   }
 }
 
-TEST_F(NaturalKnee, RecomputedForcesOfWalking) {
+TEST_F(NaturalKnee, ForcesOfWalkingAreReproduced) {
   const auto backend = knee(jam_configuration);
   const auto fresh = backend->initial_history();
   const auto poses = table(folder / "walking_knee_reference.csv");
@@ -208,7 +208,7 @@ double tangent_error(const ContactBackend& backend, const PairState& state, doub
 // Both layers reach down to the bones of the model: 1.6 mm of the tibia's and 2.3 mm of the femur's in the middle of
 // their vertices. A difference that springs come under load or change facets within is none: the better of two steps.
 // Rounding: 1e-17 m of the gaps over 1e-9 m.
-TEST_F(NaturalKnee, BetweenBothBones) {
+TEST_F(NaturalKnee, IsBetweenBothBones) {
   for (const std::string layers : {"lumped", "series"}) {
     const bool lumped = layers == "lumped";
     const ParameterMap common{{"layers", layers},
@@ -240,7 +240,7 @@ TEST_F(NaturalKnee, BetweenBothBones) {
 }
 
 // At its rim the cartilage of the data lies in the bone, by 0.5 mm: told, unless a least thickness is given.
-TEST_F(NaturalKnee, BoneInFrontAtTheRimIsTold) {
+TEST_F(NaturalKnee, BoneInFrontAtTheRimIsReported) {
   try {
     (void)knee({{"partner_back_asset", "lenhart2015-R-femur-subchondral-bone.stl"}});
     FAIL();

@@ -56,7 +56,7 @@ Response loaded_knee(const ContactBackend& knee, double depth, double varus = 0.
   return knee.evaluate(*knee.initial_history(), state);
 }
 
-TEST(ParametricKnee, SurfacesLookOutOfTheBoneAndHaveTwoSides) {
+TEST(ParametricKnee, SurfacesHaveOutwardNormalsAndTwoSides) {
   for (const bool tibia : {false, true}) {
     for (const bool left : {false, true}) {
       const SurfaceMesh mesh = mesh_of({.dimensions = {}, .is_tibia = tibia, .left = left});
@@ -174,7 +174,7 @@ TEST_P(SpringHistory, ChangesNoBit) {
 INSTANTIATE_TEST_SUITE_P(Springs, SpringHistory,
                          testing::Combine(testing::Values("centres", "vertices"), testing::Values("ray", "nearest")));
 
-TEST(ParametricKnee, WrongDimensionsAreNamed) {
+TEST(ParametricKnee, InvalidDimensionsAreReported) {
   const auto refused = [](KneeSurface knee, const std::string& key) {
     try {
       (void)checked_surface(knee, false, "surface");
@@ -201,7 +201,7 @@ void expect_knee_error(ParameterMap parameters, const std::string& field,
   }
 }
 
-TEST(FoundationRegions, ThatCutNothingAreRefusedByName) {
+TEST(FoundationRegions, WithoutFacesAreRejectedByName) {
   const std::string key = "contact.knee.parameters.regions";
   expect_knee_error({{"regions", "medial middle"}}, key, AllOf(HasSubstr("'middle'"), HasSubstr("medial, lateral")));
   expect_knee_error({{"regions", "x+"}, {"region_center", std::vector<double>{0.5, 0.0, 0.0}}}, key,
@@ -227,7 +227,7 @@ TEST(FoundationRegions, OfASurfaceWithoutSets) {
   EXPECT_TRUE(surface_regions("", {}, cut_surface("casting surface", mesh), "regions").empty());
 }
 
-TEST(FoundationRegions, AreDrawnWithPenetrationAndLoadedArea) {
+TEST(FoundationRegions, AreWrittenWithPenetrationAndLoadedArea) {
   for (const std::string springs : {"vertices", "centres"}) {
     const auto knee = make_knee(knee_pair({{"regions", std::string("sets x+")}, {"springs", springs}}));
     PairState state;
@@ -241,7 +241,7 @@ TEST(FoundationRegions, AreDrawnWithPenetrationAndLoadedArea) {
 }
 
 // A load that breaks off with the depth would look like a softer knee.
-TEST(ParametricKnee, OverlapsBeyondTheSearchDistanceAreTold) {
+TEST(ParametricKnee, OverlapsBeyondTheSearchDistanceAreReported) {
   const auto knee = make_knee(knee_pair({{"search_distance", 0.0003}}));
   EXPECT_GT(loaded_knee(*knee, 0.00025).area, 0.0);
   try {

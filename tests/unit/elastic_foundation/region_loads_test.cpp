@@ -64,7 +64,7 @@ RegionLoad together(const RegionLoad& a, const RegionLoad& b) {
 }
 
 // Forces along the common normal of two flat faces: their sizes add up to the size of the sum.
-TEST(RegionLoads, OfAFlatPressAddUpToTheForceOfThePair) {
+TEST(RegionLoads, OfAFlatContactSumToTheForceOfThePair) {
   const Surface plane = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
   Assets assets;
   assets.add("square", height_field(0.02, 6, [](double, double) { return 0.0; }));
@@ -88,7 +88,7 @@ TEST(RegionLoads, OfAFlatPressAddUpToTheForceOfThePair) {
   }
 }
 
-TEST(RegionLoads, OfBothHalvesAreThoseOfThePair) {
+TEST(RegionLoads, OfBothHalvesEqualThoseOfThePair) {
   for (const std::string springs : {"vertices", "centres"}) {
     for (const bool casting_is_main : {true, false}) {
       const auto both = knee({{"springs", springs}, {"regions", std::string("sets z- z+")}}, casting_is_main);
@@ -114,7 +114,7 @@ TEST(RegionLoads, OfBothHalvesAreThoseOfThePair) {
   }
 }
 
-TEST(RegionLoads, DoNotChangeWhatThePairAnswers) {
+TEST(RegionLoads, DoNotChangeTheResponseOfThePair) {
   for (const std::string springs : {"vertices", "centres"}) {
     const ParameterMap common{{"springs", springs}, {"friction", 0.05}, {"dissipation", 1.5}};
     ParameterMap with = common;
@@ -130,7 +130,7 @@ TEST(RegionLoads, DoNotChangeWhatThePairAnswers) {
   }
 }
 
-TEST(RegionLoads, AreThereWithoutTangentsToo) {
+TEST(RegionLoads, AreComputedWithoutTangents) {
   const auto told = knee({{"regions", std::string("sets")}});
   const PairState state = loaded_state(press, true);
   const Response all = told->evaluate(*told->initial_history(), state);
@@ -139,7 +139,7 @@ TEST(RegionLoads, AreThereWithoutTangentsToo) {
   EXPECT_EQ(few.regions, all.regions);
 }
 
-TEST(RegionLoads, OfSurfacesThatAreApartAreZero) {
+TEST(RegionLoads, OfSeparatedSurfacesAreZero) {
   const auto told = knee({{"regions", std::string("sets")}});
   const Response apart = answer(*told, -0.002);
   ASSERT_GT(apart.gap, 0.0);
@@ -156,7 +156,7 @@ TEST(RegionLoads, OfSurfacesThatAreApartAreZero) {
 
 // Damped springs: a factor of each corner for the pair, their mean over a face for its regions. Both differ by products
 // of what factor and pressure change by over a face, of the order of its edge over the size of the contact.
-TEST(RegionLoads, OfDampedSpringsAddUpToTheForceOfThePair) {
+TEST(RegionLoads, OfDampedSpringsSumToTheForceOfThePair) {
   for (const std::string springs : {"vertices", "centres"}) {
     const auto damped = knee({{"springs", springs}, {"dissipation", 5.0}, {"regions", std::string("sets")}});
     const auto elastic = knee({{"springs", springs}, {"regions", std::string("sets")}});
@@ -170,7 +170,7 @@ TEST(RegionLoads, OfDampedSpringsAddUpToTheForceOfThePair) {
   }
 }
 
-TEST(RegionLoads, NamesThatCannotHeadAColumnAreRefused) {
+TEST(RegionLoads, InvalidColumnNamesAreRejected) {
   SurfaceMesh mesh;
   mesh.vertices = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {1, 1, 0}};
   mesh.triangles = {{0, 1, 2}, {1, 3, 2}};

@@ -45,7 +45,7 @@ bool same(const NearestOnSurface& a, const NearestOnSurface& b) {
 }
 
 // Where a search begins decides how long it takes and nothing else.
-TEST(TriangleSurface, AnswersDoNotDependOnWhereTheSearchBegins) {
+TEST(TriangleSurface, ResultsDoNotDependOnTheSearchStart) {
   const TriangleSurface surface(sheet(12));
   const auto n = static_cast<std::uint32_t>(surface.mesh().triangles.size());
   for (const Vector3& q : points(200)) {
@@ -62,7 +62,7 @@ TEST(TriangleSurface, AnswersDoNotDependOnWhereTheSearchBegins) {
   }
 }
 
-TEST(TriangleSurface, CrossingsAreThoseOfAllTriangles) {
+TEST(TriangleSurface, CrossingsEqualThoseOfAllTriangles) {
   const SurfaceMesh mesh = sheet(12);
   const TriangleSurface surface(mesh);
   const Vector3 direction = Vector3(0.3, -0.2, -0.9).normalized();
@@ -144,7 +144,7 @@ SurfaceMesh two_sheets(int n) {
 }
 
 // What a walk proves is what searches find: the side of the nearest point, and the first crossing bit for bit.
-TEST(SurfaceSheets, AnswersAreThoseOfSearches) {
+TEST(SurfaceSheets, ResultsEqualThoseOfSearches) {
   for (const SurfaceMesh& mesh : {sheet(24), two_sheets(24)}) {
     const TriangleSurface surface(mesh);
     const SurfaceSheets sheets(surface, 0.3);

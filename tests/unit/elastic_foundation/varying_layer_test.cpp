@@ -160,7 +160,7 @@ TEST(VaryingLayer, WedgeAgainstClosedForms) {
 }
 
 // Along the springs nothing pushes aside.
-TEST(VaryingLayer, AlongTheNormalNothingIsLateral) {
+TEST(VaryingLayer, ForceAlongTheNormalHasNoLateralPart) {
   const auto backend = make_wedge(wedge_pair({{"direction", "normal"}}), plates(16));
   const Response r = backend->evaluate(*backend->initial_history(), pressed(wedge_depth));
   EXPECT_GT(std::abs(r.F_A.force.z()), 10.0);
@@ -168,7 +168,7 @@ TEST(VaryingLayer, AlongTheNormalNothingIsLateral) {
 }
 
 // The thinnest place bears the largest pressure.
-TEST(VaryingLayer, PeakPressureIsThatOfThePlace) {
+TEST(VaryingLayer, PeakPressureIsTheLocalPressure) {
   PairSpec pair = wedge_pair({});
   pair.main.materials.clear();
   pair.parameters.erase("thickness");
@@ -177,7 +177,7 @@ TEST(VaryingLayer, PeakPressureIsThatOfThePlace) {
   EXPECT_NEAR(r.peak_pressure / (confined_modulus(soft) * wedge_depth / (middle - 0.5 * slope * edge)), 1.0, 1e-12);
 }
 
-TEST(VaryingLayer, ThicknessesOfVerticesAreThoseOfTheBack) {
+TEST(VaryingLayer, ThicknessesOfVerticesEqualThoseOfTheBack) {
   const Assets assets = plates(16);
   const Vector6 back_file_parameter = [&] {
     const auto backend = make_wedge(wedge_pair({}), assets);
@@ -198,7 +198,7 @@ TEST(VaryingLayer, ThicknessesOfVerticesAreThoseOfTheBack) {
 }
 
 // A back that lies parallel is one thickness.
-TEST(VaryingLayer, ParallelBackIsOneThickness) {
+TEST(VaryingLayer, ParallelBackEqualsOneThickness) {
   const Assets assets = plates(16);
   for (const std::string layers : {"series", "lumped"}) {
     PairSpec varying = wedge_pair({{"partner_back_asset", "parallel"}, {"layers", layers}});
@@ -258,7 +258,7 @@ void expect_layer_error(const PairSpec& pair, const std::string& field, const te
   }
 }
 
-TEST(VaryingLayer, BackSurfaceIsNamed) {
+TEST(VaryingLayer, BackSurfaceErrorsAreReported) {
   expect_layer_error(wedge_pair({{"partner_back_asset", "in_front"}}), "partner_back_asset",
                      AllOf(HasSubstr("0.001 m in front"), HasSubstr("vertex")));
   expect_layer_error(wedge_pair({{"partner_back_asset", "far"}}), "partner_back_asset",
@@ -267,7 +267,7 @@ TEST(VaryingLayer, BackSurfaceIsNamed) {
 
 // Where cartilage tapers to nothing its back may come in front by a little; a back that is in front of most of it is
 // the wrong one, whatever the least thickness.
-TEST(VaryingLayer, LeastThickness) {
+TEST(VaryingLayer, MinimumThickness) {
   Assets assets = plates(16);
   assets.add("tapering", height_field(0.06, 3, [](double x, double) { return -middle - 0.15 * x; }));
   PairSpec pair = wedge_pair({{"partner_back_asset", "tapering"}, {"direction", "normal"}});
@@ -280,7 +280,7 @@ TEST(VaryingLayer, LeastThickness) {
   expect_layer_error(pair, "partner_back_asset", AllOf(HasSubstr("0.001 m in front"), HasSubstr("exchange")));
 }
 
-TEST(VaryingLayer, ThicknessesPerVertexAreNamed) {
+TEST(VaryingLayer, ErrorsOfVertexThicknessesAreReported) {
   std::vector<double> values(64, 0.003);
   PairSpec pair = wedge_pair({{"partner_vertex_thickness", std::vector<double>(63, 0.003)}});
   pair.parameters.erase("partner_back_asset");
@@ -305,7 +305,7 @@ TEST(VaryingLayer, OneThicknessOfOneLayer) {
   expect_layer_error(rigid, "partner_thickness", HasSubstr("the partner has no material"));
 }
 
-TEST(VaryingLayer, ShapesByFormulaHaveOneThickness) {
+TEST(VaryingLayer, AnalyticShapesHaveOneThickness) {
   PairSpec pair = wedge_pair({});
   pair.partner.surface = SphereSurface{.radius = 0.025, .center = Vector3::Zero()};
   expect_layer_error(pair, "partner_back_asset", AllOf(HasSubstr("found a sphere"), HasSubstr("partner_thickness")));
@@ -315,7 +315,7 @@ TEST(VaryingLayer, ShapesByFormulaHaveOneThickness) {
   expect_layer_error(pair, "partner_vertex_thickness", HasSubstr("found a plane"));
 }
 
-TEST(VaryingLayer, ABoneOfAnotherShapeIsAnotherPair) {
+TEST(VaryingLayer, DifferentBackIsADifferentPair) {
   const auto digest = [](const Assets& assets) {
     return open_session(wedge_pair({{"partner_back_asset", "bone"}}), assets.context())->description().digest;
   };

@@ -74,7 +74,7 @@ Response answer(const ContactBackend& backend) {
 }
 
 // The same triangles with the same thickness, but that distances between coordinates are rounded.
-TEST(VolumeMesh, SpringsReachFromWhatTouchesDownToWhatIsHeld) {
+TEST(VolumeMesh, SpringsReachFromTheContactFacesToTheClampedFaces) {
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, {{"thickness", thickness}});
   const Response expected = answer(*make_pad(plate));
   EXPECT_GT(expected.F_A.force.norm(), 100.0);
@@ -87,7 +87,7 @@ TEST(VolumeMesh, SpringsReachFromWhatTouchesDownToWhatIsHeld) {
 }
 
 // The indenter carries the springs, the mesh is what they meet.
-TEST(VolumeMesh, IsMetWithTheThicknessOfItsLayer) {
+TEST(VolumeMesh, PartnerHasTheThicknessOfItsLayer) {
   ParameterMap parameters{{"spring_body", std::string("partner")}, {"element_size", 0.003}};
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, parameters);
   plate.parameters["thickness"] = thickness;
@@ -98,7 +98,7 @@ TEST(VolumeMesh, IsMetWithTheThicknessOfItsLayer) {
   EXPECT_LT((found.F_A.vector() - expected.F_A.vector()).norm(), 1e-9 * expected.F_A.vector().norm());
 }
 
-TEST(VolumeMesh, SetsOfPartnersHaveTheirOwnKeys) {
+TEST(VolumeMesh, PartnerSetsHaveTheirOwnKeys) {
   PairSpec pair = pad("pad", {{"spring_body", std::string("partner")},
                               {"partner_clamped_set", std::string("inner")},
                               {"partner_contact_set", std::string("outer")}});
@@ -112,7 +112,7 @@ TEST(VolumeMesh, SetsOfPartnersHaveTheirOwnKeys) {
   EXPECT_NEAR(found.F_A.force.norm(), expected.F_A.force.norm(), 1e-9 * expected.F_A.force.norm());
 }
 
-TEST(VolumeMesh, GroupsOfItsOuterFacesAreRegions) {
+TEST(VolumeMesh, GroupsOfOuterFacesAreRegions) {
   ParameterMap parameters = sets;
   parameters["regions"] = std::string("sets");
   const auto backend = make_pad(pad("pad", parameters));
@@ -134,7 +134,7 @@ void expect_pad_error(const PairSpec& pair, const std::string& field, const test
   }
 }
 
-TEST(VolumeMesh, SaysWhatItsLayerLacks) {
+TEST(VolumeMesh, MissingPartsOfTheLayerAreReported) {
   const std::string where = "contact.knee.parameters.";
   expect_pad_error(pad("pad", {}), where + "thickness", AllOf(HasSubstr("found none"), HasSubstr("clamped_set")));
   expect_pad_error(pad("pad", {{"clamped_set", std::string("inner")}}), where + "contact_set",
@@ -152,7 +152,7 @@ TEST(VolumeMesh, SaysWhatItsLayerLacks) {
 }
 
 // Whoever swaps back-ends may leave them in the scenario.
-TEST(VolumeMesh, SetsThatASurfaceHasNotAreLeftOutAndTold) {
+TEST(VolumeMesh, UnusedSetsAreIgnoredAndReported) {
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, sets);
   const BackendEntry entry = elastic_foundation_entry();
   plate.parameters = checked_parameters(plate.parameters, entry.parameters, "contact.knee.parameters");

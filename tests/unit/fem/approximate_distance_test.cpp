@@ -20,7 +20,7 @@ double closed_form(double r, double c) {
   return -c * std::log(ratio);
 }
 
-TEST(ApproximateDistance, FollowsItsClosedFormAndTendsToTheDistance) {
+TEST(ApproximateDistance, FollowsItsClosedFormAndConvergesToTheDistance) {
   const BodyModel body(
       test::ball_mesh(R, 1e-2, 0.1, 1.0),
       std::vector<Material>{{.youngs_modulus = 1.0, .poissons_ratio = 0.3, .density = 1.0, .set = ""}});
@@ -47,7 +47,7 @@ TEST(ApproximateDistance, FollowsItsClosedFormAndTendsToTheDistance) {
   }
 }
 
-TEST(ApproximateDistance, RefusesWhatItCannotDo) {
+TEST(ApproximateDistance, RejectsUnsupportedInput) {
   const std::vector<Material> material{{.youngs_modulus = 1.0, .poissons_ratio = 0.3, .density = 1.0, .set = ""}};
   const VolumeMesh block = test::block_mesh(Vector3::Zero(), Vector3::Ones(), 4, 4, 4);
   EXPECT_THROW((void)approximate_distance(BodyModel(block, material), 0.0), Error);

@@ -38,7 +38,7 @@ bool is_bitwise_equal(const SparseMatrix& a, const SparseMatrix& b) {
 
 class Assembly : public testing::TestWithParam<ElementKind> {};
 
-TEST_P(Assembly, GivesTheSameBitsOnAnyNumberOfThreads) {
+TEST_P(Assembly, IsBitwiseIndependentOfTheNumberOfThreads) {
   const BodyModel model = body(GetParam());
   ASSERT_GT(model.mesh().n_elements(), GetParam().n_nodes == 27 ? 500U : 2000U);
   const SparseMatrix K = linear_stiffness(model, 1);
@@ -57,7 +57,7 @@ TEST_P(Assembly, GivesTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-TEST_P(Assembly, HandsOnWhatIsThrownInACell) {
+TEST_P(Assembly, PropagatesExceptionsOfACell) {
   const BodyModel model = body(GetParam());
   const auto nothing = [](auto&&...) {};
   const auto fail = [](const CellTerms& terms) {
@@ -89,11 +89,11 @@ TEST_P(Assembly, AddsEveryElementOnce) {
   EXPECT_NEAR(mass, expected_mass, 1e-10 * expected_mass) << "[kg] density by set";
 }
 
-class TurnedAssembly : public testing::TestWithParam<ElementKind> {};
+class RotatedNumbering : public testing::TestWithParam<ElementKind> {};
 
 /// Neighbours may number their nodes from any corner in any direction, as tetrahedra of a grid do: the cells meet all
 /// the same.
-TEST_P(TurnedAssembly, DoesNotDependOnWhereElementsBeginToNumber) {
+TEST_P(RotatedNumbering, DoesNotDependOnTheElementNumbering) {
   const std::uint32_t n_nodes = GetParam().n_nodes;
   VolumeMesh mesh = test::block_mesh_of(n_nodes, Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 3, 3, 2);
   const std::vector<Material> material{{.youngs_modulus = 1e6, .poissons_ratio = 0.3, .density = 1.0, .set = ""}};
@@ -117,7 +117,7 @@ TEST_P(TurnedAssembly, DoesNotDependOnWhereElementsBeginToNumber) {
   EXPECT_LT((Eigen::MatrixXd(linear_stiffness(turned)) - expected).norm(), 1e-12 * expected.norm());
 }
 
-TEST(AssemblyErrors, NamesElementsThatDoNotShareTheNodesOfAnEdge) {
+TEST(AssemblyErrors, ReportsElementsThatDoNotShareTheNodesOfAnEdge) {
   VolumeMesh mesh = test::block_mesh_of(10, Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 2, 1, 1);
   // A node of its own for the last element on an edge that it shares.
   const std::uint32_t shared = mesh.connectivity.back();
@@ -136,7 +136,7 @@ TEST(AssemblyErrors, NamesElementsThatDoNotShareTheNodesOfAnEdge) {
 }
 
 /// The patch test.
-TEST_P(Assembly, CarriesAUniformStateOfAnIrregularMesh) {
+TEST_P(Assembly, ReproducesAUniformStateOnAnIrregularMesh) {
   const ElementKind& kind = GetParam();
   VolumeMesh mesh = test::block_mesh(Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 3, 2, 2, test::corners_of(kind.n_nodes));
   for (std::size_t i = 0; i < mesh.nodes.size(); ++i) {
@@ -176,7 +176,7 @@ class QuadraticAssembly : public testing::TestWithParam<ElementKind> {};
 
 /// Of a quadratic motion that keeps the volume, on straight elements: stresses to the bit of rounding, and forces
 /// inside that balance the constant body force that goes with it.
-TEST_P(QuadraticAssembly, CarriesALinearState) {
+TEST_P(QuadraticAssembly, ReproducesALinearState) {
   const ElementKind& kind = GetParam();
   VolumeMesh mesh = test::block_mesh_of(kind.n_nodes, Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 3, 2, 2);
   Matrix3 sheared;
@@ -227,7 +227,7 @@ std::vector<ElementKind> turned_kinds() {
   return kinds;
 }
 
-INSTANTIATE_TEST_SUITE_P(Elements, TurnedAssembly, testing::ValuesIn(turned_kinds()),
+INSTANTIATE_TEST_SUITE_P(Elements, RotatedNumbering, testing::ValuesIn(turned_kinds()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 std::vector<ElementKind> quadratic_kinds() {

@@ -24,7 +24,7 @@ VolumeMesh hinge() {
   return mesh;
 }
 
-TEST(BodyCut, KeepsWhatLiesInTheBox) {
+TEST(BodyCut, KeepsTheElementsInTheBox) {
   VolumeMesh mesh = hinge();
   const std::vector<ElementFace> cut = clip_to_box(mesh, low_half);
   EXPECT_EQ(mesh.connectivity, (std::vector<std::uint32_t>{0, 1, 2, 3, 1, 2, 3, 4, 3, 4, 5, 6}));
@@ -37,7 +37,7 @@ TEST(BodyCut, KeepsWhatLiesInTheBox) {
   EXPECT_EQ(corners, (Triangle{1, 3, 4}));
 }
 
-TEST(BodyCut, APieceOnAHingeIsLooseUntilItIsClamped) {
+TEST(BodyCut, PieceOnAHingeIsLooseUntilItIsClamped) {
   VolumeMesh mesh = hinge();
   std::vector<ElementFace> cut = clip_to_box(mesh, low_half);
   const std::vector<std::uint32_t> low{0, 1, 2};
@@ -57,7 +57,7 @@ TEST(BodyCut, APieceOnAHingeIsLooseUntilItIsClamped) {
 }
 
 /// Five prongs on a bar, like toes: cut off the bar, each is a piece of its own.
-TEST(BodyCut, EveryToeStays) {
+TEST(BodyCut, EveryToeIsKept) {
   VolumeMesh mesh = make_block({.lengths = {0.1, 0.1, 0.02}, .size = 0.01, .order = 1, .limits = {}});
   // What lies between the prongs, beyond x = 0.
   std::vector<std::uint32_t> kept;
@@ -86,7 +86,7 @@ TEST(BodyCut, EveryToeStays) {
   EXPECT_NEAR((loose[0].center - Vector3(0.025, 0.035, 0.0)).norm(), 0.0, 1e-12);
 }
 
-TEST(BodyCut, LeavesAMeshInsideTheBoxAsItIs) {
+TEST(BodyCut, MeshInsideTheBoxIsUnchanged) {
   VolumeMesh mesh = hinge();
   EXPECT_TRUE(clip_to_box(mesh, {-9, -9, -9, 9, 9, 9}).empty());
   EXPECT_EQ(mesh.connectivity, hinge().connectivity);

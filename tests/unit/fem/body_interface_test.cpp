@@ -190,7 +190,7 @@ TEST(ContactPatch, ObliqueInterfaceStickingByFrictionPassesPressureAndShear) {
 }
 
 // Faces that overlap in part, at an angle: what the functions weigh is the same piece of plane on both bodies.
-TEST(BodyInterface, BothBodiesCarryTheSamePressureAtTheSamePlaces) {
+TEST(BodyInterface, BothBodiesHaveEqualPressureAtEqualPlaces) {
   const SolidBody A = test::solid_body(above(5), material(E_A), "z1");
   const SolidBody B = test::solid_body(below(7), material(E_B), "z0");
   const auto partner = test::deformable(B);
@@ -238,7 +238,7 @@ TEST(BodyInterface, BothBodiesCarryTheSamePressureAtTheSamePlaces) {
 }
 
 // A small block pokes into one element of a large one: none of A's nodes lies over B.
-TEST(BodyInterface, SeesAPartnerSmallerThanAnElement) {
+TEST(BodyInterface, DetectsAPartnerSmallerThanAnElement) {
   constexpr double narrow = 0.004;
   const SolidBody A =
       test::solid_body(test::block_mesh({-0.03, -0.03, 0.0}, {0.03, 0.03, 0.03}, 2, 2, 2), material(1e14), "z1");
@@ -258,7 +258,7 @@ TEST(BodyInterface, SeesAPartnerSmallerThanAnElement) {
   EXPECT_EQ(apart.F_A.vector(), Vector6(Vector6::Zero()));
 }
 
-TEST(BodyInterface, SaysWhenOnlyFacesTouchThatMayNot) {
+TEST(BodyInterface, ReportsContactOfExcludedFaces) {
   const auto bottom = [](const Vector3& p) { return std::abs(p.z()) < 1e-9; };
   const SolidBody A = test::solid_body(above(4), material(E_A), "z1", bottom);
   const SolidBody B = test::solid_body(below(4), material(E_B), "z0");

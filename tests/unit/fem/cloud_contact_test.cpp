@@ -71,7 +71,7 @@ double worst_error(const SignedDistance& partner) {
   return worst;
 }
 
-TEST(ApproximatePartner, IsTheDistanceToTheFaceUpToItsDocumentedError) {
+TEST(ApproximatePartner, EqualsTheDistanceToTheFaceWithinItsDocumentedError) {
   const BlockDistance block;
   const auto& partner = block.partner;
   const double worst = worst_error(*partner);
@@ -82,7 +82,7 @@ TEST(ApproximatePartner, IsTheDistanceToTheFaceUpToItsDocumentedError) {
   EXPECT_GT(partner->gap(Vector3(0.0, 0.0, -0.05), 0.0), 0.0);
 }
 
-TEST(CloudContact, PressesABlockLikeItsClosedForm) {
+TEST(CloudContact, OnABlockFollowsItsClosedForm) {
   const auto contact = make_backend(block_on_cloud(), test::quiet());
   const auto history = contact->initial_history();
   EXPECT_EQ(contact->evaluate(*history, pressed(-1e-4)).F_A.vector(), Vector6(Vector6::Zero()));
@@ -136,7 +136,7 @@ TEST(CloudContact, TangentsAreDerivativesOfTheWrench) {
   EXPECT_LT(error_X, 0.015) << "analytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
 }
 
-TEST(CloudContact, HistorySurvivesSavingAndFrictionHolds) {
+TEST(CloudContact, HistoryIsRestoredWithFriction) {
   PairSpec pair = block_on_cloud();
   pair.parameters["friction"] = 0.5;
   const auto contact = make_backend(pair, test::quiet());
@@ -173,7 +173,7 @@ std::unique_ptr<CondensedContact> cloud_on_block(int n, double share) {
 
 // Requirement: what the points yield lowers the force by no more than the share of the body's energy that it is, and by
 // c sum |f|^2 / d to first order; docs/theory/contact_fem.md, section 8.
-TEST(CloudContact, ThePointsYieldAsMuchAsIsDerived) {
+TEST(CloudContact, PointComplianceEqualsItsDerivation) {
   const double depth = 2e-4;
   // 9 points in a row are 2 mm apart on elements of 5 mm (several on one triangle); 3 in a row are hardly coupled.
   for (const int n : {3, 9}) {
@@ -202,7 +202,7 @@ TEST(CloudContact, ThePointsYieldAsMuchAsIsDerived) {
   }
 }
 
-TEST(CloudContact, DrawsTheBodyWithItsQuantitiesAndTheCloudAsPoints) {
+TEST(CloudContact, WritesTheBodyWithItsFieldsAndTheCloudAsPoints) {
   const auto contact = make_backend(block_on_cloud(), test::quiet());
   const auto history = contact->initial_history();
   FieldRequest request;

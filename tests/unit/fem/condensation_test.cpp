@@ -143,7 +143,7 @@ std::string refusal(const BodyModel& body, const Support& support, const std::ve
   return "accepted";
 }
 
-TEST(Support, RefusesWhatCannotBeHeld) {
+TEST(Support, RejectsInsufficientSupport) {
   const BodyModel body = block();
   EXPECT_THAT(refusal(body, {}, set(body, "z0")),
               testing::HasSubstr("translations along x, y, z and rotations about x, y, z"));
@@ -163,7 +163,7 @@ TEST(Support, RefusesWhatCannotBeHeld) {
   }
 }
 
-TEST(BodyModel, RefusesBadMaterialsAndElements) {
+TEST(BodyModel, RejectsInvalidMaterialsAndElements) {
   VolumeMesh mesh = test::block_mesh({0, 0, 0}, {1, 1, 1}, 1, 1, 1);
   const auto message = [&](const VolumeMesh& m, const Material& material) -> std::string {
     try {
@@ -215,7 +215,7 @@ TEST(ContactNodes, OfAPrismShareTrianglesByThreeAndSidesByFour) {
 
 // Requirement: the bits do not depend on what other sessions of the process prepare at the same time (METIS draws its
 // random numbers from a generator that all threads share).
-TEST(Condensation, GivesTheSameBitsWhileOthersCondense) {
+TEST(Condensation, IsBitwiseEqualBesideConcurrentCondensations) {
   const BodyModel body(test::block_mesh(Vector3::Zero(), Vector3::Constant(0.1), 7, 7, 7), rubber);
   const Support support{.inertia_relief = false, .clamped_nodes = body.mesh().node_sets.at("z1")};
   const auto& candidates = body.mesh().node_sets.at("z0");

@@ -41,7 +41,7 @@ TEST(CondensedContact, PatchTestOfUniformPressure) {
   }
 }
 
-TEST(CondensedContact, ItsProblemOfFrictionGivesItsForces) {
+TEST(CondensedContact, FrictionProblemReproducesItsForces) {
   const auto contact =
       make_block({.options = {.friction = 0.3, .max_penetration = 0.02}}, std::make_shared<test::Plane>());
   PairState state;
@@ -65,7 +65,7 @@ TEST(CondensedContact, ItsProblemOfFrictionGivesItsForces) {
   EXPECT_LT(r.F_A.force.head<2>().norm(), 0.3 * r.F_A.force.z() * (1.0 - 1e-6)) << "nothing sticks";
 }
 
-TEST(CondensedContact, HasNoProblemOfFrictionWithoutFriction) {
+TEST(CondensedContact, HasNoFrictionProblemWithoutFriction) {
   const auto contact = make_block({}, std::make_shared<test::Plane>());
   EXPECT_THROW((void)contact->local_problem(*contact->initial_history(), PairState{}), Error);
 }
@@ -135,7 +135,7 @@ TEST(CondensedContact, FrictionTangentsAreDerivativesOfTheWrench) {
   }
 }
 
-TEST(CondensedContact, PenaltyFollowsItsLawAndTendsToNoPenetration) {
+TEST(CondensedContact, PenaltyFollowsItsLawAndConvergesToNoPenetration) {
   // nu = 0: every column of the block is a spring k = E / L per area in series with the penalty, so that
   // kappa s^2 = E (d - s) / L with the penetration s.
   constexpr double d = 1e-3;
@@ -170,7 +170,7 @@ TEST(CondensedContact, PenaltyFollowsItsLawAndTendsToNoPenetration) {
                Error);
 }
 
-TEST(CondensedContact, EvaluateIsPureAndHistorySurvivesSaving) {
+TEST(CondensedContact, EvaluateIsPureAndHistoryIsRestored) {
   const auto contact = make_block({.options = {.friction = 0.3, .hysteresis_factor = 0.8, .max_penetration = 0.02}},
                                   std::make_shared<test::Plane>());
   const PairState first = test::tilted_state(1e-3);
@@ -199,7 +199,7 @@ class DistancePlane final : public SignedDistance {
 
 // What is kept with a committed state saves work and nothing else. Tilted one way, the other edge of the block is left
 // out; tilted the other way it is the one that touches.
-TEST(CondensedContact, SurroundingsOfTheCommittedStateChangeNoResult) {
+TEST(CondensedContact, NeighbourhoodOfTheCommittedStateChangesNoResult) {
   for (const double friction : {0.0, 0.3}) {
     const ContactOptions options{.friction = friction, .max_penetration = 0.02};
     const auto all = test::make_block({.n = 8, .options = options}, std::make_shared<test::Plane>());
@@ -228,7 +228,7 @@ TEST(CondensedContact, SurroundingsOfTheCommittedStateChangeNoResult) {
 
 // Friction near a committed state starts from its matrix. Whoever says that the next state is far does not: both are
 // solutions of one problem, and neither knows what was asked before.
-TEST(CondensedContact, FrictionFromTheCommittedMatrixIsThatWithoutIt) {
+TEST(CondensedContact, FrictionFromTheCommittedMatrixEqualsThatWithoutIt) {
   const auto block = test::make_block({.n = 9, .options = {.friction = 0.3, .max_penetration = 0.02}},
                                       std::make_shared<DistancePlane>());
   auto history = block->initial_history();
@@ -256,7 +256,7 @@ TEST(CondensedContact, FrictionFromTheCommittedMatrixIsThatWithoutIt) {
   }
 }
 
-TEST(CondensedContact, IsExactlyZeroWhenApartAndRefusesTooDeep) {
+TEST(CondensedContact, IsExactlyZeroApartAndRejectsExcessivePenetration) {
   const auto contact = make_block({.options = {.max_penetration = 0.004}}, std::make_shared<test::Plane>());
   PairState state;
   state.X_AB.p.z() = -1e-3;

@@ -53,7 +53,7 @@ std::vector<Vector3> cube_with_pit(double pit_depth) {
 
 // A plane reaches what lies no deeper than 2 d below the convex hull. The floor of the pit is 20 mm deep and everything
 // else is on the hull; the rim is 32 mm from the farthest node of the floor: resolution 0.0221 * 32 mm = 0.7 mm.
-TEST(ContactReach, APlaneReachesThePitUpToTwiceTheDepthLimit) {
+TEST(ContactReach, PlaneReachesThePitUpToTwiceTheMaximumPenetration) {
   const auto points = cube_with_pit(0.02);
   for (const double max_penetration : {2e-3, 9.6e-3, 10.01e-3, 0.1}) {
     const auto found = reachable(points, PlaneSurface{}, max_penetration);
@@ -84,7 +84,7 @@ std::vector<Vector3> groove(double depth) {
 // Resting on both ridges with an overlap d, a ball of radius R comes down to the floor of the groove, with a gap of at
 // most d, if p <= R + d - sqrt((R - d)^2 - a^2) = 6.27 mm (R = 50, a = 20, d = 1 mm); between the nodes of the ridges,
 // 4 mm apart, it sinks 0.04 mm more, and the cells of directions resolve 0.0221 * 21 mm = 0.5 mm.
-TEST(ContactReach, ABallReachesTheFloorOfAGrooveThatItFits) {
+TEST(ContactReach, BallReachesTheBottomOfAFittingGroove) {
   for (const auto& [depth, fits] : {std::pair{5.8e-3, true}, {6.2e-3, true}, {7e-3, false}, {20e-3, false}}) {
     for (const Surface& partner : {Surface(SphereSurface{.radius = 0.05}), Surface(CylinderSurface{.radius = 0.05})}) {
       const auto points = groove(depth);
@@ -115,7 +115,7 @@ std::vector<Vector3> dented_ball(double radius, double dent, int n = 2000) {
 
 // In a socket of 50 mm a ball of 45 mm, moved so that its surface is d inside the wall, leaves a gap of dent - d at a
 // pulled-in point: reached up to dent = 2 d, its neighbours 2 mm beside it being 0.04 mm lower.
-TEST(ContactReach, ASocketReachesWhatIsNotDented) {
+TEST(ContactReach, SocketReachesConvexParts) {
   const SphereSurface socket{.radius = -0.05};
   for (const double dent : {0.0, 1.9e-3, 2.3e-3, 6e-3}) {
     const auto found = reachable(dented_ball(0.045, dent), socket, 1e-3);
@@ -188,7 +188,7 @@ std::vector<double> gaps_at_depth(const std::vector<Vector3>& points, const Sign
 
 // Requirement: no pose with overlaps up to max_penetration brings the partner nearer to a node left out than the
 // largest gap that the solver looks at.
-TEST(ContactReach, RandomPosesTouchNoNodeThatIsLeftOut) {
+TEST(ContactReach, RandomPosesTouchNoExcludedNode) {
   std::mt19937 random(7);
   const auto points = bumpy_ball(random);
   const auto number = [&] { return std::uniform_real_distribution<double>(-1.0, 1.0)(random); };
@@ -278,7 +278,7 @@ class GroovedBlock : public testing::Test {
 };
 
 // The name tells the format in large letters too, and where it does not, the content does.
-TEST_F(GroovedBlock, IsReadWhateverItsFileIsCalled) {
+TEST_F(GroovedBlock, IsReadWithAnyFileName) {
   for (const char* name : {"GROOVES.MSH", "grooves"}) {
     asset_.name = name;
     pair_.main.surface = MeshSurface{.sha256 = "", .asset_name = name, .format = "", .X_BodyMesh = {}};
@@ -287,7 +287,7 @@ TEST_F(GroovedBlock, IsReadWhateverItsFileIsCalled) {
 }
 
 // The compliance comes from another order of elimination: rounding times the condition number, below 1e-9.
-TEST_F(GroovedBlock, AnswersTheSameWithoutTheNodesThatCannotTouch) {
+TEST_F(GroovedBlock, ResponseDoesNotChangeWithoutNodesOutOfReach) {
   const auto ball = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
   for (const Surface& partner : {Surface(PlaneSurface{}), Surface(ball)}) {
     pair_.partner.surface = partner;
@@ -321,7 +321,7 @@ TEST_F(GroovedBlock, AnswersTheSameWithoutTheNodesThatCannotTouch) {
   }
 }
 
-TEST_F(GroovedBlock, KeepsWhatIsNamedOrCannotBeProved) {
+TEST_F(GroovedBlock, KeepsNamedAndUncertainNodes) {
   const auto n_skipped = [&] { return number(open("reachable")->traits().parameters, "contact_nodes_left_out"); };
   pair_.parameters.erase("max_penetration");
   EXPECT_EQ(n_skipped(), 0.0) << "half the smallest extent reaches the middle of every body";

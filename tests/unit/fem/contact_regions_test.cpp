@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(All, ContactRegions,
                                          RegionCase{"fem_condensed", "tet4", true}));
 
 // The bottom is flat and nothing rubs: nodal forces have one direction, and their sizes add up to the size of the sum.
-TEST_P(ContactRegions, HalvesAddUpToThePair) {
+TEST_P(ContactRegions, HalvesSumToThePair) {
   const auto backend = open(GetParam(), "x- x+");
   EXPECT_THAT(backend->traits().regions, testing::ElementsAre("x-", "x+"));
   const Response r = answer(*backend, tilted());
@@ -97,14 +97,14 @@ TEST_P(ContactRegions, HalvesAddUpToThePair) {
   EXPECT_GT(high.p_ACop.x(), 0.0);
 }
 
-TEST_P(ContactRegions, ApartBearNothing) {
+TEST_P(ContactRegions, SeparatedHaveNoLoad) {
   const auto backend = open(GetParam(), "x- x+");
   PairState apart = tilted();
   apart.X_AB.p.z() = -0.01;
   EXPECT_THAT(answer(*backend, apart).regions, testing::ElementsAre(RegionLoad{}, RegionLoad{}));
 }
 
-TEST_P(ContactRegions, ChangeNothingElse) {
+TEST_P(ContactRegions, HaveNoSideEffects) {
   const auto with = open(GetParam(), "x- x+ y- y+");
   const auto without = open(GetParam(), "");
   Response a = answer(*with, tilted());
@@ -118,7 +118,7 @@ TEST_P(ContactRegions, ChangeNothingElse) {
 }
 
 // The box ends inside sides of 10 mm, past the centre of one of their parts.
-TEST(ContactRegionsOfABox, EndInsideASideAndLoseNoForce) {
+TEST(ContactRegionsOfABox, EndInsideASideWithoutLossOfForce) {
   for (const char* element : {"hex8", "hex27"}) {
     PairSpec pair = press({"fem_condensed", element}, "x- x+");
     pair.parameters["contact_box"] = std::vector<double>{-0.0135, -1, -1, 0.0165, 1, 1};
@@ -130,7 +130,7 @@ TEST(ContactRegionsOfABox, EndInsideASideAndLoseNoForce) {
 }
 
 // Nodes on the border of two sets bear for both, by area.
-TEST(ContactRegionsOfAMesh, FollowItsSetsOfFaces) {
+TEST(ContactRegionsOfAMesh, FollowSetsOfFaces) {
   VolumeMesh mesh = test::block_mesh({-0.02, -0.02, 0.0}, {0.02, 0.02, 0.03}, 4, 4, 3);
   for (const ElementFace face : test::bottom_faces(mesh)) {
     Vector3 centre = Vector3::Zero();
@@ -169,7 +169,7 @@ TEST(ContactRegionsOfAMesh, FollowItsSetsOfFaces) {
   EXPECT_NEAR(medial, 0.5 * 0.04 * 0.04, 100 * precision * 0.04 * 0.04);
 }
 
-TEST(ContactRegionsRefuse, WhatCannotBe) {
+TEST(ContactRegionsReject, InvalidInput) {
   const RegionCase condensed{"fem_condensed"};
   EXPECT_THAT(test::refusal(press(condensed, "heel")),
               testing::AllOf(testing::HasSubstr("contact.block-ground.parameters.regions"),

@@ -109,7 +109,7 @@ TEST(ContactSolver, NormalContactSatisfiesItsConditions) {
   }
 }
 
-TEST(ContactSolver, BitsOfNormalContactDoNotDependOnTheStart) {
+TEST(ContactSolver, NormalContactIsBitwiseIndependentOfTheStart) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     Patch patch = make_patch(9, seed);
     const NormalContact cold = solve_normal_contact({.compliance = &patch.compliance, .near = &patch.near});
@@ -124,7 +124,7 @@ TEST(ContactSolver, BitsOfNormalContactDoNotDependOnTheStart) {
   }
 }
 
-TEST(ContactSolver, LoadsThatGrowInProportionNeedOneActiveSetAndNoNodeOutside) {
+TEST(ContactSolver, ProportionalLoadsNeedOneActiveSetAndNoOuterNode) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     Patch patch = make_patch(12, seed);
     const NormalContact before = solve_normal_contact({.compliance = &patch.compliance, .near = &patch.near});
@@ -246,7 +246,7 @@ TEST(ContactSolver, FrictionOfFewNodesSatisfiesCoulombsLaw) {
 }
 
 // From anywhere: energy falls step by step, nothing cycles.
-TEST(ContactSolver, TheProjectedNewtonMethodEndsAtTheActiveSet) {
+TEST(ContactSolver, ProjectedNewtonMethodEndsAtTheActiveSet) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     const Patch patch = make_patch(10, seed);
     const NormalContact contact = solve_normal_contact({.compliance = &patch.compliance, .near = &patch.near});
@@ -340,7 +340,7 @@ std::vector<std::uint32_t> without_every_third(std::size_t n) {
   return nodes;
 }
 
-TEST(ContactSolver, ProductsAreThoseOfThePlainLoops) {
+TEST(ContactSolver, ProductsEqualThoseOfPlainLoops) {
   const Patch patch = make_patch(9, 5);
   const std::vector<std::uint32_t> nodes = without_every_third(patch.points.size());
   const std::vector<std::uint32_t> rows = {0, 1, 7, 30, 31, 77};
@@ -372,7 +372,7 @@ TEST(ContactSolver, ProductsAreThoseOfThePlainLoops) {
       bound);
 }
 
-TEST(ContactSolver, PanelsAreMultipliedAsByThePlainLoop) {
+TEST(ContactSolver, PanelProductsEqualThoseOfPlainLoops) {
   constexpr std::size_t n_rows = 5 * panel_group;
   std::mt19937 random(6);
   std::vector<std::int16_t> upper(3 * n_rows);
@@ -427,7 +427,7 @@ TEST(ContactSolver, PanelsAreMultipliedAsByThePlainLoop) {
   }
 }
 
-TEST(ContactSolver, EstimatesInSinglePrecisionAreThoseInDouble) {
+TEST(ContactSolver, EstimatesInSingleAndDoublePrecisionAgree) {
   for (unsigned seed = 1; seed <= 4; ++seed) {
     const Patch patch = make_patch(9, seed);
     const auto nodes = without_every_third(patch.points.size());
@@ -452,7 +452,7 @@ TEST(ContactSolver, EstimatesInSinglePrecisionAreThoseInDouble) {
 }
 
 // Without derivatives a factor in single precision and repetitions take the place of the factor in double.
-TEST(ContactSolver, ASingleFactorWithRepetitionsIsAsGoodAsADoubleOne) {
+TEST(ContactSolver, RefinedSingleFactorIsAsAccurateAsADoubleOne) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     const Patch patch = make_patch(9, seed);
     const NormalTask single{.compliance = &patch.compliance, .near = &patch.near};
@@ -468,7 +468,7 @@ TEST(ContactSolver, ASingleFactorWithRepetitionsIsAsGoodAsADoubleOne) {
   }
 }
 
-TEST(ContactSolver, DamagedCompliancesAreRefused) {
+TEST(ContactSolver, DamagedCompliancesAreRejected) {
   const std::vector<std::uint32_t> nodes{0, 1};
   const std::vector<Matrix3> frames(2, Matrix3::Identity());
   for (const double coupling : {0.9, 1.5, std::numeric_limits<double>::quiet_NaN()}) {
@@ -487,7 +487,7 @@ TEST(ContactSolver, DamagedCompliancesAreRefused) {
 }
 
 // As of a cloud: many more points than the body under them can tell apart, each yielding a little by itself.
-TEST(ContactSolver, SystemsOfPointsThatMoveTogetherAreSolvedToTheSameAccuracy) {
+TEST(ContactSolver, SystemsOfCoupledPointsAreSolvedToTheSameAccuracy) {
   constexpr Eigen::Index n_points = 250;
   constexpr Eigen::Index n_motions = 12;
   Eigen::MatrixXd G(3 * n_points, n_motions);

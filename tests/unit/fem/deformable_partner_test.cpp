@@ -120,7 +120,7 @@ TEST(DeformablePartner, SticksThenSlidesAndReverses) {
   EXPECT_NEAR(work, dissipated + stored, 0.05 * work);
 }
 
-TEST(DeformablePartner, SaysWhereThePartnerCannotTouch) {
+TEST(DeformablePartner, ReportsThePlaceOutOfReach) {
   const test::SolidBody A = test::solid_body(test::block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, height_A}, 4, 4, 3),
                                              test::soft_material(0.3), "z1", at_interface);
   const auto near_one_corner = [](const Vector3& p) { return p.z() == 0.0 && p.x() < 0.02 && p.y() < -0.01; };

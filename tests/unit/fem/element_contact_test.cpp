@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(Elements, ElementContact, testing::ValuesIn(element_kin
                          [](const auto& info) { return std::string(info.param.name); });
 
 // What a file holds is known when it has been read.
-TEST(ElementInput, BodiesThatDoNotFitAreNamed) {
+TEST(ElementInput, UnsuitableBodiesAreReported) {
   PairSpec pair = block_pair("fem_condensed", "from_mesh", 0.3);
   PrepareContext context = test::quiet();
   AssetContent file{.sha256 = "1", .name = "block.msh", .content = {}};
@@ -186,7 +186,7 @@ TEST(ElementInput, BodiesThatDoNotFitAreNamed) {
               testing::HasSubstr("partner_element: expected a deformable partner of linear"));
 }
 
-TEST(ElementInput, HexahedraComeFromFilesAndBlocks) {
+TEST(ElementInput, HexahedraAreReadFromFilesAndBlocks) {
   PairSpec pair = block_pair("fem_condensed", "hex8", 0.49);
   PrepareContext context = test::quiet();
   AssetContent file{.sha256 = "1", .name = "block.msh", .content = {}};
@@ -228,7 +228,7 @@ TEST(ElementInput, HexahedraComeFromFilesAndBlocks) {
   EXPECT_THAT(test::refusal(pair, context), testing::HasSubstr("expected hex27"));
 }
 
-TEST(ElementInput, PrismsComeFromFilesAndBlocks) {
+TEST(ElementInput, PrismsAreReadFromFilesAndBlocks) {
   PairSpec pair = block_pair("fem_condensed", "wedge6", 0.3);
   PrepareContext context = test::quiet();
   AssetContent file{.sha256 = "1", .name = "layer.vtu", .content = {}};

@@ -123,7 +123,7 @@ class FemConformance : public testing::TestWithParam<Case> {
   std::shared_ptr<const History> fresh, latched;
 };
 
-TEST_P(FemConformance, EvaluationIsPureAndThreadsGiveTheSameBits) {
+TEST_P(FemConformance, EvaluationIsPureAndBitwiseIndependentOfThreads) {
   expect_pure(*backend, states(), *latched, at(2e-4, 8e-4));
   expect_same_bits_from_threads(*backend, states(), 2, states().size());
 }
@@ -144,7 +144,7 @@ TEST_P(FemConformance, BatchMatchesSingleEvaluations) {
   testing_support::expect_batch_consistent(*backend, list, &too_deep);
 }
 
-TEST_P(FemConformance, ExactlyZeroBeyondTheGapAndTooDeepIsRecoverable) {
+TEST_P(FemConformance, ExactlyZeroBeyondTheGapAndExcessivePenetrationIsRecoverable) {
   for (const double gap : {1e-3, 0.01}) expect_zero(backend->evaluate(*latched, at(0.0, -gap)));
   try {
     (void)backend->evaluate(*latched, at(0.0, 0.02));
@@ -154,7 +154,7 @@ TEST_P(FemConformance, ExactlyZeroBeyondTheGapAndTooDeepIsRecoverable) {
   }
 }
 
-TEST_P(FemConformance, NoPoseWithinTheBoundTouches) {
+TEST_P(FemConformance, NoPoseWithinTheBoundIsInContact) {
   int refuted = 0;
   for (const double gap : {1e-3, 0.01, 0.1}) {
     const PairState asked = at(0.0, -gap);
@@ -185,12 +185,12 @@ TEST_P(FemConformance, SavedHistoryContinuesBitForBit) {
   EXPECT_THROW((void)backend->load_history(other->initial_history()->save()), Error);
 }
 
-TEST_P(FemConformance, AlteredHistoryIsRefused) {
+TEST_P(FemConformance, CorruptedHistoryIsRejected) {
   testing_support::expect_altered_history_is_refused(*backend, *latched, at(0.0, 3e-4).X_AB);
 }
 
 // A committed state that is evaluated again starts from other guesses: equal to the solvers' accuracy, 1e-10.
-TEST_P(FemConformance, CommitAnswersUnderTheNewHistory) {
+TEST_P(FemConformance, CommitRespondsWithTheNewHistory) {
   const PairState state = at(1e-4, 6e-4);
   const Committed c = backend->commit(*latched, state);
   const Response again = backend->evaluate(*c.history, state);
@@ -199,7 +199,7 @@ TEST_P(FemConformance, CommitAnswersUnderTheNewHistory) {
 }
 
 // Small enough that the path between the commits does not matter: the difference is of second order in the step.
-TEST_P(FemConformance, ResultsDoNotDependOnHowAStepIsCut) {
+TEST_P(FemConformance, ResultsDoNotDependOnTheStepDivision) {
   const PairState target = at(2e-5, 3.2e-4, 0.4, 2e-5);
   const Vector6 once = backend->evaluate(*latched, target).F_A.vector();
   const auto half = backend->commit(*latched, at(1e-5, 3.1e-4, 0.4, 1e-5)).history;
@@ -231,7 +231,7 @@ INSTANTIATE_TEST_SUITE_P(Partners, FemConformance,
                          [](const testing::TestParamInfo<Case>& info) { return name_of(info.param); });
 
 // A box of triangles is the plane of its top: same wrench from both.
-TEST(PartnerSurfaces, AMeshIsThePlaneOfItsFaceAndInsideOutIsRefused) {
+TEST(PartnerSurfaces, MeshEqualsThePlaneOfItsFaceAndInvertedOrientationIsRejected) {
   for (const double friction : {0.0, 0.3}) {
     const auto on_mesh = make(block_on("fem_condensed", "mesh", friction));
     const auto on_plane = make(block_on("fem_condensed", "plane", friction));

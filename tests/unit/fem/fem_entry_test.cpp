@@ -72,7 +72,7 @@ PairState pressed() {
 
 // What users have in their caches stays theirs: names of files are digests of what the mesher, or the condensation of a
 // block that needs no mesher, depends on.
-TEST_F(FemEntry, FilesInTheCacheAreFoundByTheNamesOfEarlierVersions) {
+TEST_F(FemEntry, CacheFilesAreFoundUnderTheNamesOfEarlierVersions) {
   pair_.main.materials = {{.youngs_modulus = 1e6, .poissons_ratio = 0.3, .density = 1000.0, .set = ""}};
   pair_.parameters = {{"support", std::string("inertia_relief")},
                       {"element_size", 0.03},
@@ -114,7 +114,7 @@ TEST_F(FemEntry, OpensABallAndTheCacheGivesTheSameBits) {
 
 // Requirement: the full order with friction condenses its undeformed body once, shares it with fem_condensed through
 // the cache, and stops when its client goes.
-TEST_F(FemEntry, FullOrderTakesItsComplianceFromTheCacheAndStopsOnRequest) {
+TEST_F(FemEntry, FullOrderReadsItsComplianceFromTheCacheAndStopsOnRequest) {
   pair_.parameters["friction"] = 0.3;
   (void)make_backend(pair_, context_);
   stages_.clear();
@@ -169,7 +169,7 @@ class LayeredEntry : public FemEntry {
 
 constexpr const char* making = "condense the interior";
 
-TEST_F(LayeredEntry, TheInteriorFromTheCacheGivesTheSameBits) {
+TEST_F(LayeredEntry, InteriorFromTheCacheGivesTheSameBits) {
   const auto first = answer(*make_backend(pair_, context_));
   EXPECT_GT(first(5, 0), 1000.0) << "[N]";
   EXPECT_THAT(stages_, testing::Contains(making));
@@ -207,7 +207,7 @@ TEST_F(LayeredEntry, TheInteriorFromTheCacheGivesTheSameBits) {
   EXPECT_EQ(kept_interiors().size(), 3U);
 }
 
-TEST_F(LayeredEntry, AStopEndsTheCondensationOfTheInterior) {
+TEST_F(LayeredEntry, StopEndsTheCondensationOfTheInterior) {
   for (const double from : {0.0, 0.32, 0.45}) {  // before assembly, before the factorisation, between blocks of columns
     std::stop_source gone;
     context_.stop = gone.get_token();
@@ -229,7 +229,7 @@ TEST_F(LayeredEntry, AStopEndsTheCondensationOfTheInterior) {
 }
 
 // The interior's own matrix stays beside all that follows.
-TEST_F(LayeredEntry, CountsTheMatrixOfTheInterior) {
+TEST_F(LayeredEntry, IncludesTheMatrixOfTheInterior) {
   pair_.parameters["max_memory"] = 1e4;
   const std::string said = refusal();
   const std::string before = "the stiffness of the interior behind the layer would take about ";
@@ -243,7 +243,7 @@ TEST_F(LayeredEntry, CountsTheMatrixOfTheInterior) {
   EXPECT_THAT(refusal(), testing::HasSubstr(fmt::format(", of which {:g} {} are in use", amount, unit.data())));
 }
 
-TEST_F(LayeredEntry, ProposesElementsThatItTakes) {
+TEST_F(LayeredEntry, SuggestsSupportedElements) {
   pair_.main.materials[0].poissons_ratio = 0.4999;
   (void)make_backend(pair_, context_);
   EXPECT_THAT(stages_, testing::Contains(testing::AllOf(testing::HasSubstr("Poisson's ratio 0.4999 with 'tet4'"),
@@ -256,7 +256,7 @@ TEST_F(LayeredEntry, ProposesElementsThatItTakes) {
 
 // Linear tetrahedra that lock alternate between pressure and tension, which makes the law of the layer unstable
 // (docs/theory/finite_elements.md).
-TEST_F(LayeredEntry, SpeaksInItsOwnName) {
+TEST_F(LayeredEntry, ReportsItsBackEndName) {
   pair_.main.surface = BlockSurface{.lengths = {0.04, 0.04, 0.02}, .center = {0.0, 0.0, 0.01}};
   pair_.main.materials = {{.youngs_modulus = 150e3, .poissons_ratio = 0.4999, .density = 1000.0, .set = ""}};
   pair_.parameters = {{"element_size", 0.005},
@@ -273,7 +273,7 @@ TEST_F(LayeredEntry, SpeaksInItsOwnName) {
   }
 }
 
-TEST_F(LayeredEntry, TwoSessionsAtOnceCondenseOnce) {
+TEST_F(LayeredEntry, TwoConcurrentSessionsCondenseOnce) {
   (void)make_backend(pair_, context_);  // the mesh is there
   std::filesystem::remove(kept_interiors().at(0));
   for (const bool with_folder : {true, false}) {
@@ -297,7 +297,7 @@ TEST_F(LayeredEntry, TwoSessionsAtOnceCondenseOnce) {
   }
 }
 
-TEST_F(FemEntry, NamesWhatIsMissing) {
+TEST_F(FemEntry, ReportsMissingInput) {
   pair_.parameters["support"] = std::string("clamped");
   EXPECT_THAT(refusal(), testing::HasSubstr("the body is not supported"));
   pair_.parameters["clamped_set"] = std::string("bone");
@@ -311,7 +311,7 @@ TEST_F(FemEntry, NamesWhatIsMissing) {
   EXPECT_THAT(refusal(), testing::HasSubstr("material: missing"));
 }
 
-TEST_F(FemEntry, NamesElementsThatCannotBe) {
+TEST_F(FemEntry, ReportsInvalidElements) {
   pair_.parameters["element_order"] = 2.0;
   EXPECT_THAT(refusal(), testing::HasSubstr("element_order: this key is now 'element'"));
   pair_.parameters.erase("element_order");
@@ -330,7 +330,7 @@ TEST_F(FemEntry, NamesElementsThatCannotBe) {
 }
 
 // A mesh file has the nodes that it has.
-TEST_F(FemEntry, ElementsThatAMeshFileCannotCarryAreNamed) {
+TEST_F(FemEntry, ReportsElementsUnsupportedByAMeshFile) {
   const VolumeMesh block = test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 4, 4, 4);
   AssetContent file{.sha256 = "1", .name = "block.msh", .content = {}};
   context_.asset = [&](const AssetKey&) -> const AssetContent& { return file; };
@@ -351,7 +351,7 @@ TEST_F(FemEntry, ElementsThatAMeshFileCannotCarryAreNamed) {
                                             "do not support it; expected one of from_mesh, tet10"));
 }
 
-TEST_F(FemEntry, SaysBeforeAnyMeshWhatNoMeshCanMend) {
+TEST_F(FemEntry, RejectsInvalidInputBeforeMeshing) {
   pair_.parameters["clamped_box"] = std::vector<double>{-1, -1, 0, 1, 1, 1};
   EXPECT_THAT(refusal(), testing::HasSubstr("either inertia relief (a body in free flight) or a clamp, found both"));
   pair_.parameters.erase("clamped_box");
@@ -378,14 +378,14 @@ TEST_F(FemEntry, WarnsOfUnlikelyUnits) {
   EXPECT_THAT(warnings[2], testing::HasSubstr("element_size: 0.15 m leaves fewer than two elements"));
 }
 
-TEST_F(FemEntry, TellsDoubtsWhenAPairIsOpened) {
+TEST_F(FemEntry, ReportsWarningsWhenAPairIsOpened) {
   pair_.main.materials[0].youngs_modulus = 3.6;
   (void)make_backend(pair_, context_);
   EXPECT_THAT(stages_, testing::Contains(testing::StartsWith("warning: contact.ball-ground.main.material")));
 }
 
 /// A bar cut through the middle: what is left out behind the cut is no free surface.
-TEST_F(FemEntry, WhatACutLaysOpenCarriesNoContact) {
+TEST_F(FemEntry, CutSurfaceCarriesNoContact) {
   pair_.main.surface = BlockSurface{.lengths = {0.1, 0.02, 0.02}, .center = Vector3::Zero()};
   pair_.parameters = {{"element_size", 0.005},
                       {"body_box", std::vector<double>{-1.0, -1.0, -1.0, 0.0, 1.0, 1.0}},
@@ -396,7 +396,7 @@ TEST_F(FemEntry, WhatACutLaysOpenCarriesNoContact) {
   EXPECT_EQ(refusal(), "accepted");
 }
 
-TEST_F(FemEntry, RefusesACutThatLeavesPiecesWithoutSupport) {
+TEST_F(FemEntry, RejectsACutThatLeavesUnsupportedPieces) {
   pair_.main.surface = BlockSurface{.lengths = {0.1, 0.02, 0.02}, .center = Vector3::Zero()};
   pair_.parameters = {{"element_size", 0.005},
                       {"body_box", std::vector<double>{-0.02, -1.0, -1.0, 1.0, 1.0, 1.0}},
@@ -410,7 +410,7 @@ TEST_F(FemEntry, RefusesACutThatLeavesPiecesWithoutSupport) {
       << "two nodes on a line";
 }
 
-TEST_F(FemEntry, OpensTwoBallsAndNamesWhatAPartnerLacks) {
+TEST_F(FemEntry, OpensTwoBallsAndReportsMissingPartnerInput) {
   pair_.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
   pair_.parameters["partner_element_size"] = 0.04;
   EXPECT_THAT(refusal(), testing::HasSubstr("partner_element_size: the partner is rigid; give it a material"));
@@ -529,7 +529,7 @@ TEST_F(LayeredCylinder, CoreAndShellAreSpringsInParallel) {
   EXPECT_NEAR(force(), expected, rounding * expected) << "[N]";
 }
 
-TEST_F(LayeredCylinder, NamesSetsThatAreMissing) {
+TEST_F(LayeredCylinder, ReportsMissingSets) {
   CylinderSurface cylinder{.radius = 0.02};
   cylinder.layers = {{.name = "pad", .height = 0.01}, {.name = "bone", .height = 0.03}};
   pair_.main.surface = cylinder;

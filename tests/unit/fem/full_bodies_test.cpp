@@ -101,7 +101,7 @@ PairState block_on_block(double depth) {
 
 // Linear laws: what the condensed bodies leave out is the motion of their surfaces, an effect of the size of the
 // strains.
-TEST(FullBodies, LinearBodiesTendToCondensedOnesWithTheDepth) {
+TEST(FullBodies, LinearBodiesConvergeToCondensedOnesWithTheDepth) {
   const auto [A, B] = blocks();
   const ContactOptions options{.max_penetration = 0.01};
   const auto condensed = test::two_bodies(A, B, options);
@@ -127,7 +127,7 @@ TEST(FullBodies, LinearBodiesTendToCondensedOnesWithTheDepth) {
 }
 
 // Both are kept: what one of them may take is what the other leaves.
-TEST(FullBodies, BothCountTowardsTheMemoryThatIsAllowed) {
+TEST(FullBodies, BothBodiesCountTowardsTheMemoryLimit) {
   const SolidBody A = test::solid_body(above(4), material(E_A), "z1", at_plane);
   const SolidBody B = test::solid_body(below(4), material(E_B), "z0", at_plane);
   const auto open = [&](double bytes) {
@@ -167,7 +167,7 @@ FullContact on_plane(const SolidBody& A, const MaterialLaws& laws, const Contact
 }
 
 // Large strain: between two bodies that are mirror images lies a plane, half of the depth deep in each of them.
-TEST(FullBodies, EqualBodiesMeetInTheRigidPlaneBetweenThem) {
+TEST(FullBodies, EqualBodiesTouchInTheRigidPlaneBetweenThem) {
   for (const double depth : {1e-3, 4e-3}) {
     const SolidBody A = test::solid_body(above(5), material(E_A, 0.3), "z1", at_plane);
     const SolidBody B = test::solid_body(mirrored(above(5)), material(E_A, 0.3), "z1", at_plane);
@@ -199,7 +199,7 @@ Vector3 sum_of(std::span<const Vector3> forces) {
   return sum;
 }
 
-TEST(FullBodies, EnergyForceAndTangentsBelongTogetherAndActionIsReaction) {
+TEST(FullBodies, EnergyForceAndTangentsAreConsistentAndActionIsReaction) {
   const auto [A, B] = blocks();
   for (const bool finite : {false, true}) {
     const MaterialLaw& law = finite ? MaterialLaw::neo_hookean : MaterialLaw::linear;
@@ -236,7 +236,7 @@ TEST(FullBodies, EnergyForceAndTangentsBelongTogetherAndActionIsReaction) {
 
 // A column under uniform stress, 10 % shorter, is cut by an oblique plane that sticks: it bears as if it had not been
 // cut, however the way there was divided. Just below the slope the plane slides.
-TEST(FullBodies, AnObliqueCutSticksBelowTheSlopeOfItsFrictionAsIfItWereWhole) {
+TEST(FullBodies, ObliqueCutBelowTheFrictionLimitEqualsTheWholeBody) {
   constexpr double slope = 0.25;
   constexpr double depth = 0.1 * (length_A + length_B);
   const auto leans = [](const Vector3& p) { return std::abs(p.z() - slope * p.x()) < 1e-9; };
@@ -270,7 +270,7 @@ TEST(FullBodies, AnObliqueCutSticksBelowTheSlopeOfItsFrictionAsIfItWereWhole) {
 }
 
 // Coulomb's law between two blocks, one of them wider: what is dragged sticks below mu N, and then bears mu N.
-TEST(FullBodies, ADraggedBlockSticksBelowTheLimitAndBearsItWhereItSlips) {
+TEST(FullBodies, DraggedBlockSticksBelowTheLimitAndCarriesItInSlip) {
   constexpr double friction = 0.3;
   constexpr double depth = 1e-4;  // the faces lean by strains of 1e-3, and the force with them
   const auto [A, B] = blocks();
@@ -307,7 +307,7 @@ TEST(FullBodies, ADraggedBlockSticksBelowTheLimitAndBearsItWhereItSlips) {
 
 // As without friction: what the condensed bodies leave out is of the size of the strains. All functions touch from the
 // first: where others come down within a step the two guess differently where they have met.
-TEST(FullBodies, LinearBodiesThatRubTendToCondensedOnesWithTheDepth) {
+TEST(FullBodies, LinearBodiesWithFrictionConvergeToCondensedOnesWithTheDepth) {
   const auto [A, B] = blocks();
   const ContactOptions options{.friction = 0.3, .max_penetration = 0.01};
   const auto condensed = test::two_bodies(A, B, options);
@@ -345,7 +345,7 @@ PairState at_time(double t, PairState state) {
 }
 
 // Where some functions stick and others slide, tilted bodies of any law.
-TEST(FullBodies, TangentsOfBodiesThatRubAndRelaxAreDerivatives) {
+TEST(FullBodies, TangentsWithFrictionAndRelaxationAreDerivatives) {
   const auto [A, B] = blocks();
   struct Case {
     const char* name;
@@ -392,7 +392,7 @@ TEST(FullBodies, IncompressibleBodiesRelaxAsTheirSeries) {
 }
 
 // At any time, pressed, held, released, dented and recovered, two mirror images are twice one on a rigid plane.
-TEST(FullBodies, EqualBodiesThatRelaxMeetInTheRigidPlaneBetweenThem) {
+TEST(FullBodies, EqualRelaxingBodiesTouchInTheRigidPlaneBetweenThem) {
   const SolidBody A = test::solid_body(above(4), material(E_A, 0.3), "z1", at_plane);
   const SolidBody B = test::solid_body(mirrored(above(4)), material(E_A, 0.3), "z1", at_plane);
   const ContactOptions options{.max_penetration = 0.02};
@@ -432,7 +432,7 @@ TEST(FullBodies, EqualBodiesThatRelaxMeetInTheRigidPlaneBetweenThem) {
 }
 
 // Both bodies have pasts of their own, which a repeated or a restored commit answers from with the same bits.
-TEST(FullBodies, WhatTheyRememberIsRestoredToTheBit) {
+TEST(FullBodies, HistoryIsRestoredBitForBit) {
   const auto [A, B] = blocks();
   const auto contact =
       test::two_full_bodies(A, B, viscoelastic(), MaterialLaw::neo_hookean, {.friction = 0.3, .max_penetration = 0.01});

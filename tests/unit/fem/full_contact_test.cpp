@@ -178,7 +178,7 @@ TEST(FullContact, TangentsAreDerivativesOfTheWrench) {
 }
 
 // Such a history would be read beyond its end by the next evaluation.
-TEST(FullContact, RefusesDisplacementsWithoutTheirMultipliers) {
+TEST(FullContact, RejectsDisplacementsWithoutTheirMultipliers) {
   const auto full = make_full(MaterialLaw::linear, {.max_penetration = 0.02}, std::make_shared<test::Plane>());
   const auto history = full->commit(*full->initial_history(), test::tilted_state(2e-3)).history;
   const auto& own = dynamic_cast<const FullHistory&>(*history);
@@ -218,7 +218,7 @@ TEST(FullContact, InertiaReliefEqualsCondensed) {
   }
 }
 
-TEST(FullContact, NamesTheSixFreeMotionsOfABodyThatNothingHolds) {
+TEST(FullContact, ReportsTheSixRigidModesOfAnUnsupportedBody) {
   VolumeMesh mesh = test::block_mesh({0.01, -0.02, 0.0}, {0.05, 0.02, 0.03}, 2, 2, 2);
   BodyModel body(std::move(mesh), std::vector<Material>{test::soft_material(0.3)});
   const ContactNodes contact = contact_nodes(body, test::bottom_faces(body.mesh()));

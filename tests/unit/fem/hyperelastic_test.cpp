@@ -93,7 +93,7 @@ std::vector<Matrix3> deformations() {
   return all;
 }
 
-TEST(Hyperelastic, StressIsTheDerivativeOfTheEnergyAndTheTangentThatOfTheStress) {
+TEST(Hyperelastic, StressAndTangentAreDerivatives) {
   for (const LawCase& c : cases_with_fibers()) {
     double worst_stress = 0.0;
     double worst_tangent = 0.0;
@@ -125,7 +125,7 @@ TEST(Hyperelastic, StressIsTheDerivativeOfTheEnergyAndTheTangentThatOfTheStress)
   }
 }
 
-TEST(Hyperelastic, RotationsTurnStressesAndDoNoWork) {
+TEST(Hyperelastic, RotationsRotateStressesWithoutWork) {
   const Matrix3 Q = rotation_from_vector(Vector3(0.9, -0.4, 2.0));
   for (const LawCase& c : cases_with_fibers()) {
     for (const Matrix3& F : deformations()) {
@@ -141,7 +141,7 @@ TEST(Hyperelastic, RotationsTurnStressesAndDoNoWork) {
   }
 }
 
-TEST(Hyperelastic, IsHookeAtRestWhateverTheLaw) {
+TEST(Hyperelastic, IsHookeAtZeroStrainForEveryLaw) {
   for (const LameConstants& c : {tissue, nearly_incompressible}) {
     Eigen::Matrix<double, 9, 9> hooke;
     for (Eigen::Index k = 0; k < 9; ++k) {
@@ -161,7 +161,7 @@ TEST(Hyperelastic, IsHookeAtRestWhateverTheLaw) {
 
 // Given the isochoric stretches, the stress follows from the textbook's difference of principal stresses, the volume
 // from its mean, 3 K ln J = sum of the Kirchhoff stresses, and no stress is left on the free faces.
-TEST(Hyperelastic, UniaxialAndBiaxialTensionAreTheClosedForms) {
+TEST(Hyperelastic, UniaxialAndBiaxialTensionFollowTheClosedForms) {
   for (const LameConstants& material : {tissue, nearly_incompressible}) {
     const double K = bulk_modulus(material);
     for (const LawCase& c : cases()) {
@@ -187,7 +187,7 @@ TEST(Hyperelastic, UniaxialAndBiaxialTensionAreTheClosedForms) {
   }
 }
 
-TEST(Hyperelastic, SimpleShearIsTheClosedForm) {
+TEST(Hyperelastic, SimpleShearFollowsTheClosedForm) {
   for (const LawCase& c : cases()) {
     for (const double gamma : {-0.7, 0.1, 0.4, 1.0}) {
       Matrix3 F = Matrix3::Identity();
@@ -203,7 +203,7 @@ TEST(Hyperelastic, SimpleShearIsTheClosedForm) {
   }
 }
 
-TEST(Hyperelastic, FibersPullAlongThemselvesAndAreSlackUnderCompression) {
+TEST(Hyperelastic, FibresPullInTheirDirectionAndAreSlackInCompression) {
   const FiberFamilies one{.stiffness = 4e5, .exponent = 0.8, .dispersion = 0.0, .directions = {Vector3::UnitX()}};
   const double K = bulk_modulus(tissue);
   const auto fiber = [&](double l) {  // [Pa] Kirchhoff stress
@@ -241,7 +241,7 @@ TEST(Hyperelastic, FibersPullAlongThemselvesAndAreSlackUnderCompression) {
             1e-10 * P.norm());
 }
 
-TEST(Hyperelastic, ElementsHaveTheTangentOfTheirForces) {
+TEST(Hyperelastic, ElementTangentsAreDerivativesOfTheirForces) {
   for (const LawCase& c : cases_with_fibers()) {
     for (const ElementKind& kind : element_kinds()) {
       const BodyModel body(

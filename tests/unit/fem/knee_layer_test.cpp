@@ -64,7 +64,7 @@ Response loaded_knee(const PairSpec& pair, double depth) {
   return backend->evaluate(*backend->initial_history(), state);
 }
 
-TEST(KneeLayer, AnswersAsTheMeshOfTheSameLayerWithItsSetsNamed) {
+TEST(KneeLayer, EqualsTheMeshOfTheSameLayerWithNamedSets) {
   PairSpec file = knee("fem_condensed", {{"clamped_set", std::string("inner")}, {"contact_set", std::string("outer")}});
   file.main.surface =
       MeshSurface{.sha256 = "layer", .asset_name = "layer.vtu", .format = "vtu", .length_scale = 1.0, .X_BodyMesh = {}};
@@ -75,7 +75,7 @@ TEST(KneeLayer, AnswersAsTheMeshOfTheSameLayerWithItsSetsNamed) {
   EXPECT_NEAR(found.peak_pressure, expected.peak_pressure, 1e-9 * expected.peak_pressure);
 }
 
-TEST(KneeLayer, TellsBothSides) {
+TEST(KneeLayer, ReportsBothSides) {
   const PairSpec pair = knee("fem_condensed", {{"regions", std::string("sets")}});
   EXPECT_THAT(make_backend(pair, context())->traits().regions, ElementsAre("lateral", "medial"));
   const Response r = loaded_knee(pair, 4e-4);
@@ -86,7 +86,7 @@ TEST(KneeLayer, TellsBothSides) {
 
 // Prisms and mixed elements, another height of the elements, cartilage on both bones: the same keys as for other
 // bodies.
-TEST(KneeLayer, IsFilledWithTheElementsThatAreAskedFor) {
+TEST(KneeLayer, IsFilledWithTheRequestedElements) {
   const double coarse = loaded_knee(knee("fem_condensed"), 4e-4).F_A.force.norm();
   for (const char* element : {"tet4_mixed", "wedge6", "wedge6_mixed", "tet10_mixed"}) {
     const double force = loaded_knee(knee("fem_condensed", {{"element", std::string(element)}}), 4e-4).F_A.force.norm();
@@ -128,7 +128,7 @@ TEST(KneeLayer, FullOrderFindsANodeOnAnEdgeOfThePartner) {
 
 // An integrator that looks for the instant of contact asks where bodies overlap by less than their positions are
 // rounded by.
-TEST(KneeLayer, FullOrderAnswersAtTheOnsetOfContact) {
+TEST(KneeLayer, FullOrderConvergesAtTheOnsetOfContact) {
   const auto backend = make_backend(knee("fem_full"), context());
   const auto at = [&](double y) {
     PairState state;
@@ -148,7 +148,7 @@ TEST(KneeLayer, FullOrderAnswersAtTheOnsetOfContact) {
   EXPECT_LT(onset.F_A.force.norm(), 1e-9);
 }
 
-TEST(KneeLayer, SaysWhatItCannotFill) {
+TEST(KneeLayer, ReportsAnUnfillableLayer) {
   PairSpec bone = knee("fem_condensed");
   bone.main.surface = KneeSurface{.dimensions = {}, .is_tibia = true, .is_bone = true, .edge = edge};
   const auto message = [](const PairSpec& pair) {

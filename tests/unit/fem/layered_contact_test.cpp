@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(Blocks, LinearLayer,
                                                           std::vector<int>{0, 2})));
 
 // Nothing of the interior can move: its nodes are clamped. So the layer is the whole body, up to rounding.
-TEST(LayeredContact, TheWholeBodyAsLayerIsTheFullOrder) {
+TEST(LayeredContact, WholeBodyAsLayerEqualsTheFullOrder) {
   for (const double friction : {0.0, 0.3}) {
     const BlockCase setup{.friction = friction, .clamp_height = 0.02};
     const double a = force(layered(setup, {0, 1}, MaterialLaw::neo_hookean), 3e-3);
@@ -136,7 +136,7 @@ TEST(LayeredContact, TheWholeBodyAsLayerIsTheFullOrder) {
   }
 }
 
-TEST(LayeredContact, TendsToTheFullOrderAsTheLayerGrows) {
+TEST(LayeredContact, ConvergesToTheFullOrderAsTheLayerGrows) {
   for (const bool inertia_relief : {false, true}) {
     const BlockCase setup{.inertia_relief = inertia_relief};
     const double depth = inertia_relief ? 1e-3 : 6e-3;
@@ -168,14 +168,14 @@ TEST(LayeredContact, TangentsAreDerivativesOfTheWrench) {
   }
 }
 
-TEST(OuterLayer, TakesElementsByDepthFromTheContactNodes) {
+TEST(OuterLayer, SelectsElementsByDepthFromTheContactNodes) {
   const PreparedBody body = prepared_block({});
   EXPECT_EQ(layer_of_depth(body.body, body.contact, 0.0), rows(body, {0})) << "those with a contact node";
   EXPECT_EQ(layer_of_depth(body.body, body.contact, 0.0185), rows(body, {0, 1}));
   EXPECT_EQ(layer_of_depth(body.body, body.contact, 1.0).size(), body.body.mesh().n_elements());
 }
 
-TEST(OuterLayer, RefusesTooLargeAnInterface) {
+TEST(OuterLayer, RejectsATooLargeInterface) {
   PreparedBody body = prepared_block({});
   const auto layer = rows(body, {0});
   try {

@@ -49,7 +49,7 @@ ParameterMap fibers_along(List directions) {
                {{"fiber_stiffness", 1e6}, {"fiber_exponent", 1.0}, {"fiber_directions", std::move(directions)}});
 }
 
-TEST(HyperelasticContact, BeginsLinearAndStiffensAsTheLawsSay) {
+TEST(HyperelasticContact, IsLinearAtOnsetAndStiffensAsTheLaws) {
   const ParameterMap soft = named("mooney_rivlin", {{"mooney_fraction", 0.0}});
   const ParameterMap rivlin = named("mooney_rivlin", {{"mooney_fraction", 0.5}});
   const ParameterMap yeoh = named("yeoh", {{"yeoh_ratios", List{0.5, 0.1}}});
@@ -89,7 +89,7 @@ TEST(HyperelasticContact, BeginsLinearAndStiffensAsTheLawsSay) {
 
 // A face that meets the plate flat begins with depths that are hardly more than the rounding of positions; events are
 // located there.
-TEST(HyperelasticContact, IsSolvedWhereTheBodiesHaveOnlyJustMet) {
+TEST(HyperelasticContact, IsSolvedAtTheOnsetOfContact) {
   const double depth = 1.6e-11;
   const double linear = force("fem_condensed", {}, depth);
   for (const ParameterMap& law : {named("neo_hookean"), named("yeoh", {{"yeoh_ratios", List{0.5, 0.1}}})}) {
@@ -98,7 +98,7 @@ TEST(HyperelasticContact, IsSolvedWhereTheBodiesHaveOnlyJustMet) {
   }
 }
 
-TEST(HyperelasticContact, LayersHaveTheLaw) {
+TEST(HyperelasticContact, LayersUseTheLaw) {
   ParameterMap yeoh = named("yeoh", {{"yeoh_ratios", List{2.0, 1.0}}});
   const double full = force("fem_full", yeoh, 4e-3);
   yeoh["layer_depth"] = 0.008;
@@ -118,7 +118,7 @@ std::string refusal(const ParameterMap& law) {
   return "accepted";
 }
 
-TEST(HyperelasticContact, ConstantsThatCannotBeAreNamed) {
+TEST(HyperelasticContact, InvalidConstantsAreReported) {
   using testing::AllOf;
   using testing::HasSubstr;
   const std::string where = "contact.pad-plate.parameters.";

@@ -107,7 +107,7 @@ TEST_P(TwoLaws, AreSpringsInSeries) {
   }
 }
 
-TEST_P(TwoLaws, HaveTheTangentOfTheirForces) {
+TEST_P(TwoLaws, TangentsAreDerivativesOfTheirForce) {
   const double nu = GetParam().mixed() ? 0.49 : 0.4;
   const BodyModel body(two_layers(GetParam().n_nodes),
                        std::vector<Material>{made_of(1e6, nu, "low"), made_of(4e6, 0.3, "high")}, GetParam().pressure);
@@ -165,7 +165,7 @@ TEST_P(TwoLaws, OfTheSameKindAreOneBody) {
 INSTANTIATE_TEST_SUITE_P(Elements, TwoLaws, testing::ValuesIn(element_kinds().begin(), element_kinds().end()),
                          [](const auto& info) { return std::string(info.param.name); });
 
-TEST(ElementSets, HaveDensitiesOfTheirOwn) {
+TEST(ElementSets, HaveIndividualDensities) {
   std::vector<Material> materials{made_of(1e6, 0.3, "low"), made_of(1e9, 0.3, "high")};
   materials[0].density = 1100.0;
   materials[1].density = 1900.0;
@@ -176,7 +176,7 @@ TEST(ElementSets, HaveDensitiesOfTheirOwn) {
   EXPECT_NEAR(mass, expected, 1e-12 * expected) << "[kg]";
 }
 
-TEST(ElementSets, ThatDoNotCoverTheBodyAreNamed) {
+TEST(ElementSets, IncompleteCoverOfTheBodyIsReported) {
   const auto refusal = [](std::vector<Material> materials) -> std::string {
     VolumeMesh mesh = two_layers(4);
     mesh.element_sets["nothing"] = {};
@@ -376,7 +376,7 @@ TEST_F(LayeredPad, RelaxesWhereItsMaterialDoes) {
   EXPECT_GT(pressed.response.F_A.force.z(), 1.1 * last);
 }
 
-TEST_F(LayeredPad, LinearBackEndsTakeTheModuliAndSaySo) {
+TEST_F(LayeredPad, LinearBackEndsUseTheModuliAndReportIt) {
   pair_.main.materials = {made_of(2e6, 0.3, "pad"), made_of(1e9, 0.3, "bone")};
   for (const char* backend : {"fem_condensed", "fem_modal"}) {
     pair_.backend = backend;
@@ -391,7 +391,7 @@ TEST_F(LayeredPad, LinearBackEndsTakeTheModuliAndSaySo) {
   }
 }
 
-TEST_F(LayeredPad, OverlappingSetsAreTold) {
+TEST_F(LayeredPad, OverlappingSetsAreReported) {
   CylinderSurface cylinder{.radius = 0.02};
   cylinder.layers = {{.name = "pad", .height = 0.01}, {.name = "bone", .height = 0.03}};
   cylinder.length = 0.04;
@@ -406,7 +406,7 @@ TEST_F(LayeredPad, OverlappingSetsAreTold) {
   EXPECT_THAT(warnings_, Not(Contains(HasSubstr("share"))));
 }
 
-TEST_F(LayeredPad, LawsThatCannotBeAreNamed) {
+TEST_F(LayeredPad, InvalidLawsAreReported) {
   const std::string where = "contact.pad-plate.main.materials.pad.law";
   const auto refused = [&](ParameterMap own) {
     pair_.main.materials = {made_of(1e9, 0.3), part("pad", 2e6, 0.3, std::move(own))};

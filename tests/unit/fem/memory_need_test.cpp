@@ -53,7 +53,7 @@ std::string refused(const std::function<void()>& work) {
   return error->field() + "| " + error->what();
 }
 
-TEST(MemoryNeed, AllocationThatFailsAnywhereElseIsALimitToo) {
+TEST(MemoryNeed, OtherFailedAllocationsAreLimitErrors) {
   const auto error = refusal([] { throw std::bad_alloc(); });
   EXPECT_EQ(error->code(), ErrorCode::limit);
   EXPECT_THAT(error->what(), AllOf(HasSubstr("the limit of the process is reached"), HasSubstr("ulimit -v")));
@@ -95,13 +95,13 @@ void allow(double more) {
   ::setrlimit(RLIMIT_AS, &limit);
 }
 
-TEST(MemoryNeed, IsToldInUnitsThatShowIt) {
+TEST(MemoryNeed, IsReportedInReadableUnits) {
   EXPECT_EQ(memory_text(12'345.0), "12.3 kB");
   EXPECT_EQ(memory_text(1e6), "1 MB");
   EXPECT_EQ(memory_text(3.125e9), "3.12 GB");
 }
 
-TEST(MemoryNeed, CondensationSaysWhatItWouldTakeBeforeItBegins) {
+TEST(MemoryNeed, CondensationReportsItsNeedInAdvance) {
   const BodyModel body = block(4, default_element(4));
   const std::vector<std::uint32_t> candidates = body.mesh().node_sets.at("z0");
   MemoryLimit limit{.bytes = 1e4, .key = "contact.pair.parameters.max_memory"};
@@ -118,7 +118,7 @@ TEST(MemoryNeed, CondensationSaysWhatItWouldTakeBeforeItBegins) {
               HasSubstr("finding 5 vibration modes of this body would take about"));
 }
 
-TEST(MemoryNeed, EstimateOfTheFactorIsThatOfTheFactor) {
+TEST(MemoryNeed, EstimateOfTheFactorEqualsTheFactor) {
   for (const ElementKind& kind : element_kinds()) {
     const BodyModel body = block(6, kind);
     std::vector<std::int64_t> all(body.n_dofs());
@@ -150,7 +150,7 @@ double peak_of(const std::function<void()>& work) {
   return std::strtod(said.c_str(), nullptr);
 }
 
-TEST(MemoryNeed, IsWhatTheProcessTakes) {
+TEST(MemoryNeed, EqualsTheAllocationOfTheProcess) {
   for (const auto& [name, n] : {std::pair{"tet4", 20}, {"tet10", 10}, {"tet10_mixed", 8}, {"hex8", 20}, {"hex27", 6}}) {
     const ElementKind kind = *named_element(name);
     const BodyModel body = block(n, kind);
@@ -175,7 +175,7 @@ TEST(MemoryNeed, IsWhatTheProcessTakes) {
 }
 
 /// Whatever the process can have, it is the limit that is named, with the estimate and what to do, or the work is done.
-TEST(MemoryNeed, IsRefusedByNameWhereTheProcessCannotHaveIt) {
+TEST(MemoryNeed, AboveTheProcessLimitIsRejectedByName) {
   const BodyModel body = block(8, *named_element("tet10_mixed"));
   const std::vector<std::uint32_t> candidates = body.mesh().node_sets.at("z0");
   const auto peak = peak_of([&] { (void)condense(body, held(body), candidates, quiet, {}); });
@@ -190,7 +190,7 @@ TEST(MemoryNeed, IsRefusedByNameWhereTheProcessCannotHaveIt) {
   }
 }
 
-TEST(MemoryNeed, FailedAllocationOfAFactorIsTold) {
+TEST(MemoryNeed, FailedAllocationOfAFactorIsReported) {
   const BodyModel body = block(8, *named_element("tet10_mixed"));
   const SparseMatrix K = linear_stiffness(body);
   std::vector<std::int64_t> free;

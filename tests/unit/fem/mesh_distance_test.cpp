@@ -91,7 +91,7 @@ class Pseudonormals {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Vector3> of_edge_;
 };
 
-TEST(MeshDistance, IsThatToAllTrianglesBitForBit) {
+TEST(MeshDistance, EqualsThatToAllTrianglesBitForBit) {
   const SurfaceMesh mesh = block_surface();
   const auto distance = mesh_distance(mesh);
   const Pseudonormals normals(mesh);
@@ -128,7 +128,7 @@ TEST(MeshDistance, GapsOfFarPointsAreBounds) {
   EXPECT_GT(bounds, 500) << "outside of the box around the mesh nothing is searched";
 }
 
-TEST(MeshDistance, TakesAnOpenSurfaceAndPushesNothingBesideIt) {
+TEST(MeshDistance, AcceptsAnOpenSurfaceWithoutForceBesideIt) {
   const auto open = mesh_distance(test::ball_cap(0.02, -0.005));
   const double sag = 0.02 * (1.0 - std::cos(std::numbers::pi / 20));  // of the coarsest facets, about
   // Below the cap outside, above it inside, at the distance of the ball.
@@ -145,7 +145,7 @@ TEST(MeshDistance, TakesAnOpenSurfaceAndPushesNothingBesideIt) {
   EXPECT_TRUE(mesh_distance(block_surface())->is_distance());
 }
 
-TEST(MeshDistance, RefusesOtherDefectsThanOpenEdges) {
+TEST(MeshDistance, RejectsOtherDefectsThanOpenEdges) {
   SurfaceMesh twice = test::ball_cap(0.02, -0.005);
   twice.triangles.push_back(twice.triangles.front());
   EXPECT_THROW((void)mesh_distance(twice), Error);

@@ -42,7 +42,7 @@ TEST(ModeStep, OfALinearForceIsExactForAnyDivision) {
   }
 }
 
-TEST(ModeStep, AtRestAndForLongIsTheStaticAnswer) {
+TEST(ModeStep, AtRestConvergesToTheStaticResponse) {
   const ModeStep step(40.0, 0.5, 1e6);
   EXPECT_NEAR(step.modal_compliance() * 40.0 * 40.0, 1.0, 1e-6);
   const ModeState end = step.after({.q = 0.0, .v = 0.0, .g = 1600.0}, 1600.0);
@@ -89,7 +89,7 @@ class VibratingBlock : public testing::Test {
   PairSpec pair_;
 };
 
-TEST_F(VibratingBlock, WithoutModesIsTheCondensedBody) {
+TEST_F(VibratingBlock, WithoutModesEqualsTheCondensedBody) {
   pair_.parameters["modes"] = 0.0;
   const auto modal = make();
   pair_.backend = "fem_condensed";
@@ -109,7 +109,7 @@ TEST_F(VibratingBlock, WithoutModesIsTheCondensedBody) {
 
 // Swapped by name, back-ends tell the same gap and depth, whatever the modes do under the contact; apart it is that of
 // the body as it vibrates.
-TEST_F(VibratingBlock, TellsTheGapOfTheUndeformedShapesInContact) {
+TEST_F(VibratingBlock, ReportsTheGapOfTheUndeformedShapesInContact) {
   const auto modal = make();
   pair_.parameters["max_penetration"] = 5.5e-4;
   const auto limited = make();
@@ -135,7 +135,7 @@ TEST_F(VibratingBlock, TellsTheGapOfTheUndeformedShapesInContact) {
   EXPECT_GT(apart.gap, 0.0);
 }
 
-TEST_F(VibratingBlock, StartsAtRestUnderItsLoadAndIsStifferToASuddenChange) {
+TEST_F(VibratingBlock, StartsAtRestUnderItsLoadAndIsStifferUnderSuddenChange) {
   pair_.partner.surface = PlaneSurface{};  // where moved nodes have the linear gap to the last digit
   const auto modal = make();
   const auto fresh = modal->initial_history();
@@ -149,7 +149,7 @@ TEST_F(VibratingBlock, StartsAtRestUnderItsLoadAndIsStifferToASuddenChange) {
   EXPECT_GT(sudden - still.F_A.force.z(), 1.05 * (slow - still.F_A.force.z()));
 }
 
-TEST_F(VibratingBlock, HasTheTangentsOfItsForce) {
+TEST_F(VibratingBlock, TangentsAreDerivativesOfItsForce) {
   const auto modal = make();
   const auto committed = modal->commit(*modal->initial_history(), at(0.0, 5e-4)).history;
   const PairState state = at(3e-4, 6e-4);
@@ -168,7 +168,7 @@ TEST_F(VibratingBlock, HasTheTangentsOfItsForce) {
   }
 }
 
-TEST_F(VibratingBlock, ClosesTheBalanceOfEnergyOverTouchReleaseAndTouch) {
+TEST_F(VibratingBlock, EnergyBalanceClosesOverRepeatedContact) {
   pair_.parameters["modal_damping"] = 0.02;
   const auto modal = make();
   auto history = modal->initial_history();
@@ -201,7 +201,7 @@ TEST_F(VibratingBlock, ClosesTheBalanceOfEnergyOverTouchReleaseAndTouch) {
   EXPECT_NEAR(work, stored + dissipated, 2e-3 * most) << stored << " " << dissipated;
 }
 
-TEST_F(VibratingBlock, GoesOnAfterRestoringToTheBit) {
+TEST_F(VibratingBlock, ResumesBitForBitAfterRestore) {
   const auto modal = make();
   const auto committed = modal->commit(*modal->initial_history(), at(0.0, 5e-4)).history;
   const auto vibrating = modal->commit(*committed, at(1e-4, -1e-4)).history;
@@ -216,7 +216,7 @@ TEST_F(VibratingBlock, GoesOnAfterRestoringToTheBit) {
   EXPECT_TRUE(modal->evaluate(*modal->initial_history(), at(2e-4, -1e-3)).bound.known);
 }
 
-TEST_F(VibratingBlock, NamesWhatItCannotDo) {
+TEST_F(VibratingBlock, ReportsUnsupportedInput) {
   const auto modal = make();
   const auto committed = modal->commit(*modal->initial_history(), at(1.0, 5e-4)).history;
   EXPECT_THROW((void)modal->evaluate(*committed, at(0.5, 5e-4)), Error);

@@ -85,7 +85,7 @@ TEST(NeoHookean, TangentIsTheDerivativeOfTheForce) {
 
 class NeoHookeanElements : public testing::TestWithParam<ElementKind> {};
 
-TEST_P(NeoHookeanElements, AreHookeForSmallStrainAndSeeInvertedElements) {
+TEST_P(NeoHookeanElements, AreHookeForSmallStrainAndDetectInvertedElements) {
   const BodyModel body(test::block_mesh_of(GetParam().n_nodes, {0.0, 0.0, 0.0}, {0.02, 0.02, 0.02}, 1, 1, 1),
                        std::vector<Material>{sole}, GetParam().pressure);
   SparseMatrix K = sparsity_pattern(body);

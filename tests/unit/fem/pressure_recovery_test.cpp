@@ -43,7 +43,7 @@ Pressed loaded_bottom(const BodyModel& body, double pressure) {
 }
 
 // Rounding: sums of some ten numbers.
-TEST(PressureRecovery, AUniformPressureIsExactUpToTheEdgesOfABlock) {
+TEST(PressureRecovery, UniformPressureIsExactUpToTheEdgesOfABlock) {
   for (const std::uint32_t n_nodes : {4U, 10U, 6U, 8U, 27U}) {
     const BodyModel body = block_of(n_nodes);
     const Pressed load = loaded_bottom(body, 5e4);
@@ -62,7 +62,7 @@ TEST(PressureRecovery, AUniformPressureIsExactUpToTheEdgesOfABlock) {
 
 // Prisms along z show triangles below, prisms along y sides with four corners: both in one plane, with an edge in
 // common.
-TEST(PressureRecovery, AUniformPressureIsExactWhereTrianglesMeetSidesWithFourCorners) {
+TEST(PressureRecovery, UniformPressureIsExactBetweenTrianglesAndQuadrilaterals) {
   VolumeMesh mesh;
   mesh.nodes_per_element = 6;
   for (const double z : {0.0, 0.01}) {
@@ -88,7 +88,7 @@ TEST(PressureRecovery, AUniformPressureIsExactWhereTrianglesMeetSidesWithFourCor
 
 // Whatever the forces are: nothing negative, faces add up to the forces, vertices too where the contact has no edge of
 // the body beside it. Forces of very different sizes, so that what is lost would show.
-TEST(PressureRecovery, LosesNoForceAndInventsNoTension) {
+TEST(PressureRecovery, ConservesForceWithoutTension) {
   for (const std::uint32_t n_nodes : {4U, 10U, 6U, 8U, 27U}) {
     const BodyModel body = block_of(n_nodes);
     const Pressed all = loaded_bottom(body, 1.0);
@@ -168,7 +168,7 @@ LoadedCut loaded_cut(bool quadratic, const std::function<double(const Vector3&)>
 
 // The force on nodes along a cut is no pressure there: however large, it makes no peak, and no force is lost. Rounding:
 // sums of some hundred numbers.
-TEST(PressureRecovery, TheRimOfACutHasThePressureOfItsNeighbours) {
+TEST(PressureRecovery, RimOfACutHasThePressureOfItsNeighbours) {
   for (const bool quadratic : {false, true}) {
     const LoadedCut even = loaded_cut(quadratic, [](const Vector3&) { return 5e4; });
     for (const auto& [node, p] : even.at) EXPECT_NEAR(p, 5e4, 1e-8);
@@ -187,7 +187,7 @@ TEST(PressureRecovery, TheRimOfACutHasThePressureOfItsNeighbours) {
 
 // Requirement: the largest value of a picture is the peak pressure of the table, for either order, wherever the contact
 // is.
-TEST(PressureRecovery, PictureAndTableHaveTheSameLargestPressure) {
+TEST(PressureRecovery, FieldAndTableHaveTheSamePeakPressure) {
   for (const std::string element : {"tet4", "tet10", "tet10_mixed"}) {
     PairSpec pair;
     pair.name = "block-plate";
@@ -220,7 +220,7 @@ TEST(PressureRecovery, PictureAndTableHaveTheSameLargestPressure) {
 
 // A block cut raggedly through its elements and tipped onto the cut: the edge makes no peak, and a note tells how
 // many nodes have no pressure of their own.
-TEST(PressureRecovery, ABodyThatTipsOntoItsCutHasNoPeakThere) {
+TEST(PressureRecovery, BodyTippingOntoItsCutHasNoPeakThere) {
   PairSpec pair;
   pair.name = "block-plate";
   pair.backend = "fem_condensed";

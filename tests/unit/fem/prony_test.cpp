@@ -65,7 +65,7 @@ Matrix3 deviator(const Matrix3& s) {
   return s - s.trace() / 3.0 * Matrix3::Identity();
 }
 
-TEST(Prony, ASuddenStretchRelaxesAsTheSeriesWhateverTheSteps) {
+TEST(Prony, StressRelaxationFollowsTheSeriesForAnySteps) {
   Point point(relaxing(), soft_tissue);
   const Matrix3 F = Vector3(1.5, 0.8, 0.9).asDiagonal();
   const Matrix3 at_once = kirchhoff(point.at(F, 0.0), F);
@@ -83,7 +83,7 @@ TEST(Prony, ASuddenStretchRelaxesAsTheSeriesWhateverTheSteps) {
   }
 }
 
-TEST(Prony, ASteadyShearIsTheClosedFormWhateverTheSteps) {
+TEST(Prony, SteadyShearFollowsTheClosedFormForAnySteps) {
   Point point(relaxing(), soft_tissue);
   const double rate = 1e-5;  // [1/s]; strains of 2e-5, whose squares are the tolerance
   double t = 0.0;
@@ -112,7 +112,7 @@ Vector3 pulled(const Point& point, double stress, double dt, Vector3 l) {
 }
 
 // One branch: J(t) = (1 / g_inf - g / g_inf exp(-g_inf t / tau)) / mu in shear, the volume yields at once.
-TEST(Prony, ASteadyPullCreepsAsTheClosedForm) {
+TEST(Prony, CreepFollowsTheClosedForm) {
   const double g = 0.4;
   const double tau = 0.5;
   Point point({.isotropic = StretchLaw::mooney_rivlin(0.2), .prony = PronySeries({g}, {tau})}, soft_tissue);
@@ -136,7 +136,7 @@ TEST(Prony, ASteadyPullCreepsAsTheClosedForm) {
   std::printf("creep from %.6e to %.6e, closed form %.6e\n", closed(0.0), l[0] - 1.0, closed(1.5));
 }
 
-TEST(Prony, TangentsAreDerivativesAndRotationsDoNotMatter) {
+TEST(Prony, TangentsAreDerivativesAndRotationInvariant) {
   Point point(relaxing(), soft_tissue);
   Matrix3 first;
   first << 1.2, 0.1, -0.2, 0.05, 0.9, 0.3, 0.1, -0.1, 1.1;
@@ -197,7 +197,7 @@ TEST(Prony, EnergyIsConserved) {
 
 // Where the stress is linear in time, heat does not depend on the steps: long ones take the closed form, short ones
 // Simpson's rule.
-TEST(Prony, HeatDoesNotDependOnTheSteps) {
+TEST(Prony, DissipationDoesNotDependOnTheSteps) {
   const auto heat = [](int n_steps) {
     Point point(relaxing(), soft_tissue);
     double sum = 0.0;
@@ -226,7 +226,7 @@ HyperelasticLaw relaxing_fibers(bool matrix_too) {
 
 // A fibre along z pulls along z alone: held at l in z with free sides, the body is the matrix in uniaxial tension,
 // whose sides do not move in time, and the fibre's l q with q = 4 k1 E exp(k2 E^2) (what is left), E = l^2 - 1.
-TEST(FiberProny, AHeldUniaxialStretchRelaxesAsTheClosedForm) {
+TEST(FiberProny, UniaxialRelaxationFollowsTheClosedForm) {
   const HyperelasticLaw law{
       .fibers = {
           .stiffness = 5e5, .exponent = 1.5, .directions = {Vector3::UnitZ()}, .prony = PronySeries(shares, times)}};
@@ -257,7 +257,7 @@ TEST(FiberProny, AHeldUniaxialStretchRelaxesAsTheClosedForm) {
 
 // One branch, small strain, a fibre that is let go after it has relaxed: it is slack, and its own length recovers as
 // exp(-g_inf t / tau) from g s. It pulls again where it is stretched beyond that, and it never pushes.
-TEST(FiberProny, AFibreThatIsLetGoIsSlackUntilItHasRecovered) {
+TEST(FiberProny, ReleasedFibreIsSlackUntilItHasRecovered) {
   const double g = 0.4;
   const double tau = 0.5;
   const double k1 = 5e5;
@@ -294,7 +294,7 @@ TEST(FiberProny, AFibreThatIsLetGoIsSlackUntilItHasRecovered) {
   EXPECT_NEAR(pull(e, 0.0), s, 1e-4 * s);
 }
 
-TEST(FiberProny, TangentsAreDerivativesAndRotationsDoNotMatter) {
+TEST(FiberProny, TangentsAreDerivativesAndRotationInvariant) {
   Matrix3 first;
   first << 1.2, 0.1, -0.2, 0.05, 1.1, 0.3, 0.1, -0.1, 1.1;
   Matrix3 second;
@@ -413,7 +413,7 @@ class RelaxingPad : public testing::Test {
   PairSpec pair_;
 };
 
-TEST_F(RelaxingPad, FallsFromTheSuddenForceToThatOfTheSlowModulus) {
+TEST_F(RelaxingPad, RelaxesFromTheInstantaneousToTheLongTermForce) {
   const auto pad = make();
   const double depth = 4e-3;
   const Committed pressed = pad->commit(*pad->initial_history(), state(3.0, depth));
@@ -444,7 +444,7 @@ TEST_F(RelaxingPad, FallsFromTheSuddenForceToThatOfTheSlowModulus) {
   EXPECT_GT(sudden, 1.2 * last);
 }
 
-TEST_F(RelaxingPad, EvaluationsArePureAndHistoriesAreRestoredToTheBit) {
+TEST_F(RelaxingPad, EvaluationsArePureAndHistoriesAreRestoredBitForBit) {
   const auto pad = make();
   const Committed first = pad->commit(*pad->initial_history(), state(0.1, 2e-3));
   const Committed second = pad->commit(*first.history, state(0.15, 3e-3));
@@ -471,7 +471,7 @@ TEST_F(RelaxingPad, EvaluationsArePureAndHistoriesAreRestoredToTheBit) {
   EXPECT_THROW((void)pad->evaluate(*second.history, state(0.14, 3e-3)), Error) << "a time before the commit";
 }
 
-TEST_F(RelaxingPad, KeepsItsDentForAWhile) {
+TEST_F(RelaxingPad, RecoversItsIndentationWithDelay) {
   const auto pad = make();
   const double fresh = pad->evaluate(*pad->initial_history(), state(0.0, 1e-3)).F_A.force.z();
   auto history = pad->initial_history();
@@ -516,7 +516,7 @@ TEST_F(RelaxingPad, RelaxesAsALayerAndWithFriction) {
 }
 
 // Fibres across the pressure hold what spreads; they relax beside a matrix that does not, and the commit knows it.
-TEST_F(RelaxingPad, RelaxesByItsFibers) {
+TEST_F(RelaxingPad, RelaxesByItsFibres) {
   for (const char* name : {"mooney_fraction", "prony_coefficients", "prony_times"}) pair_.parameters.erase(name);
   pair_.parameters["material_law"] = std::string("holzapfel_gasser_ogden");
   pair_.parameters["fiber_stiffness"] = 1e6;
@@ -544,7 +544,7 @@ TEST_F(RelaxingPad, RelaxesByItsFibers) {
   EXPECT_GT(first, 1.05 * last);
 }
 
-TEST_F(RelaxingPad, SeriesThatCannotBeAreNamed) {
+TEST_F(RelaxingPad, InvalidSeriesAreReported) {
   using testing::AllOf;
   using testing::HasSubstr;
   EXPECT_EQ(refusal(), "accepted");

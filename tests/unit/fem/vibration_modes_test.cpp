@@ -30,7 +30,7 @@ Support held_at(const BodyModel& body, const std::string& set) {
   return {.inertia_relief = false, .clamped_nodes = body.mesh().node_sets.at(set)};
 }
 
-TEST(VibrationModes, SolveTheEigenvalueProblemAndAreOrthonormalInTheMass) {
+TEST(VibrationModes, SolveTheEigenvalueProblemAndAreMassOrthonormal) {
   const BodyModel body = block({0.1, 0.08, 0.05}, 3, 3, 2, 0.3);
   for (const bool free : {false, true}) {
     const Support support = free ? Support{.inertia_relief = true, .clamped_nodes = {}} : held_at(body, "z0");
@@ -98,7 +98,7 @@ TEST(VibrationModes, LeaveACompliancePositiveSemidefinite) {
   }
 }
 
-TEST(VibrationModes, NameWhatCannotBe) {
+TEST(VibrationModes, ReportInvalidInput) {
   const BodyModel body = block({0.1, 0.08, 0.05}, 1, 1, 1, 0.3);
   const auto refusal = [](const BodyModel& of, const Support& support, std::size_t n) {
     try {

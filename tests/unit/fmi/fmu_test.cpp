@@ -135,10 +135,10 @@ void expect_same_bits(const std::vector<double>& a, const std::vector<double>& b
   }
 }
 
-class EitherVersion : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Fmi, EitherVersion, testing::Values(2, 3));
+class EveryFmiVersion : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Fmi, EveryFmiVersion, testing::Values(2, 3));
 
-TEST_P(EitherVersion, TheControllerTendsToTheSpringAndDamperWithTheFirstOrderOfTheHold) {
+TEST_P(EveryFmiVersion, ControllerConvergesToTheSpringAndDamperWithFirstOrder) {
   const RecordedRun reference = run_local(coupling_input(slider("{type: spring_damper, bodies: [ground, mass], points: "
                                                                 "[[-1, 0, 0], [0, 0, 0]], stiffness: 100, damping: 2, "
                                                                 "length: 1}"))
@@ -158,7 +158,7 @@ TEST_P(EitherVersion, TheControllerTendsToTheSpringAndDamperWithTheFirstOrderOfT
   EXPECT_LT(errors.back(), 0.01 * 0.1);
 }
 
-TEST_P(EitherVersion, ColumnsTellWhatTheUnitSawAndGaveLast) {
+TEST_P(EveryFmiVersion, ColumnsAreTheLastInputsAndOutputsOfTheFmu) {
   const auto simulation = opened(unit_input(slider(unit_force("0.02")), unit_members(GetParam())));
   EXPECT_EQ(simulation->output("pd.mass.x_m"), 0.1);
   EXPECT_EQ(simulation->output("pd.mass.fx_N"), -10.0);
@@ -173,7 +173,7 @@ TEST_P(EitherVersion, ColumnsTellWhatTheUnitSawAndGaveLast) {
   EXPECT_EQ(simulation->output("pd.mass.x_m"), x);
 }
 
-TEST(Units, ColumnsOfOneElementHaveNamesOfTheirOwn) {
+TEST(Fmus, ColumnsOfOneElementHaveDistinctNames) {
   std::string force = unit_force("0.02");
   force.replace(force.find("component: fx}"), 14,
                 "component: fx, scale: 0.5}, {variable: force, body: mass, component: fx, frame: body, scale: 0.5}");
@@ -190,7 +190,7 @@ TEST(Units, ColumnsOfOneElementHaveNamesOfTheirOwn) {
   EXPECT_NEAR(simulation->output("mass.vx_m_s"), 0.01 * simulation->output("pd.mass.fx_N"), 1e-9);
 }
 
-TEST_P(EitherVersion, ARestoredStateGoesOnWithTheSameBits) {
+TEST_P(EveryFmiVersion, RestoredStateContinuesWithTheSameBits) {
   // The integral is a state that only the unit has.
   const auto input = unit_input(slider(unit_force("7e-3", ", {variable: ki, value: 50}")), unit_members(GetParam()));
   const auto first = opened(input);
@@ -206,7 +206,7 @@ TEST_P(EitherVersion, ARestoredStateGoesOnWithTheSameBits) {
   expect_same_bits(end_of(resumed), end);
 }
 
-TEST(Units, ResumedRunsWriteTheRowsOfTheWholeRun) {
+TEST(Fmus, ResumedRunsWriteTheRowsOfTheWholeRun) {
   auto with_checkpoints = unit_input(slider(unit_force("7e-3", ", {variable: ki, value: 50}")), unit_members(3));
   with_checkpoints.scenario.output.checkpoint_interval = 0.0857;
   const RecordedRun whole = run_input(with_checkpoints, fem::open_local_contact);
@@ -254,7 +254,7 @@ double largest_difference(const RecordedRun& a, const RecordedRun& b, const std:
   return largest;
 }
 
-TEST_P(EitherVersion, ADriverFollowsTheUnitWithoutDelay) {
+TEST_P(EveryFmiVersion, DriverFollowsTheFmuWithoutDelay) {
   const RecordedRun reference = run_local(coupling_input(hinge("{expression: sin(t)}", "{}")).scenario);
   ASSERT_EQ(reference.summary.status, "completed");
   std::map<std::string, double> coarse;
@@ -279,7 +279,7 @@ TEST_P(EitherVersion, ADriverFollowsTheUnitWithoutDelay) {
   }
 }
 
-TEST(Units, ADrivenRunIsRestoredWithinACommunicationStep) {
+TEST(Fmus, DrivenRunIsRestoredWithinACommunicationStep) {
   const auto input = unit_input(
       hinge("{polynomial: [0, 1]}", fmt::format(fmt::runtime(hinge_unit), "0.03", "motor", "angle")), unit_members(3));
   const auto first = opened(input);
@@ -303,7 +303,7 @@ mbs::RunInput coupled(const std::string& coupling) {
   return unit_input(yaml, unit_members(3));
 }
 
-TEST(Units, SchemesThatRepeatMacroStepsStepTheUnitOnce) {
+TEST(Fmus, SchemesThatRepeatMacroStepsStepTheFmuOnce) {
   for (const char* coupling :
        {"{scheme: monolithic}", "{scheme: jacobi, macro_step: 2e-3}", "{scheme: implicit, macro_step: 5e-3}",
         "{scheme: jacobi, macro_step: 5e-3, step_control: {energy_tolerance: 1e-9, min_step: 1e-6}}"}) {
@@ -328,7 +328,7 @@ TEST(Units, SchemesThatRepeatMacroStepsStepTheUnitOnce) {
   }
 }
 
-TEST(Units, AMacroStepThatDoesNotFitIsRefused) {
+TEST(Fmus, IncompatibleMacroStepIsRejected) {
   try {
     (void)opened(coupled("{scheme: jacobi, macro_step: 3e-3}"));
     FAIL();
@@ -362,7 +362,7 @@ std::string description_complaint(const std::string& what, const std::string& by
   return open_complaint(slider(unit_force("0.01")), members);
 }
 
-TEST(UnitMistakes, WithoutPermissionNothingIsLoaded) {
+TEST(FmuErrors, NothingIsLoadedWithoutPermission) {
   auto input = unit_input(slider(unit_force("0.01")), unit_members(3));
   input.allow_fmus = false;
   const std::string message = complaint([&] { (void)opened(input); });
@@ -370,7 +370,7 @@ TEST(UnitMistakes, WithoutPermissionNothingIsLoaded) {
   EXPECT_THAT(message, HasSubstr("--allow-fmu"));
 }
 
-TEST(UnitMistakes, OfTheFileAreNamed) {
+TEST(FmuErrors, OfTheFileAreReported) {
   auto input = unit_input(slider(unit_force("0.01")), unit_members(3));
   input.assets[0].content = "no archive";
   EXPECT_THAT(complaint([&] { (void)opened(input); }),
@@ -404,7 +404,7 @@ TEST(UnitMistakes, OfTheFileAreNamed) {
 }
 
 /// The loader maps what a file says that it has; reading behind its end would end the process.
-TEST(UnitMistakes, BinariesThatAreCutOffAreRefused) {
+TEST(FmuErrors, TruncatedBinariesAreRejected) {
   const std::string yaml = slider(unit_force("0.01"));
   const std::string binary = std::string(fmi3_binaries) + "/pd.so";
   const std::string whole = unit_members(3).at(binary);
@@ -419,7 +419,7 @@ TEST(UnitMistakes, BinariesThatAreCutOffAreRefused) {
   }
 }
 
-TEST(UnitMistakes, MembersInTheWayOfEachOtherAreRefused) {
+TEST(FmuErrors, ConflictingMembersAreRejected) {
   const std::string yaml = slider(unit_force("0.01"));
   for (const auto& [first, second] : std::map<std::string, std::string>{
            {"resources/a", "resources/a/b"}, {"resources/a/b", "resources/a/b/"}, {"resources/c/", "resources/c"}}) {
@@ -436,7 +436,7 @@ TEST(UnitMistakes, MembersInTheWayOfEachOtherAreRefused) {
 }
 
 /// Against the rules of the format, but as tools write them and others read them.
-TEST_P(EitherVersion, MembersMayHaveNamesOfOtherSystems) {
+TEST_P(EveryFmiVersion, MemberNamesOfOtherSystemsAreAccepted) {
   Members members;
   for (const auto& [name, content] : unit_members(GetParam())) {
     std::string other = name;
@@ -446,7 +446,7 @@ TEST_P(EitherVersion, MembersMayHaveNamesOfOtherSystems) {
   EXPECT_NO_THROW((void)opened(unit_input(slider(unit_force("0.01")), members)));
 }
 
-TEST(UnitMistakes, OfTheDescriptionAreNamed) {
+TEST(FmuErrors, OfTheDescriptionAreReported) {
   EXPECT_THAT(description_complaint("</fmiModelDescription>", ""), HasSubstr("expected XML"));
   EXPECT_THAT(description_complaint("fmiVersion=\"3.0\"", "fmiVersion=\"1.0\""),
               HasSubstr("expected FMI 2.0 or 3, found fmiVersion '1.0'"));
@@ -461,7 +461,7 @@ TEST(UnitMistakes, OfTheDescriptionAreNamed) {
   }
 }
 
-TEST(UnitMistakes, OfTheVariablesAreNamed) {
+TEST(FmuErrors, OfTheVariablesAreReported) {
   const std::string good = slider(unit_force("0.01"));
   const auto message = [&](const std::string& what, const std::string& by) {
     return open_complaint(replaced(good, what, by), unit_members(3));
@@ -487,7 +487,7 @@ TEST(UnitMistakes, OfTheVariablesAreNamed) {
   EXPECT_THAT(open_complaint(good, members), HasSubstr("expected a variable in SI units, found 'x' in 'mm'"));
 }
 
-TEST(UnitMistakes, OfDrivesAreNamed) {
+TEST(FmuErrors, OfDriversAreReported) {
   const auto message = [](const char* driver, const char* coordinate) {
     return open_complaint(
         hinge("{polynomial: [0, 1]}", fmt::format(fmt::runtime(hinge_unit), "0.01", driver, coordinate)),
@@ -503,7 +503,7 @@ TEST(UnitMistakes, OfDrivesAreNamed) {
               HasSubstr("did you mean 'angle'"));
 }
 
-TEST(UnitMistakes, OfTheScenarioAreNamed) {
+TEST(FmuErrors, OfTheScenarioAreReported) {
   const auto message = [](const std::string& force) { return complaint([&] { (void)scenario_from(slider(force)); }); };
   EXPECT_THAT(message(unit_force("0")), HasSubstr("forces.pd.step"));
   EXPECT_THAT(message(unit_force("-1")), HasSubstr("forces.pd.step"));
@@ -519,7 +519,7 @@ TEST(UnitMistakes, OfTheScenarioAreNamed) {
       HasSubstr("analysis.type forward"));
 }
 
-TEST_P(EitherVersion, AUnitThatFailsEndsTheRunWithWhatItSaid) {
+TEST_P(EveryFmiVersion, FailingFmuEndsTheRunWithItsMessage) {
   const std::map<int, const char*> answers = {{2, "returned 'reject'"},
                                               {3, "returned 'error'"},
                                               {4, "returned 'fatal'"},
@@ -537,7 +537,7 @@ TEST_P(EitherVersion, AUnitThatFailsEndsTheRunWithWhatItSaid) {
   }
 }
 
-TEST_P(EitherVersion, VariablesMayBeWholeNumbersAndBooleans) {
+TEST_P(EveryFmiVersion, VariablesMayBeIntegersAndBooleans) {
   using Types = std::map<std::string, std::string>;
   const bool third = GetParam() == 3;
   const Types types = third ? Types{{"x", "Float32"}, {"v", "Boolean"}, {"k", "Int32"}, {"c", "UInt8"}}
@@ -559,7 +559,7 @@ TEST_P(EitherVersion, VariablesMayBeWholeNumbersAndBooleans) {
   EXPECT_EQ(counting->output("pd.mass.fx_N"), 5.0);
 }
 
-TEST_P(EitherVersion, ParametersMayBeTextsAndFlags) {
+TEST_P(EveryFmiVersion, ParametersMayBeStringsAndBooleans) {
   Members members = unit_members(GetParam());
   members["modelDescription.xml"] = description(GetParam(), {{"ki", "Boolean"}});
   const auto force_with = [&](const std::string& values) {
@@ -573,7 +573,7 @@ TEST_P(EitherVersion, ParametersMayBeTextsAndFlags) {
   EXPECT_EQ(force_with(", {variable: law, value: \"reversed\"}"), 10.0);
 }
 
-TEST(Units, ValuesThatATypeDoesNotHaveAreRefused) {
+TEST(Fmus, ValuesOutsideTheTypeAreRejected) {
   const auto message = [](const std::string& variable, const std::string& type, const std::string& value) {
     Members members = unit_members(3);
     members["modelDescription.xml"] = description(3, {{variable, type}});
@@ -608,7 +608,7 @@ TEST(Units, ValuesThatATypeDoesNotHaveAreRefused) {
       HasSubstr("expected a variable that changes continuously, found 'angle' of type Int32"));
 }
 
-TEST_P(EitherVersion, DiscardedStepsAreTriedAgainInParts) {
+TEST_P(EveryFmiVersion, DiscardedStepsAreRetriedInParts) {
   const auto input = [&](const std::string& longest, const std::string& variable, bool varies) {
     Members members = unit_members(GetParam());
     members["modelDescription.xml"] =
@@ -631,7 +631,7 @@ TEST_P(EitherVersion, DiscardedStepsAreTriedAgainInParts) {
               HasSubstr("DoStep from t = 0 s over 0.02 s, also in steps of 1.953125e-05 s,"));
 }
 
-TEST(Units, WithoutAStateToGiveAwayRunWithoutCheckpointsAndSaySo) {
+TEST(Fmus, WithoutSavedStatesRunWithoutCheckpointsAndReportIt) {
   Members members = unit_members(3);
   members["modelDescription.xml"] = replaced(members["modelDescription.xml"], "canSerializeFMUState=\"true\"", "");
   auto input = unit_input(slider(unit_force("0.01")), members);

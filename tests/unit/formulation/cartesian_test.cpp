@@ -96,7 +96,7 @@ TEST(CartesianCoordinates, MassMatrixGivesTheKineticEnergyOfPointMasses) {
   EXPECT_NEAR(system.kinetic_energy(system.initial_qd()), expected, 1e-14 * expected * 10);
 }
 
-TEST(MassProperties, RefusesWhatNoBodyCanHave) {
+TEST(MassProperties, RejectsInvalidValues) {
   const auto refuses = [](double mass, const Vector3& principal) {
     const MassProperties p{
         .mass = mass, .center_of_mass = Vector3::Zero(), .inertia = principal.asDiagonal().toDenseMatrix()};

@@ -16,7 +16,7 @@ SparseMatrix two_by_two(double last) {
   return A;
 }
 
-TEST(SparseLu, NoticesThatAMatrixHasBecomeSingular) {
+TEST(SparseLu, DetectsASingularMatrix) {
   SparseLu lu;
   ASSERT_TRUE(lu.factor(two_by_two(3.0)));
   // With the pivots of the matrix before, the second one is a rounding error.

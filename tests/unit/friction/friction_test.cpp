@@ -49,7 +49,7 @@ LocalProblem random_rigid_contacts(int n_contacts, int n_bodies, double mu, unsi
   return problem;
 }
 
-TEST(SingleContact, SolvesEveryKindOfState) {
+TEST(SingleContact, SolvesEveryContactState) {
   std::mt19937 random(7);
   std::normal_distribution<double> normal;
   int open = 0, sticking = 0, sliding = 0;
@@ -99,7 +99,7 @@ TEST(SolveFriction, RedundantContactsOfRigidBodies) {
   }
 }
 
-TEST(SolveFriction, StartsFromAGuess) {
+TEST(SolveFriction, UsesTheInitialGuess) {
   const LocalProblem problem = random_rigid_contacts(40, 3, 0.3, 2);
   const FrictionSolution cold = solve_friction(problem);
   const FrictionSolution warm = solve_friction(problem, {}, cold.r);
@@ -108,7 +108,7 @@ TEST(SolveFriction, StartsFromAGuess) {
   EXPECT_EQ(warm.r, cold.r);
 }
 
-TEST(SolveFriction, TellsWhenThereIsNoSolution) {
+TEST(SolveFriction, ReportsInfeasibleProblems) {
   // Nothing can lift: all reactions press both ways.
   LocalProblem problem;
   problem.W.resize(6, 6);
@@ -125,7 +125,7 @@ TEST(SolveFriction, TellsWhenThereIsNoSolution) {
   EXPECT_TRUE(solution.r.allFinite());
 }
 
-TEST(SolveFriction, ProblemsOfOthers) {
+TEST(SolveFriction, SolvesPublishedProblems) {
   const char* data = std::getenv("HEELSTRIKE_DATA");
   const std::filesystem::path folder = std::filesystem::path(data == nullptr ? "" : data) / "friction_problems";
   if (data == nullptr || !std::filesystem::exists(folder)) {

@@ -34,7 +34,7 @@ ImpactProblem problem_of(const MatrixXd& J, double mu, double restitution, Impac
           .law = std::vector<ImpactLaw>(static_cast<std::size_t>(n), law)};
 }
 
-TEST(Impact, APointMassReboundsWithItsRestitution) {
+TEST(Impact, PointMassReboundsWithItsRestitution) {
   for (const ImpactLaw law : {ImpactLaw::newton, ImpactLaw::poisson}) {
     const MatrixXd J = rows_of(Vector3d::UnitZ(), Vector3d::Zero());
     const auto solution = solve_impact(problem_of(J, 0.0, 0.79, law), Vector3d(-2.0, 0.5, 0.0));
@@ -54,7 +54,7 @@ TEST(Impact, FrictionStopsSlipOrActsAtItsLimit) {
 
 // Three supports of a bar that two could carry [piazza2001]: forces that are not unique, of which the smallest are
 // taken, and the one motion.
-TEST(Impact, RedundantPointsGetTheSmallestForces) {
+TEST(Impact, RedundantPointsHaveMinimalForces) {
   MatrixXd J(3, 2);
   J << 1.0, -0.5, 1.0, 0.0, 1.0, 0.5;
   const MatrixXd A = J * Eigen::Vector2d(1.0 / 2.0, 12.0 / 2.0).asDiagonal() * J.transpose();
@@ -83,7 +83,7 @@ std::vector<double> normal_parts(const VectorXd& P) {
 
 // The same bar, and a table on four legs, with friction: nothing drives them aside, so that the smallest reactions have
 // no tangential parts.
-TEST(Impact, RedundantPointsWithFrictionGetTheSmallestForces) {
+TEST(Impact, RedundantPointsWithFrictionHaveMinimalForces) {
   const auto rests = [](double m, double I, const std::vector<Vector3d>& points) {
     const auto problem = problem_of(rows_on_plane(m, I, points), 0.3, 0.0, ImpactLaw::newton);
     VectorXd free = VectorXd::Zero(problem.W.rows());
@@ -102,7 +102,7 @@ TEST(Impact, RedundantPointsWithFrictionGetTheSmallestForces) {
 }
 
 // A table that slides along x: the fore legs carry more by the moment of friction, both the same.
-TEST(Impact, RedundantPointsThatSlideGetTheSmallestForces) {
+TEST(Impact, RedundantSlidingPointsHaveMinimalForces) {
   const double m = 8.0, mu = 0.3, height = 0.7, half = 0.4;
   const std::vector<Vector3d> points = {
       {half, 0.3, -height}, {-half, 0.3, -height}, {-half, -0.3, -height}, {half, -0.3, -height}};
@@ -151,7 +151,7 @@ RandomImpact random_impact(int k, ImpactLaw law, double largest_mu, std::mt19937
 
 // The smallest reactions cause the motion of those that the solver has found, solve the same problem, and nothing
 // between the two is smaller: bodies that strike a plane with 1 to 8 points, stick, slide and leave it.
-TEST(Impact, SmallestReactionsLeaveTheMotionAsItIs) {
+TEST(Impact, MinimalReactionsDoNotChangeTheMotion) {
   std::mt19937 random(11);
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> uniform;
@@ -183,7 +183,7 @@ TEST(Impact, SmallestReactionsLeaveTheMotionAsItIs) {
 }
 
 // A hundred thousand impacts: none creates energy beyond rounding, none leaves bodies that approach.
-TEST(Impact, NoneCreatesEnergy) {
+TEST(Impact, NeverCreatesEnergy) {
   std::mt19937 random(7);
   double most = 0.0, fastest = 0.0;
   int capped = 0, unsolved = 0, waves = 0;

@@ -86,7 +86,7 @@ TEST(SiconosText, ReadsDenseAndSparseStorage) {
   }
 }
 
-TEST(SiconosText, TruncatedAnywhereIsNamed) {
+TEST(SiconosText, TruncationIsReported) {
   std::ostringstream out;
   write_siconos_text(small_problem(), out);
   const std::string text = out.str();
@@ -97,7 +97,7 @@ TEST(SiconosText, TruncatedAnywhereIsNamed) {
   }
 }
 
-TEST(SiconosText, BadNumbersAreNamed) {
+TEST(SiconosText, InvalidNumbersAreReported) {
   const std::string rest = "\n0\n3\n3\n3 3\n1 0 0 0 1 0 0 0 1\n-1 0 0\n";
   EXPECT_THAT(refusal("4\n1" + rest + "0.3"), testing::HasSubstr("dimension from 2 to 3, found 4"));
   EXPECT_THAT(refusal("3\n0" + rest + "0.3"), testing::HasSubstr("number of contacts from 1"));
@@ -204,7 +204,7 @@ TEST(FclibFile, EqualityConstraintsOfAGlobalProblemAreEliminated) {
   EXPECT_LT((read.W * r + read.q - u).norm(), 1e-13 * u.norm());
 }
 
-TEST(FclibFile, WhatIsNoneIsNamed) {
+TEST(FclibFile, InvalidFileIsReported) {
   const FclibFile file;
   EXPECT_THROW((void)read_fclib(file.path), Error);
   std::ofstream(file.path) << "no HDF5";
@@ -217,7 +217,7 @@ TEST(FclibFile, WhatIsNoneIsNamed) {
   }
 }
 
-TEST(FclibFile, TruncatedAnywhereIsNamed) {
+TEST(FclibFile, TruncationIsReported) {
   const FclibFile file;
   write_fclib(small_problem(), {}, file.path);
   const auto size = std::filesystem::file_size(file.path);
@@ -228,7 +228,7 @@ TEST(FclibFile, TruncatedAnywhereIsNamed) {
   }
 }
 
-TEST(FclibFile, OtherDimensionsAreNamed) {
+TEST(FclibFile, WrongDimensionsAreReported) {
   const FclibFile file;
   const auto refused = [&](int dimension) -> std::string {
     LocalProblem problem = small_problem();
@@ -245,7 +245,7 @@ TEST(FclibFile, OtherDimensionsAreNamed) {
   EXPECT_THAT(refused(2), testing::HasSubstr("for 3 contacts of dimension 2, found 9 x 9"));
 }
 
-TEST(FclibFile, CannotBeWrittenWhereThereIsNoFolder) {
+TEST(FclibFile, MissingFolderIsReported) {
   EXPECT_THROW(write_fclib(small_problem(), {}, "/nonexistent/folder/problem.hdf5"), Error);
 }
 

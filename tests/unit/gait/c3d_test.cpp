@@ -34,7 +34,7 @@ C3dWriter small_trial() {
 
 class C3dStorage : public testing::TestWithParam<std::tuple<C3dBytes, bool>> {};
 
-TEST_P(C3dStorage, MarkersAnalogAndEventsAreThoseWritten) {
+TEST_P(C3dStorage, MarkersAnalogAndEventsEqualThoseWritten) {
   C3dWriter file = small_trial();
   std::tie(file.bytes, file.is_float) = GetParam();
   const C3dTrial trial = read_c3d(file.text(), "walk.c3d");
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(All, C3dStorage,
                          testing::Combine(testing::Values(C3dBytes::intel, C3dBytes::dec, C3dBytes::mips),
                                           testing::Bool()));
 
-TEST(C3d, MarkersComeBackFromTheTrcFile) {
+TEST(C3d, MarkersEqualTheTrcFile) {
   const C3dTrial trial = read_c3d(small_trial().text(), "walk.c3d");
   const MarkerTrial again = read_trc(trc_text(trial.markers, trial.first_frame), "walk.trc");
   EXPECT_EQ(again.names, trial.markers.names);
@@ -180,14 +180,14 @@ TEST(C3dPlates, Type4) {
   expect_stance(c3d_plates(read_c3d(file.text(), "walk.c3d")));
 }
 
-TEST(C3dPlates, TheForceOnThePlateIsTurnedAroundAndTold) {
+TEST(C3dPlates, ForceOnThePlateIsReversedAndReported) {
   C3dWriter file = plate_trial(plate(2), list(-transducers({5, -3, -40})));
   const auto plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
   expect_stance(plates);
   EXPECT_THAT(plates.notes, Contains(HasSubstr("force on the plate")));
 }
 
-TEST(C3dPlates, TheMotionFileHasTheSameLoad) {
+TEST(C3dPlates, MotionFileHasTheSameLoad) {
   C3dWriter file = plate_trial(plate(2), list(transducers({5, -3, -40})));
   const C3dTrial trial = read_c3d(file.text(), "walk.c3d");
   const std::string text = plates_text(c3d_plates(trial).plates, trial.analog_times(), "walk.mot");
@@ -196,7 +196,7 @@ TEST(C3dPlates, TheMotionFileHasTheSameLoad) {
   expect_stance(again);
 }
 
-TEST(C3dPlates, OtherTypesAreTold) {
+TEST(C3dPlates, UnsupportedTypesAreReported) {
   C3dWriter file = plate_trial(plate(6), {0, 0, 700, 0, 0, 0});
   const auto plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
   EXPECT_TRUE(plates.plates.empty());
@@ -208,7 +208,7 @@ std::string refusal_of(const std::string& bytes) {
   return refusal([&] { (void)c3d_plates(read_c3d(bytes, "walk.c3d")); });
 }
 
-TEST(C3dErrors, WrongFilesAreRefusedByName) {
+TEST(C3dErrors, OtherFilesAreRejectedByName) {
   const std::string good = small_trial().text();
   EXPECT_THAT(refusal_of("solid ascii"), HasSubstr("walk.c3d: expected a C3D file"));
   EXPECT_THAT(refusal_of(good.substr(0, 5 * 512)), HasSubstr("truncated"));
@@ -227,7 +227,7 @@ std::string without_both(const std::string& parameter, std::size_t header_word, 
   return bytes;
 }
 
-TEST(C3dErrors, WhatNeitherHeaderNorParametersSayIsNamed) {
+TEST(C3dErrors, MissingHeaderAndParametersAreReported) {
   EXPECT_THAT(refusal_of(without_both("POINT:RATE", 11, 2)), HasSubstr("POINT:RATE"));
   EXPECT_THAT(refusal_of(without_both("POINT:SCALE", 7, 2)), HasSubstr("POINT:SCALE"));
   EXPECT_THAT(refusal_of(without_both("POINT:DATA_START", 9, 1)), HasSubstr("POINT:DATA_START"));
@@ -244,7 +244,7 @@ void expect_small_trial(const C3dTrial& trial) {
   EXPECT_EQ(trial.analog[0].values, right.analog[0].values);
 }
 
-TEST(C3d, TheHeaderSaysWhatParametersLack) {
+TEST(C3d, HeaderReplacesMissingParameters) {
   for (const char* name : {"POINT:RATE", "POINT:SCALE", "POINT:USED", "POINT:FRAMES", "POINT:DATA_START", "ANALOG:RATE",
                            "ANALOG:USED", "POINT:UNITS", "EVENT:TIMES"}) {
     SCOPED_TRACE(name);
@@ -265,7 +265,7 @@ TEST(C3d, TheHeaderSaysWhatParametersLack) {
 }
 
 // Word 2: points, 3: samples of a frame, 5: last frame, 9: first block of the data.
-TEST(C3d, TheSizeOfTheFileDecidesBetweenHeaderAndParameters) {
+TEST(C3d, FileSizeDecidesBetweenHeaderAndParameters) {
   for (const std::size_t word : {2, 3, 5, 9}) {
     for (const int difference : {-1, 1, 3}) {
       SCOPED_TRACE(testing::Message() << "word " << word << " by " << difference);
@@ -293,7 +293,7 @@ TEST(C3d, ParametersInTheWrongNumberOfBlocks) {
   EXPECT_THAT(trial.notes, Contains(HasSubstr("longer than the 1 blocks")));
 }
 
-TEST(C3d, TheLastParameterLeadsNowhere) {
+TEST(C3d, LastParameterHasAnInvalidOffset) {
   for (const auto bytes_of : {C3dBytes::intel, C3dBytes::mips}) {
     C3dWriter file = small_trial();
     file.bytes = bytes_of;
@@ -311,7 +311,7 @@ TEST(C3d, TheLastParameterLeadsNowhere) {
   }
 }
 
-TEST(C3d, UnitsByTheirNames) {
+TEST(C3d, UnitsAreReadByTheirNames) {
   C3dWriter file = small_trial();
   for (const char* unit : {"m", "M", "mete", "meters", "Metre"}) {
     file.unit = unit;
@@ -335,7 +335,7 @@ std::string n_omitted(C3dWriter& file) {
   return plates.notes.front();
 }
 
-TEST(C3dPlates, WhatLacksAParameterIsLeftOut) {
+TEST(C3dPlates, PlateWithoutAParameterIsOmitted) {
   for (const char* name : {"TYPE", "CORNERS", "ORIGIN", "CHANNEL", "CAL_MATRIX"}) {
     auto with_matrix = plate(4);
     with_matrix.matrix.assign(36, 0.0);
@@ -346,7 +346,7 @@ TEST(C3dPlates, WhatLacksAParameterIsLeftOut) {
   }
 }
 
-TEST(C3dPlates, WhatCannotBeIsLeftOut) {
+TEST(C3dPlates, InvalidPlateIsOmitted) {
   C3dWriter file = plate_trial(plate(2), {0, 0, 0, 0, 0, 0});
   file.plates[0].channel[5] = 7;
   EXPECT_THAT(n_omitted(file),
@@ -356,7 +356,7 @@ TEST(C3dPlates, WhatCannotBeIsLeftOut) {
   EXPECT_THAT(n_omitted(file), HasSubstr("force plate 1: expected corners that span a surface"));
 }
 
-TEST(C3dPlates, OneThatIsWrongLeavesTheOther) {
+TEST(C3dPlates, InvalidPlateDoesNotAffectTheOther) {
   C3dWriter file = plate_trial(plate(2), list(transducers({5, -3, -40})));
   file.plates.push_back(plate(2));
   file.plates[1].channel[2] = 12;
@@ -381,7 +381,7 @@ TEST(C3dPlates, Type1HasTheCentreOfPressure) {
 }
 
 // A stance of 40 samples, then an amplifier at its limit for the rest of the trial, on the other side.
-TEST(C3dPlates, ASaturatedTailTurnsNoPlateUpsideDown) {
+TEST(C3dPlates, SaturatedTailDoesNotReverseAPlate) {
   const std::vector<double> loaded = list(transducers({5, -3, -40}));
   C3dWriter file = plate_trial(plate(2), loaded);
   file.frames.assign(200, {{1, 2, 3, 0}});
@@ -398,7 +398,7 @@ TEST(C3dPlates, ASaturatedTailTurnsNoPlateUpsideDown) {
 }
 
 /// Whatever a byte is changed into, the answer is a trial or a sentence.
-TEST(C3dErrors, NoByteOfTheParametersMakesItFail) {
+TEST(C3dErrors, CorruptedParameterBytesDoNotCrash) {
   const std::string good = plate_trial(plate(2), list(transducers({5, -3, -40}))).text();
   for (std::size_t i = 0; i < std::min<std::size_t>(good.size(), 1500); ++i) {
     for (const int value : {0, 1, 127, 128, 255}) {

@@ -73,7 +73,7 @@ MarkerTrial walking(const FootTemplate& foot) {
   return trial;
 }
 
-TEST(FittedPose, FindsThePoseAndNeverAMirrorImage) {
+TEST(FittedPose, FindsThePoseWithoutReflection) {
   std::vector<Vector3> a, b;
   for (const auto& [name, p] : standing_markers) a.push_back(p);
   const Pose X{.R = rotation_from_vector({0.4, -1.2, 2.0}), .p = {1.0, -2.0, 0.5}};
@@ -96,7 +96,7 @@ TEST(FittedPose, FindsThePoseAndNeverAMirrorImage) {
               HasSubstr("one line"));
 }
 
-TEST(FittedPose, WeighsMarkers) {
+TEST(FittedPose, WeightsMarkers) {
   // Two markers pull to opposite sides of a symmetric cluster; the fit moves by their weighted mean.
   const std::vector<Vector3> a = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}};
   std::vector<Vector3> b = a;
@@ -116,7 +116,7 @@ TEST(FootTemplate, HasFramesOfTheFoot) {
   EXPECT_GT((toe_pose(foot, 0.1) * (foot.toe_tip_H - foot.p_HT)).z(), foot.toe_tip_H.z()) << "extension lifts";
 }
 
-TEST(FootTemplate, RefusesFeetThatCannotBe) {
+TEST(FootTemplate, RejectsInvalidFeet) {
   const auto message = [](const MarkerTrial& trial) {
     return refusal([&] { (void)make_foot_template(trial, names, up); });
   };
@@ -135,7 +135,7 @@ TEST(FootTemplate, RefusesFeetThatCannotBe) {
   EXPECT_THAT(message(hidden), AllOf(HasSubstr("marker 'sup'"), HasSubstr("gaps in all 4 frames")));
 }
 
-TEST(FootMotion, IsTheMotionThatMadeTheMarkers) {
+TEST(FootMotion, EqualsTheMotionOfTheMarkers) {
   const FootTemplate foot = make_foot_template(standing(), names, up);
   const FootMotion motion = track_foot(foot, walking(foot), {});
   ASSERT_EQ(motion.times.size(), 61U);
@@ -150,7 +150,7 @@ TEST(FootMotion, IsTheMotionThatMadeTheMarkers) {
 }
 
 /// The heel rises by 30 degrees about a joint 20 mm below the markers of its axis; the toes stay on the ground.
-TEST(FootMotion, ToesRestWhenTheAxisIsAtTheJoint) {
+TEST(FootMotion, ToesAreAtRestWithTheAxisAtTheJoint) {
   const double depth = 0.020, angle = 30.0 * degree;
   FootMarkers deep = names;
   deep.toe_axis_depth = depth;
@@ -172,7 +172,7 @@ TEST(FootMotion, ToesRestWhenTheAxisIsAtTheJoint) {
               2.0 * depth * std::sin(0.5 * angle), 1e-3);
 }
 
-TEST(FootMotion, SurvivesAMarkerThatJumps) {
+TEST(FootMotion, ExcludesAJumpingMarker) {
   const FootTemplate foot = make_foot_template(standing(), names, up);
   MarkerTrial trial = walking(foot);
   for (std::size_t i = 20; i <= 25; ++i) trial.positions[1][i].y() += 0.035;
@@ -200,7 +200,7 @@ double largest_difference(const FootMotion& a, const FootMotion& b) {
 
 // Shoes and skin keep markers some millimetres from where they stood in the static trial. What a jumping marker adds is
 // taken away, and nothing else: the pose is that of the walk in which it does not jump.
-TEST(FootMotion, DoesNotJumpWhenAMarkerDropsOut) {
+TEST(FootMotion, IsContinuousWhenAMarkerDropsOut) {
   const FootTemplate foot = make_foot_template(standing(), names, up);
   MarkerTrial slipped = walking(foot);
   displace(slipped, 0, 0, 60, {0.002, 0.0, 0.003});
@@ -234,7 +234,7 @@ TEST(FootMotion, DoesNotJumpWhenAMarkerDropsOut) {
 
 // A marker that slides up to 14 mm away but comes from 8 mm and goes back there does not jump: left out, the pose would
 // follow the others' noise instead of its own.
-TEST(FootMotion, KeepsAMarkerThatOnlySlides) {
+TEST(FootMotion, KeepsASlidingMarker) {
   const FootTemplate foot = make_foot_template(standing(), names, up);
   MarkerTrial trial = walking(foot);
   displace(trial, 0, 0, 60, {0.0, 0.0, 0.008});
@@ -244,7 +244,7 @@ TEST(FootMotion, KeepsAMarkerThatOnlySlides) {
   EXPECT_EQ(track_foot(foot, trial, {}).outliers.size(), 1U);
 }
 
-TEST(FootMotion, FillsGapsAndSaysWhichItCannot) {
+TEST(FootMotion, FillsGapsAndReportsTheOthers) {
   const FootTemplate foot = make_foot_template(standing(), names, up);
   MarkerTrial trial = walking(foot);
   const Vector3 gap = Vector3::Constant(std::numeric_limits<double>::quiet_NaN());
@@ -262,7 +262,7 @@ TEST(FootMotion, FillsGapsAndSaysWhichItCannot) {
               AllOf(HasSubstr("walk.trc: frame 31 (t = 0.5 s)"), HasSubstr("'tip'")));
 }
 
-TEST(GroundSpeed, IsThatOfTheFlatFoot) {
+TEST(GroundSpeed, EqualsThatOfTheFlatFoot) {
   const FootTemplate foot = make_foot_template(standing(), names, up);
   const MarkerTrial trial = walking(foot);
   const FootMotion motion = track_foot(foot, trial, {});

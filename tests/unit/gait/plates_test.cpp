@@ -66,14 +66,14 @@ TEST(ForcePlates, FindsStancesAtTheThreshold) {
   EXPECT_FALSE(found[1].has_end);
 }
 
-TEST(ForcePlates, WeighsTheBody) {
+TEST(ForcePlates, EstimatesTheBodyMass) {
   const ForcePlate p = plate();
   // Mean of the half sine over its 0.6 s is 2/pi of its peak.
   const double mass = body_mass(std::span(&p, 1), Vector3::UnitZ(), 0.2, 0.8);
   EXPECT_NEAR(mass, 700.0 * 2.0 / 3.14159265358979 / 9.80665, 1e-3);
 }
 
-TEST(ForcePlates, CentreOfPressureGivesTheLoadBack) {
+TEST(ForcePlates, CentreOfPressureReproducesTheLoad) {
   const Vector3 force(-80.0, 35.0, 700.0), n = Vector3::UnitZ();
   const Vector3 point(0.31, -0.12, -0.0075), free(0.0, 0.0, 6.5);
   const Vector3 origin(0.0, 0.0, -0.0075);

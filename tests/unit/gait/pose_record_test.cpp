@@ -15,7 +15,7 @@ Pose tumbling(double t) {
   return {.R = rotation_from_vector({0.1 * t, 2.0 * t, -0.3}), .p = {-1.2 * t, 0.1 * std::sin(3.0 * t), 0.2 * t * t}};
 }
 
-TEST(PoseRecord, GoesThroughThePosesWithExactTwists) {
+TEST(PoseRecord, InterpolatesThePosesWithExactTwists) {
   std::vector<double> times;
   std::vector<Pose> poses;
   for (int i = 0; i <= 60; ++i) {
@@ -53,7 +53,7 @@ ForcePlate ramp(double factor, double start) {
   return plate;
 }
 
-TEST(GrfComparison, CutsAStanceToWhatTheRunCovers) {
+TEST(GrfComparison, LimitsAStanceToTheRun) {
   const ForcePlate measured = ramp(1.0, 0.0);
   ForcePlate predicted = ramp(0.8, 0.0);
   for (auto* series : {&predicted.force, &predicted.point, &predicted.moment}) series->resize(51);
@@ -71,7 +71,7 @@ TEST(GrfComparison, CutsAStanceToWhatTheRunCovers) {
 
 // Requirement: frames without a solution are missing, not bridged. Here the run is off by 100 N and lost the rows from
 // 0.31 to 0.39 s, where a straight line would look as if it had them.
-TEST(GrfComparison, AGapOfTheRunIsLeftOut) {
+TEST(GrfComparison, GapOfTheRunIsOmitted) {
   const ForcePlate measured = ramp(1.0, 0.0);
   ForcePlate predicted = ramp(0.8, 0.0);
   predicted.times.erase(predicted.times.begin() + 31, predicted.times.begin() + 40);

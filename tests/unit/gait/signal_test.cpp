@@ -27,7 +27,7 @@ class Gain : public testing::TestWithParam<int> {};
 
 // In the middle of a long record the ends have died away: the slowest pole of the filter of order 8 at 6 Hz decays as
 // exp(-2 pi 6 sin(pi/8) t), by 5 s to e^-72. What is left is round-off.
-TEST_P(Gain, IsTheClosedForm) {
+TEST_P(Gain, FollowsTheClosedForm) {
   const LowPass filter{.order = GetParam(), .cutoff = 6.0, .rate = 100.0};
   for (const double f : {1.0, 3.0, 6.0, 12.0, 25.0}) {
     const auto x = sinusoid(f, filter.rate, 1001);
@@ -56,7 +56,7 @@ TEST(LowPass, KeepsConstantsAndStraightLines) {
   for (const double value : low_pass(constant, filter)) EXPECT_NEAR(value, 3.0, 1e-13);
 }
 
-TEST(LowPass, Refuses) {
+TEST(LowPass, RejectsInvalidInput) {
   const std::vector<double> x(10, 1.0);
   EXPECT_THAT(refusal([&] { (void)low_pass(x, {.order = 3, .cutoff = 6.0, .rate = 60.0}); }), HasSubstr("even number"));
   EXPECT_THAT(refusal([&] { (void)low_pass(x, {.order = 4, .cutoff = 30.0, .rate = 60.0}); }), HasSubstr("30 Hz"));

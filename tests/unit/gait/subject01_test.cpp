@@ -66,7 +66,7 @@ class Subject01 : public testing::Test {
   std::vector<FootMotion> motions_;
 };
 
-TEST_F(Subject01, TemplateIsThatOfTheNotes) {
+TEST_F(Subject01, TemplateEqualsTheNotes) {
   EXPECT_NEAR(feet_[0].length, 0.2915, 0.00005);
   EXPECT_NEAR(feet_[1].length, 0.2845, 0.00005);
   EXPECT_LE(std::max(feet_[0].sway, feet_[1].sway), 0.0006) << "0.52 mm per marker there, on three components here";
@@ -79,7 +79,7 @@ TEST_F(Subject01, TemplateIsThatOfTheNotes) {
 }
 
 // Largest toe angles: right 31.5 deg at 1.350 s, left 31.5 at 0.733 s and 31.1 at 1.967 s.
-TEST_F(Subject01, ToesBendAsInTheNotes) {
+TEST_F(Subject01, ToeFlexionEqualsTheNotes) {
   const auto peak = [&](std::size_t foot, double from, double to) {
     const auto& angle = motions_[foot].toe_angle;
     const auto first = angle.begin() + static_cast<std::ptrdiff_t>(frame(from));
@@ -104,7 +104,7 @@ struct KnownGlitch {
 
 // The table of glitches. The distances there are from fits to six markers, here from the hindfoot's own; with one or
 // two left out they differ by the residual of the others, 1 to 5 mm.
-TEST_F(Subject01, FindsTheMarkersThatJump) {
+TEST_F(Subject01, FindsTheJumpingMarkers) {
   for (const KnownGlitch& known :
        {KnownGlitch{"L.Midfoot.Sup", 0.633, 0.035, 0.003}, KnownGlitch{"L.Midfoot.Sup", 0.867, 0.030, 0.003},
         KnownGlitch{"L.Midfoot.Sup", 1.700, 0.0385, 0.003}, KnownGlitch{"L.Midfoot.Lat", 1.700, 0.022, 0.003},
@@ -177,7 +177,7 @@ TEST_F(Subject01, PlatesGiveStancesAndMass) {
   EXPECT_NEAR(peak, 805.0, 0.5);
 }
 
-TEST_F(Subject01, PlatesAndMarkersAreInStep) {
+TEST_F(Subject01, PlatesAndMarkersAreSynchronous) {
   auto both = plates();
   for (std::size_t foot = 0; foot < 2; ++foot) {
     const Synchrony found = synchrony(dynamic_trial_, feet_[foot].markers, both[foot], up);

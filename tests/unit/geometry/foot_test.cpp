@@ -27,7 +27,7 @@ void expect_dimensions(const FootDimensions& d) {
   EXPECT_NEAR(m.toe_height, d.toe_height, 0.003);
 }
 
-TEST(Foot, DefaultsGiveTheirDimensionsAndPlausibleVolume) {
+TEST(Foot, DefaultsHaveTheirDimensionsAndPlausibleVolume) {
   const FootDimensions d;
   expect_dimensions(d);
   const FootMeasures m = measure_foot(make_foot(d, 0.004), d);
@@ -92,7 +92,7 @@ TEST(Foot, CanBeMeshed) {
   EXPECT_GT(report.min_quality, 0.02);
 }
 
-TEST(Foot, RefusesWhatIsNoFoot) {
+TEST(Foot, RejectsInvalidParameters) {
   EXPECT_THROW((void)make_foot({.length = 26.5}, 0.004), Error);
   EXPECT_THROW((void)make_foot({.arch_height = -0.01}, 0.004), Error);
   EXPECT_THROW((void)make_foot({}, 0.0), Error);

@@ -192,7 +192,7 @@ TEST(QuadraticHexahedra, AreReadFromEveryFormatAndWrittenWithTheirSets) {
 }
 
 // What a legacy file of VTK has: its own numbers of the types, sides with eight and nine nodes on the boundary.
-TEST(QuadraticHexahedra, OfVtkBringTheirSides) {
+TEST(QuadraticHexahedra, OfVtkIncludeTheirSides) {
   VolumeMesh mesh = read_bricks("cubes.msh", cubes_of_27);
   for (const bool complete : {false, true}) {
     const std::size_t n = complete ? 27 : 20;
@@ -232,7 +232,7 @@ TEST(QuadraticHexahedra, AreRaisedFromThoseWithEightNodes) {
   }
 }
 
-TEST(QuadraticHexahedra, NodesOutOfTheirOrderAreNamed) {
+TEST(QuadraticHexahedra, InvalidNodeOrderIsReported) {
   // In the order of VTK and Abaqus, where Gmsh asks for its own.
   std::string file = cubes_of_20;
   const std::string own = "1 9 13 4 5 17 21 8 10 16 25 29 30 15 31 28 18 24 32 23";

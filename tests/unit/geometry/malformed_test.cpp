@@ -132,7 +132,7 @@ std::vector<BadFile> bad_files() {
   };
 }
 
-TEST(MalformedMeshes, AreRefusedWithPlaceAndReason) {
+TEST(MalformedMeshes, AreRejectedWithPlaceAndReason) {
   for (const BadFile& file : bad_files()) {
     SCOPED_TRACE(file.name);
     try {
@@ -179,7 +179,7 @@ bool names_place(const std::string& message) {
 
 /// Read or refused, never anything else; a refusal names the file and the place in one readable line, so that nobody
 /// has to search.
-TEST(MalformedMeshes, MutationsAreRefusedWithFileAndPlace) {
+TEST(MalformedMeshes, MutationsAreRejectedWithFileAndPlace) {
   const VolumeMesh volume = read_volume(samples::msh22(), samples::named("x.msh"));
   std::string obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";
   std::string ascii_stl = "solid a\n";
@@ -223,7 +223,7 @@ TEST(MalformedMeshes, MutationsAreRefusedWithFileAndPlace) {
   EXPECT_GT(n_refused, 1000) << "the mutations should hit something";
 }
 
-TEST(ReadMesh, RefusesBadOptions) {
+TEST(ReadMesh, RejectsInvalidOptions) {
   ReadOptions options = samples::named("x.stl");
   options.length_scale = 0.0;
   EXPECT_THROW((void)read_surface(write_stl(samples::cube()), options), Error);

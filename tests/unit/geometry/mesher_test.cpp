@@ -53,7 +53,7 @@ TEST(Mesher, FillsACubeAndKeepsGroups) {
   }
 }
 
-TEST(Mesher, SameRequestSameBits) {
+TEST(Mesher, EqualRequestsGiveTheSameBits) {
   MeshingOptions options;
   options.size.size = 0.2;
   const MeshingResult first = mesh_surface(samples::cube(), options);
@@ -117,7 +117,7 @@ TEST(Mesher, BallWithRefinedPole) {
   }
 }
 
-TEST(Mesher, RefusesBrokenSurfacesAndOptions) {
+TEST(Mesher, RejectsBrokenSurfacesAndOptions) {
   SurfaceMesh open = samples::cube();
   open.triangles.pop_back();
   MeshingOptions options;
@@ -132,7 +132,7 @@ TEST(Mesher, RefusesBrokenSurfacesAndOptions) {
   EXPECT_EQ(code_of([&] { (void)mesh_surface(samples::cube(), options); }), ErrorCode::limit);
 }
 
-TEST(Mesher, HelperFailuresAreTyped) {
+TEST(Mesher, MesherFailuresAreTyped) {
   MeshingOptions options;
   options.size.size = 0.2;
   options.helper = "/nonexistent/heelstrike-mesher";
@@ -157,7 +157,7 @@ TEST(Mesher, HelperFailuresAreTyped) {
 }
 
 /// The scanned foot of the issue: a cap of slivers and edges of 0.02 mm.
-TEST(Mesher, ScannedFoot) {
+TEST(Mesher, FillsAScannedFoot) {
   const char* const data = std::getenv("HEELSTRIKE_DATA");
   if (data == nullptr) GTEST_SKIP() << "set HEELSTRIKE_DATA to the folder with foot/foot_left.stl to run this test";
   const std::filesystem::path path = std::filesystem::path(data) / "foot" / "foot_left.stl";
@@ -180,7 +180,7 @@ TEST(Mesher, ScannedFoot) {
 
 // A triangulated CAD surface: edges of 0.0003 mm, over which Gmsh stumbles, and a rim whose fillets are smaller than
 // the elements.
-TEST(Mesher, FillsAnInsertWithSliversAndFinerElementsAtItsRim) {
+TEST(Mesher, FillsAnInsertWithSliversAndARefinedRim) {
   const char* data = std::getenv("HEELSTRIKE_DATA");
   const std::filesystem::path file =
       std::filesystem::path(data != nullptr ? data : "") / "knee_implant" / "tibia_inlay_JWI_meters.stl";

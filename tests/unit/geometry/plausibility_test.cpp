@@ -34,7 +34,7 @@ TEST(Plausibility, SuggestsTheUnitOfAFile) {
   EXPECT_THAT(find_extent_warnings(1e7 * foot, 1.0, "length_scale"), ElementsAre(HasSubstr("check the unit")));
 }
 
-TEST(Plausibility, RefusesElementsLargerThanTheBody) {
+TEST(Plausibility, RejectsElementsLargerThanTheBody) {
   EXPECT_THAT(find_element_size_warnings("element_size", 0.01, foot), IsEmpty());
   EXPECT_THAT(find_element_size_warnings("element_size", 0.05, foot),
               ElementsAre(HasSubstr("fewer than two elements")));
@@ -44,7 +44,7 @@ TEST(Plausibility, RefusesElementsLargerThanTheBody) {
               HasSubstr("0.00026 x 0.0001 x 9e-05 m); check the unit of both"));
 }
 
-TEST(Plausibility, TellsWhatMeshingLost) {
+TEST(Plausibility, ReportsVolumeLostInMeshing) {
   EXPECT_THAT(find_volume_warnings(0.97, 1.0, "--size", 0.01), IsEmpty());
   EXPECT_THAT(find_volume_warnings(0.9, 1.0, "--size", 0.01), ElementsAre(HasSubstr("10 % less volume")));
   EXPECT_THAT(refusal([] { return find_volume_warnings(0.46, 1.0, "--size", 0.01); }), HasSubstr("54 % less volume"));
@@ -56,7 +56,7 @@ TEST(Plausibility, ComparesTheBodiesOfAPair) {
               ElementsAre(HasSubstr("0.26 m long and its partner 260 m")));
 }
 
-TEST(Plausibility, TellsFlatElements) {
+TEST(Plausibility, ReportsFlatElements) {
   VolumeMesh mesh;
   mesh.nodes = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0.3, 0.3, 0.001}};
   mesh.connectivity = {0, 1, 2, 3};

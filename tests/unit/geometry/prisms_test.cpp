@@ -115,7 +115,7 @@ TEST(Prisms, AreReadFromEveryFormatAndWrittenWithTheirSets) {
 
 // VTK's manual asks for a first triangle that looks out of the prism, Gmsh and Abaqus for one that looks in, and files
 // of both kinds are about.
-TEST(Prisms, OfVtkFilesMayBeNumberedEitherWay) {
+TEST(Prisms, OfVtkFilesMayHaveEitherNumbering) {
   const VolumeMesh outward = read("prisms.vtk", vtk("6 4 5 6 0 1 2\n6 4 6 7 0 2 3\n"));
   expect_prisms(outward);
   EXPECT_THAT(outward.notes, testing::IsEmpty());
@@ -129,7 +129,7 @@ TEST(Prisms, OfVtkFilesMayBeNumberedEitherWay) {
 }
 
 // What ParaView gets has VTK's order, in meshes and in fields.
-TEST(Prisms, OfFieldsAreNumberedAsVtkAsks) {
+TEST(Prisms, OfFieldsHaveTheNumberingOfVtk) {
   const VolumeMesh mesh = read("prisms.msh", gmsh22);
   const std::string fields =
       write_fields({.points = mesh.nodes, .nodes_per_cell = 6, .connectivity = mesh.connectivity}, {}, {});
@@ -145,7 +145,7 @@ TEST(Prisms, VolumeOfTheSurfaceIsThatOfTheElements) {
       << "closed, and cut alike on both sides";
 }
 
-TEST(Prisms, FacesAreThoseOfAbaqus) {
+TEST(Prisms, FacesEqualThoseOfAbaqus) {
   const VolumeMesh mesh = read("prisms.inp", abaqus);
   const Vector3 diagonal(-1.0, 1.0, 0.0);
   const std::array<Vector3, 5> outward{-Vector3::UnitZ(), Vector3::UnitZ(), -Vector3::UnitY(), Vector3::UnitX(),
@@ -238,7 +238,7 @@ TEST(Prisms, OfALayerStayWhole) {
   EXPECT_NEAR(surface_volume(boundary_surface(whole.mesh).surface), report.volume, 1e-12 * report.volume);
 }
 
-TEST(Prisms, MalformedFilesAreNamed) {
+TEST(Prisms, MalformedFilesAreReported) {
   const auto replaced = [](std::string text, const std::string& from, const std::string& to) {
     const auto at = text.find(from);
     EXPECT_NE(at, std::string::npos) << from;

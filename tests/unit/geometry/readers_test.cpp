@@ -40,13 +40,13 @@ TEST(SurfaceReaders, BinaryStlMergesEqualCorners) {
   expect_unit_cube(read_surface(write_stl(samples::cube()), named("cube.stl")));
 }
 
-TEST(SurfaceReaders, BinaryStlWhoseHeaderSaysSolid) {
+TEST(SurfaceReaders, BinaryStlWithAHeaderOfSolid) {
   std::string bytes = write_stl(samples::cube());
   bytes.replace(0, 5, "solid");
   expect_unit_cube(read_surface(bytes, named("cube.stl")));
 }
 
-TEST(SurfaceReaders, NegativeZeroIsZero) {
+TEST(SurfaceReaders, NegativeZeroEqualsZero) {
   const std::string text =
       "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid "
       "a\n"
@@ -95,7 +95,7 @@ TEST(SurfaceReaders, AsciiStlWithMarksCapitalsAndEveryLineEnd) {
   }
 }
 
-TEST(SurfaceReaders, BinaryStlWithMoreBehindIt) {
+TEST(SurfaceReaders, BinaryStlWithTrailingBytes) {
   const std::string bytes = write_stl(samples::cube());
   const SurfaceMesh mesh = read_surface(bytes + "made by a scanner", named("cube.stl"));
   expect_unit_cube(mesh);
@@ -107,7 +107,7 @@ TEST(SurfaceReaders, BinaryStlWithMoreBehindIt) {
   EXPECT_THAT(counted.notes, testing::Contains(testing::HasSubstr("12 were read")));
 }
 
-TEST(SurfaceReaders, ObjStatementsGoOnInTheNextLine) {
+TEST(SurfaceReaders, ObjStatementsContinueInTheNextLine) {
   const std::string text =
       "\xEF\xBB\xBF# a comment does not \\\nmtllib a.mtl \\\n b.mtl\nv 0 0 0\nv 1 \\\n0 0\nv 1 1 0\nv 0 1 0\nv 0 0 1\n"
       "v 1 0 1\nv 1 1 1\nv 0 1 1\nlod 2\ncstype bezier\ng side\nf 1 4 \\\n 3 2\nf 5 6 \\\r\n\t7 8\nf 1/1 2/1\\\n6/1 "
@@ -318,7 +318,7 @@ TEST(SurfaceReaders, ColladaSceneInMetres) {
   EXPECT_EQ(read_surface(collada_cubes, named("")).triangles.size(), 24U);  // known by its content
 }
 
-TEST(SurfaceReaders, ColladaMistakesAreNamed) {
+TEST(SurfaceReaders, ColladaErrorsAreReported) {
   const auto message = [](const std::string& from, const std::string& to) -> std::string {
     std::string text = collada_cubes;
     try {
@@ -469,7 +469,7 @@ TEST(SurfaceReaders, LegacyVtkWithPolygons) {
   EXPECT_FALSE(kind_of_format("x.vtk"));
 }
 
-TEST(VolumeReaders, MarksAndLineEnds) {
+TEST(VolumeReaders, ByteOrderMarksAndLineEnds) {
   for (std::string text : {samples::msh22(), samples::inp(), samples::vtk_ascii(), samples::msh41()}) {
     const std::string name = text.starts_with('$') ? "x.msh" : text.starts_with('*') ? "x.inp" : "x.vtk";
     expect_two_tetrahedra(read_volume("\xEF\xBB\xBF" + text, named(name)));
@@ -492,7 +492,7 @@ std::string assembly() {
          "S1\nTet-2.1, S2\n*End Assembly\n*Step\n*End Step\n";
 }
 
-TEST(VolumeReaders, AbaqusInstancesStandWhereTheAssemblyPutsThem) {
+TEST(VolumeReaders, AbaqusInstancesAreAtTheirAssemblyPositions) {
   const VolumeMesh mesh = read_volume(assembly(), named("a.inp"));
   ASSERT_EQ(mesh.n_elements(), 2U);
   ASSERT_EQ(mesh.nodes.size(), 8U);
@@ -527,7 +527,7 @@ TEST(VolumeReaders, AbaqusWithOneInstanceKeepsItsNames) {
   EXPECT_LT((mesh.nodes[1] - Vector3(1, 1, 0)).norm(), 1e-15);
 }
 
-TEST(VolumeReaders, AbaqusElementsThatAreNoSolidsAreLeftOut) {
+TEST(VolumeReaders, AbaqusElementsOtherThanSolidsAreOmitted) {
   const std::string text = samples::inp() +
                            "*ELEMENT, TYPE=SPRINGA, ELSET=springs\n90, 1, 2\n*ELEMENT, TYPE=R3D4, ELSET=rigid\n91, 1, "
                            "2, 3, 4\n*ELSET, ELSET=some\n10, 90\n";
@@ -552,7 +552,7 @@ TEST(VolumeWriters, VtuAndMshKeepMeshAndSets) {
   }
 }
 
-TEST(ReadMesh, FormatFromContentWhenTheNameSaysNothing) {
+TEST(ReadMesh, FormatIsDetectedFromContent) {
   EXPECT_EQ(read_volume(samples::msh41(), named("mesh")).n_elements(), 2U);
   EXPECT_EQ(read_volume(samples::vtk_ascii(), named("mesh")).n_elements(), 2U);
 }

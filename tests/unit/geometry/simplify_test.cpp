@@ -35,7 +35,7 @@ SurfaceMesh ball(double radius, int n) {
   return mesh;
 }
 
-TEST(SimplifiedSurface, KeepsTheShapeWithinTheNumber) {
+TEST(SimplifiedSurface, KeepsTheShapeWithinTheTargetCount) {
   const double radius = 0.04;
   const SurfaceMesh fine = ball(radius, 240);
   ASSERT_TRUE(check_surface(fine).sound()) << describe(check_surface(fine));
@@ -59,14 +59,14 @@ TEST(SimplifiedSurface, KeepsTheShapeWithinTheNumber) {
   }
 }
 
-TEST(SimplifiedSurface, LeavesSmallOnesAlone) {
+TEST(SimplifiedSurface, SmallSurfacesAreUnchanged) {
   const SurfaceMesh cube = samples::cube();
   const SurfaceMesh same = simplified_surface(cube, cube.triangles.size());
   EXPECT_EQ(same.vertices, cube.vertices);
   EXPECT_EQ(same.triangles, cube.triangles);
 }
 
-TEST(SimplifiedSurface, EndsWhereNothingFits) {
+TEST(SimplifiedSurface, EndsWithoutAnAdmissibleCollapse) {
   EXPECT_LE(simplified_surface(samples::cube(), 1).triangles.size(), 1U);
   SurfaceMesh point = samples::cube();
   for (Vector3& vertex : point.vertices) vertex = Vector3(1, 1, 1);

@@ -26,7 +26,7 @@ SurfaceMesh scaled(SurfaceMesh mesh, double factor) {
   return mesh;
 }
 
-TEST(SurfaceCheck, SoundCube) {
+TEST(SurfaceCheck, ValidCube) {
   const SurfaceReport report = check_surface(cube());
   EXPECT_TRUE(report.sound()) << describe(report);
   EXPECT_TRUE(report.closed);
@@ -128,7 +128,7 @@ TEST(SurfaceRepair, EveryRepairRestoresTheCube) {
   EXPECT_THAT(done, testing::Contains(testing::HasSubstr("1 repeated")));
 }
 
-TEST(SurfaceRepair, NothingUnasked) {
+TEST(SurfaceRepair, NothingIsRepairedWithoutRequest) {
   SurfaceMesh mesh = cube();
   mesh.triangles.pop_back();
   EXPECT_TRUE(repair_surface(mesh, {}).empty());
@@ -136,7 +136,7 @@ TEST(SurfaceRepair, NothingUnasked) {
   EXPECT_TRUE(repair_surface(mesh, {.max_hole_edges = 2}).empty()) << "a hole of 3 edges is larger than asked for";
 }
 
-TEST(SurfaceRepair, TurnsAnInsideOutBody) {
+TEST(SurfaceRepair, ReversesAnInvertedBody) {
   SurfaceMesh mesh = inside_out(cube());
   EXPECT_EQ(reorient_triangles(mesh), 12U);
   EXPECT_DOUBLE_EQ(signed_volume(mesh), 1.0);
@@ -192,7 +192,7 @@ void split_edge(SurfaceMesh& mesh, std::size_t t, std::size_t corner, double sha
   }
 }
 
-TEST(SliverRemoval, TakesOutWhatIsThinnerAndMovesNothingFurther) {
+TEST(SliverRemoval, RemovesThinTrianglesAndMovesNoOtherVertex) {
   const SurfaceMesh clean = dished_block();
   SurfaceMesh mesh = clean;
   for (std::size_t k = 0; k < 60; ++k) {
@@ -222,7 +222,7 @@ TEST(SliverRemoval, TakesOutWhatIsThinnerAndMovesNothingFurther) {
   EXPECT_NEAR(report.volume, check_surface(clean).volume, 2.0 * thickness * report.area);
 }
 
-TEST(SliverRemoval, LeavesRimsAndCleanSurfacesAlone) {
+TEST(SliverRemoval, KeepsRimsAndCleanSurfaces) {
   SurfaceMesh mesh = dished_block();
   const SurfaceMesh before = mesh;
   const SliverOutcome nothing = remove_slivers(mesh, 1e-5, 2e-5);

@@ -43,7 +43,7 @@ TEST(VolumeCheck, FindsInvertedAndFlatElements) {
   EXPECT_EQ(check_volume(mesh).degenerate.size() + check_volume(mesh).inverted.size(), 1U);
 }
 
-TEST(VolumeCheck, CurvedElementThatFoldsIsInverted) {
+TEST(VolumeCheck, FoldedCurvedElementIsInverted) {
   VolumeMesh mesh = to_quadratic(regular_tetrahedron());
   EXPECT_TRUE(check_volume(mesh).sound());
   mesh.nodes[mesh.element(0)[4]] = Vector3::Zero() - 2.0 * mesh.nodes[mesh.element(0)[4]];
@@ -60,7 +60,7 @@ TEST(VolumeMesh, FacesPointOutward) {
 }
 
 // The same elements in the same order, the same nodes in the sets, numbers that go inwards layer by layer.
-TEST(Numbering, GoesInwardsLayerByLayerAndChangesNothingElse) {
+TEST(Numbering, ProceedsInwardsLayerByLayerWithoutOtherChanges) {
   const VolumeMesh before = make_block({.lengths = Vector3(0.04, 0.02, 0.03), .size = 0.005, .order = 1, .limits = {}});
   ASSERT_FALSE(before.node_sets.empty());
   const Vector3 direction(0.1, 0.0, -2.0);
@@ -152,7 +152,7 @@ TEST(Primitives, QuadraticCylinderLiesOnItsSurface) {
     EXPECT_NEAR(mesh.nodes[node].head<2>().norm(), 0.05, 1e-16);
 }
 
-TEST(Primitives, RefuseNonsense) {
+TEST(Primitives, RejectInvalidInput) {
   EXPECT_THROW((void)make_block({.lengths = {0.0, 1, 1}, .size = 0.1, .order = 1, .limits = {}}), Error);
   EXPECT_THROW((void)make_block({.lengths = {1, 1, 1}, .size = 1e-5, .order = 1, .limits = {}}), Error);
   EXPECT_THROW((void)make_block({.lengths = {1, 1, 1}, .size = 0.5, .order = 3, .limits = {}}), Error);
@@ -170,7 +170,7 @@ TEST(Primitives, RefuseNonsense) {
                Error);
 }
 
-TEST(NamedSets, EmptySetIsRefused) {
+TEST(NamedSets, EmptySetIsRejected) {
   VolumeMesh mesh = regular_tetrahedron();
   EXPECT_THROW(add_node_set(mesh, "ankle", [](const Vector3& p) { return p.z() > 10.0; }), Error);
   add_node_set(mesh, "low", [](const Vector3& p) { return p.z() < 0.0; });

@@ -40,7 +40,7 @@ output: {{interval: 1}}
   return "accepted";
 }
 
-TEST(LigamentInput, MistakesAreNamed) {
+TEST(LigamentInput, ErrorsAreReported) {
   const std::string ends = "[{body: femur, point: [0, 0, 0]}, {body: tibia, point: [0, 0, 0]}]";
   EXPECT_EQ(message_for("{slack_length: 0.09, path: " + ends + "}"), "accepted");
   EXPECT_THAT(message_for("{slack_length: 90, path: " + ends + "}"),
@@ -78,7 +78,7 @@ output: {{interval: 1}}
   return "accepted";
 }
 
-TEST(LigamentInput, LengthsOfEveryTypeAreWithinReach) {
+TEST(LigamentInput, LengthsOfEveryTypeArePlausible) {
   for (const char* type : {"ligament_toe", "ligament_quadratic"}) {
     const std::string ends = "points: [[0, 0, 0], [0, 0, 0]], ";
     EXPECT_EQ(message_for_straight(type, ends + "length: 0.09"), "accepted");
@@ -95,7 +95,7 @@ TEST(LigamentInput, LengthsOfEveryTypeAreWithinReach) {
               AllOf(HasSubstr(":14: forces.MCL.lines.a.path"), HasSubstr("coincident ends")));
 }
 
-TEST(LigamentInput, ASurfaceAroundAnInsertionIsRefused) {
+TEST(LigamentInput, SurfaceAroundAnInsertionIsRejected) {
   const std::string line = "{path: [{body: femur, point: [0, 0, 0], wrap: ball}, {body: tibia, point: [0, 0, 0]}]}";
   EXPECT_EQ(message_for(line, "{ball: {body: tibia, sphere: 0.02, position: [0.01, 0.05, 0]}}"), "accepted");
   EXPECT_THAT(message_for(line, "{ball: {body: tibia, sphere: 0.03, position: [0, 0.02, 0]}}"),

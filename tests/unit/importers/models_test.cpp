@@ -56,7 +56,7 @@ TEST(UrdfImport, ArmBecomesAScenario) {
   ASSERT_EQ(scenario.forces.size(), 1u);                    // the shoulder's damping
 }
 
-TEST(UrdfImport, NothingIsDroppedSilently) {
+TEST(UrdfImport, OmissionsAreReported) {
   const Import import = imported(test::arm_urdf);
   for (const char* missed : {"root link table", "joint elbow: its limits, -1.5 to 1.5", "effort and velocity, 10 and 2",
                              "joint shoulder: its friction 0.05", "transmission drive", "gazebo of lower", "gravity"}) {
@@ -66,7 +66,7 @@ TEST(UrdfImport, NothingIsDroppedSilently) {
   EXPECT_THAT(import.imported, Contains(HasSubstr("body camera as part of lower, to which mount welds it")));
 }
 
-TEST(UrdfImport, AFreeBaseMoves) {
+TEST(UrdfImport, FreeBaseMoves) {
   const std::string torso =
       R"(<robot name="torso"><link name="trunk"><inertial><mass value="5"/>
          <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link></robot>)";
@@ -79,7 +79,7 @@ TEST(UrdfImport, AFreeBaseMoves) {
   EXPECT_TRUE(scenario.joints.empty());
 }
 
-TEST(UrdfImport, MistakesAreNamed) {
+TEST(UrdfImport, ErrorsAreReported) {
   const std::string arm = test::arm_urdf;
   EXPECT_EQ(message_of(arm), "accepted");
   const std::string slider =
@@ -109,7 +109,7 @@ std::string with_mesh(const std::string& name, const std::string& scale = "1 1 1
                      R"(" scale=")" + scale + R"("/></geometry></collision>)");
 }
 
-TEST(UrdfImport, MeshesComeFromTheirPackageOnly) {
+TEST(UrdfImport, MeshesAreReadFromTheirPackageOnly) {
   const test::ModelFolder folder("packages");
   const fs::path file = folder.write("robot/urdf/arm.urdf", "");
   folder.write("robot/meshes/fore arm.STL", test::wedge_stl);
@@ -162,7 +162,7 @@ TEST(UrdfImport, MirroredMeshesAreWrittenMirrored) {
   EXPECT_THAT(message_of(with_mesh("wedge.stl", "0 1 1"), folder.path() / "arm.urdf"), HasSubstr("nonzero factors"));
 }
 
-TEST(UrdfImport, MissingMeshesAreNamedTogetherOrLeftOut) {
+TEST(UrdfImport, MissingMeshesAreReportedTogetherOrOmitted) {
   const std::string two =
       changed(with_mesh("a.stl"), R"(<link name="camera">)",
               R"(<link name="camera"><collision><geometry><mesh filename="b.dae"/></geometry></collision>)");
@@ -174,7 +174,7 @@ TEST(UrdfImport, MissingMeshesAreNamedTogetherOrLeftOut) {
   EXPECT_THAT(import.omissions, Contains(HasSubstr("collision mesh a.stl, which was skipped")));
 }
 
-TEST(UrdfImport, BadInertiasAreNamedTogetherAndRepairedOnRequest) {
+TEST(UrdfImport, InvalidInertiasAreReportedTogetherAndRepairedOnRequest) {
   std::string bad = changed(test::arm_urdf, R"(iyy="0.035")", R"(iyy="0.5")");
   bad = changed(bad, R"(<mass value="0.5"/>)", R"(<mass value="0"/>)");
   EXPECT_THAT(message_of(bad),
@@ -191,7 +191,7 @@ TEST(UrdfImport, BadInertiasAreNamedTogetherAndRepairedOnRequest) {
   EXPECT_THAT(import.omissions, Contains(HasSubstr("link slider: its mass of 0 kg")));
 }
 
-TEST(UrdfImport, LinksWithoutMassBetweenJointsCarryWhatHangsOnThem) {
+TEST(UrdfImport, MasslessLinksBetweenJointsAreMerged) {
   const Import import =
       imported(R"(<robot name="cross"><link name="base"/><link name="cross"/><link name="arm"><inertial>
       <mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial></link>
@@ -203,7 +203,7 @@ TEST(UrdfImport, LinksWithoutMassBetweenJointsCarryWhatHangsOnThem) {
   EXPECT_THAT(import.omissions, Contains(HasSubstr("link cross: its missing mass")));
 }
 
-TEST(UrdfImport, TreesThatAreNoneAreRefused) {
+TEST(UrdfImport, InvalidTreesAreRejected) {
   const std::string head = R"(<robot name="x"><link name="a"/><link name="b"/><link name="c"/>)";
   const auto joint = [](const std::string& name, const std::string& from, const std::string& to) {
     return "<joint name='" + name + "' type='fixed'><parent link='" + from + "'/><child link='" + to + "'/></joint>";
@@ -229,7 +229,7 @@ TEST(UrdfImport, LongChainsAndDeepElements) {
   EXPECT_THAT(message_of(deep), AllOf(HasSubstr("arm.urdf, line 1"), HasSubstr("1000 nested elements")));
 }
 
-TEST(MjcfImport, JointsBecomeThoseThatAreLikeThem) {
+TEST(MjcfImport, JointsAreImportedAsEquivalentJoints) {
   const test::ModelFolder folder("mjcf");
   const Import import = import_tree(test::mjcf(folder.write("joints.xml", test::joints_mjcf)));
   const Scenario scenario = test::scenario_from(import.scenario);
@@ -244,7 +244,7 @@ TEST(MjcfImport, JointsBecomeThoseThatAreLikeThem) {
   EXPECT_THAT(import.imported, Contains(HasSubstr("body weight as part of cardan")));
 }
 
-TEST(MjcfImport, JointsThatNothingIsLikeBecomeChains) {
+TEST(MjcfImport, OtherJointsBecomeChains) {
   const test::ModelFolder folder("skew");
   const Import import = import_tree(test::mjcf(folder.write("skew.xml", R"(<mujoco><worldbody><body name="b">
     <joint name="one" type="hinge" axis="1 0 0"/><joint name="two" type="hinge" axis="1 0 0" pos="0 0.3 0"/>
@@ -258,7 +258,7 @@ TEST(MjcfImport, JointsThatNothingIsLikeBecomeChains) {
   EXPECT_THAT(import.omissions, Contains(HasSubstr("body b_one: intermediate body between joints of b")));
 }
 
-TEST(MjcfImport, MistakesAreNamed) {
+TEST(MjcfImport, ErrorsAreReported) {
   const test::ModelFolder folder("wrong");
   const auto message = [&](const std::string& text) -> std::string {
     try {
@@ -294,7 +294,7 @@ TEST(MjcfImport, MistakesAreNamed) {
 }
 
 /// Files of MuJoCo 3: keys and values that its earlier readers refuse, limits without `limited`.
-TEST(MjcfImport, FilesOfTodayLoad) {
+TEST(MjcfImport, CurrentFilesAreRead) {
   const test::ModelFolder folder("today");
   const Import import = import_tree(test::mjcf(folder.write("today.xml", R"(<mujoco><compiler angle="radian"/>
     <option integrator="implicitfast" ls_iterations="10" tolerance="1e-8"><flag nativeccd="disable"/></option>
@@ -336,7 +336,7 @@ TEST(MjcfImport, ReplicatesAndAttachedModels) {
   EXPECT_EQ(scenario.joints[0].name, "left_bend");
 }
 
-TEST(MjcfImport, EqualitiesHoldWhatMeets) {
+TEST(MjcfImport, EqualitiesBecomeConstraints) {
   const test::ModelFolder folder("loop");
   const Import import = import_tree(test::mjcf(folder.write("loop.xml", R"(<mujoco><worldbody>
     <body name="a"><joint name="ja" axis="0 1 0"/><geom size="0.1"/><site name="sa" pos="0 0 1"/></body>

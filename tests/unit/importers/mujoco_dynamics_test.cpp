@@ -142,7 +142,7 @@ double largest_difference(const Import& import, const fs::path& file, std::size_
   return worst / largest;
 }
 
-TEST(MujocoDynamics, UrdfArmAcceleratesAsMujocoSays) {
+TEST(MujocoDynamics, UrdfArmAccelerationsEqualMujoco) {
   const test::ModelFolder folder("arm");
   const fs::path file = folder.write("arm.urdf", test::arm_urdf);
   const Import import = import_tree(read_urdf(test::arm_urdf, file, test::urdf_options()));
@@ -151,7 +151,7 @@ TEST(MujocoDynamics, UrdfArmAcceleratesAsMujocoSays) {
   RecordProperty("difference_1e_12", std::to_string(difference * 1e12));
 }
 
-TEST(MujocoDynamics, MjcfAcceleratesAsMujocoSays) {
+TEST(MujocoDynamics, MjcfAccelerationsEqualMujoco) {
   const test::ModelFolder folder("joints");
   const fs::path file = folder.write("joints.xml", test::joints_mjcf);
   const Import import = import_tree(test::mjcf(file));
@@ -185,7 +185,7 @@ constexpr const char* compiled_mjcf = R"(<mujoco model="compiled">
     <body name="i"><joint/><geom type="box" mesh="wedge"/></body><body name="j"><joint/><geom type="capsule" mesh="hull"/></body>
   </worldbody></mujoco>)";
 
-TEST(MujocoCompiler, PosesMassesAndInertiasAreMujocos) {
+TEST(MujocoCompiler, PosesMassesAndInertiasEqualMujoco) {
   const test::ModelFolder folder("compiled");
   const fs::path file = folder.write("compiled.xml", compiled_mjcf);
   const TreeModel ours = test::mjcf(file);
@@ -216,7 +216,7 @@ TEST(MujocoCompiler, PosesMassesAndInertiasAreMujocos) {
 }
 
 /// A foot whose two axes pass each other, as that of MuJoCo's humanoid: a chain with a light body between.
-TEST(MujocoDynamics, ChainsOfJointsAccelerateAsMujocoSays) {
+TEST(MujocoDynamics, JointChainAccelerationsEqualMujoco) {
   const test::ModelFolder folder("chain");
   const fs::path file =
       folder.write("chain.xml", R"(<mujoco><compiler angle="radian"/><option gravity="0.3 0 -9.7"/><worldbody>
@@ -264,7 +264,7 @@ TEST(MujocoDynamics, ChainsOfJointsAccelerateAsMujocoSays) {
 }
 
 /// A keyframe moves all links as MuJoCo moves them, and joints stay where they are.
-TEST(MujocoDynamics, KeyframesAreMujocos) {
+TEST(MujocoDynamics, KeyframesEqualMujoco) {
   const test::ModelFolder folder("key");
   std::string text = test::joints_mjcf;
   const std::string key = R"(<key name="rest" time="0"/>)";

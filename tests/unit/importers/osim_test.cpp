@@ -141,7 +141,7 @@ TEST(OsimImport, SmallModelBecomesAScenario) {
   EXPECT_THAT(import.scenario, AllOf(HasSubstr("direction: normal"), HasSubstr("normals: facets")));
 }
 
-TEST(OsimImport, NothingIsDroppedSilently) {
+TEST(OsimImport, OmissionsAreReported) {
   const Folder folder;
   const Import import = import_model(read_model(small_model, "small.osim"),
                                      {.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}});
@@ -177,7 +177,7 @@ std::string with_free_knee() {
   return text.replace(begin, end - begin, joint);
 }
 
-TEST(OsimImport, MusclesComeAlongWithWhatIsHeld) {
+TEST(OsimImport, MusclesAreImportedWithTheKeptBodies) {
   const Folder folder;
   const auto imported = [&](std::vector<std::string> held) {
     return import_model(read_model(small_model, "small.osim"),
@@ -211,7 +211,7 @@ std::string message_of(const std::string& text, const ImportOptions& import_opti
 }
 
 // A joint whose pose nobody here can say is refused, held or not.
-TEST(OsimImport, AFunctionThatIsNotKnownIsRefused) {
+TEST(OsimImport, UnknownFunctionIsRejected) {
   const Folder folder;
   const std::string linear = "<LinearFunction><coefficients>1 0</coefficients></LinearFunction>";
   for (const auto& [function, expected] :
@@ -229,7 +229,7 @@ TEST(OsimImport, AFunctionThatIsNotKnownIsRefused) {
 }
 
 // The coordinate has the slope -1: 0.25 rad at the start and 1 at the end turn the shank by as much the other way.
-TEST(OsimImport, FlexionBendsAJointInEquilibria) {
+TEST(OsimImport, FlexionDrivesAJointInEquilibria) {
   const Folder folder;
   const ImportOptions import_options{
       .joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
@@ -275,7 +275,7 @@ TEST(OsimImport, SpringsOnCoordinatesAreElements) {
 }
 
 // Where nothing bends it, it keeps its coordinates, with springs that rest anywhere, and drivers that move them.
-TEST(OsimImport, AFreeJointKeepsItsCoordinatesWhereNothingBendsIt) {
+TEST(OsimImport, FreeJointKeepsItsCoordinatesWithoutADriver) {
   const Folder folder;
   const std::string text = with_spring(with_spring(with_free_knee(), "bend", 0.0, 0.0, 6.0), "tz", 50.0, 0.1, 200.0);
   const ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
@@ -291,7 +291,7 @@ TEST(OsimImport, AFreeJointKeepsItsCoordinatesWhereNothingBendsIt) {
 }
 
 // Bodies of the subset that are welded to one another are one, wherever the weld comes from.
-TEST(OsimImport, BodiesOfASubsetThatAreWeldedAreOne) {
+TEST(OsimImport, WeldedBodiesOfASubsetAreOne) {
   const Folder folder;
   ImportOptions import_options{
       .joints = {"knee", "ankle"}, .meshes = {}, .folders = {folder.path()}, .excluded = {"A1"}};
@@ -310,7 +310,7 @@ TEST(OsimImport, BodiesOfASubsetThatAreWeldedAreOne) {
             1);
 }
 
-TEST(OsimImport, AWeldToTheGroundHolds) {
+TEST(OsimImport, WeldToTheGroundIsFixed) {
   const Folder folder;
   std::string text = std::regex_replace(small_model, std::regex("CustomJoint"), "WeldJoint");
   const ImportOptions import_options{.joints = {"hip", "knee"}, .meshes = {}, .folders = {folder.path()}};
@@ -320,7 +320,7 @@ TEST(OsimImport, AWeldToTheGroundHolds) {
       1);
 }
 
-TEST(OsimImport, LockedShiftsHoldBodiesApart) {
+TEST(OsimImport, LockedTranslationsKeepBodiesApart) {
   const Folder folder;
   const std::string text =
       std::regex_replace(with_free_knee(), std::regex("<default_value>"), "<locked>true</locked><default_value>");
@@ -333,7 +333,7 @@ TEST(OsimImport, LockedShiftsHoldBodiesApart) {
 }
 
 // What bends a joint turns against the ground: a hip that moves would bend it too.
-TEST(OsimImport, AJointIsBentWhereItsParentStandsStill) {
+TEST(OsimImport, JointIsDrivenRelativeToAFixedParent) {
   const Folder folder;
   std::string text = with_free_knee();
   const std::string still = R"(<socket_child_frame>/bodyset/thigh</socket_child_frame><coordinates />)";
@@ -376,7 +376,7 @@ TEST(OsimImport, DampersOfAFreeJointAreBushings) {
   EXPECT_EQ(numbers_of(forces.at("knee_turns"), "damping_matrix"), (std::vector<double>{6, 6, 0, 0, 0, 0}));
 }
 
-TEST(OsimImport, ACoordinateThatMovesNothingHereIsRefused) {
+TEST(OsimImport, CoordinateWithoutMotionIsRejected) {
   const Folder folder;
   ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
   std::string still = with_free_knee();
@@ -391,7 +391,7 @@ TEST(OsimImport, ACoordinateThatMovesNothingHereIsRefused) {
 }
 
 // The file is in degrees and names the coordinate as OpenSim 4 does; slope -1.
-TEST(OsimImport, AMotionFileBendsAJointInTime) {
+TEST(OsimImport, MotionFileDrivesAJointInTime) {
   const Folder folder;
   const std::string motion =
       "knee\nversion=1\nnRows=3\nnColumns=2\ninDegrees=yes\nendheader\n"
@@ -421,7 +421,7 @@ TEST(OsimImport, AMotionFileBendsAJointInTime) {
   EXPECT_THAT(message_of(with_free_knee(), import_options), HasSubstr("begins at 0 s, found 0.5 s"));
 }
 
-TEST(OsimImport, ABentBodyIsDrawnAndLinesAreLeftOut) {
+TEST(OsimImport, DrivenBodyIsDrawnAndLinesAreOmitted) {
   const Folder folder;
   ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
   import_options.flexion = 1.0;
@@ -460,7 +460,7 @@ std::string with_hinges() {
 
 // What is driven turns about axes of the scenario: where the hip turns the thigh, the scenario's axes turn with it, and
 // gravity comes from behind.
-TEST(OsimImport, CoordinatesHaveOtherValuesThanTheirDefaults) {
+TEST(OsimImport, CoordinatesMayDifferFromTheirDefaults) {
   const Folder folder;
   const std::string text = with_hinges();
   ImportOptions import_options{
@@ -495,7 +495,7 @@ TEST(OsimImport, CoordinatesHaveOtherValuesThanTheirDefaults) {
 }
 
 // Nothing drives it: the pendulum swings for a second.
-TEST(OsimImport, AFreshImportMoves) {
+TEST(OsimImport, NewImportMoves) {
   const Folder folder;
   const Import import = import_model(read_model(small_model, "small.osim"),
                                      {.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}});
@@ -504,7 +504,7 @@ TEST(OsimImport, AFreshImportMoves) {
   EXPECT_EQ(scenario.analysis.end_time, 1.0);
 }
 
-TEST(OsimImport, ALayerReachesDownToItsBackWhereThatIs) {
+TEST(OsimImport, LayerReachesItsBackSurface) {
   const Folder folder;
   std::string text = small_model;
   const std::string place = "<mesh_file>lower.stl</mesh_file>";
@@ -539,7 +539,7 @@ std::vector<std::string> missed_of(const std::string& text) {
 }
 
 // Whatever an element is and wherever it stands: the reader has read it, or the list names it.
-TEST(OsimImport, AnElementThatIsNotReadIsTold) {
+TEST(OsimImport, UnsupportedElementIsReported) {
   EXPECT_THAT(missed_of(small_model), Not(Contains(HasSubstr("novelty"))));
   const std::regex with_children(R"(<(\w+)( [^<>/]*)?>(?=\s*<\w))");
   const std::string text = small_model;
@@ -556,7 +556,7 @@ TEST(OsimImport, AnElementThatIsNotReadIsTold) {
   EXPECT_GT(places, 30);
 }
 
-TEST(OsimImport, ValuesThatDifferFromWhatTheyMeanHereAreTold) {
+TEST(OsimImport, ReinterpretedValuesAreReported) {
   const std::string curve = "<ForceVelocityCurve>";
   const auto with = [&](const std::string& before, const std::string& more) {
     return missed_of(changed(before, more + before));
@@ -584,7 +584,7 @@ TEST(OsimImport, ValuesThatDifferFromWhatTheyMeanHereAreTold) {
               Contains(HasSubstr("wrap objects without an imported line: ball")));
 }
 
-TEST(OsimImport, MistakesAreNamed) {
+TEST(OsimImport, ErrorsAreReported) {
   const Folder folder;
   const ImportOptions knee{.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}};
   EXPECT_EQ(message_of(small_model, knee), "accepted");
@@ -727,7 +727,7 @@ std::map<std::string, double> leg_defaults() {
           {"h1", 0.3}, {"h2", -0.2}, {"knee_angle", -0.8}, {"h3", 0.6}, {"a1", 0.2}, {"t", -0.3}};
 }
 
-TEST(OsimImport, AWholeModelStandsWhereItsCoordinatesPutIt) {
+TEST(OsimImport, WholeModelIsAssembledAtItsCoordinates) {
   ImportOptions import_options{.joints = {}, .meshes = {}, .folders = {}};
   for (const double shift : {0.0, 0.13, -0.21, 0.4}) {
     auto u = leg_defaults();
@@ -752,7 +752,7 @@ TEST(OsimImport, AWholeModelStandsWhereItsCoordinatesPutIt) {
 }
 
 // Through the moving point and the one that counts below -0.5 rad.
-TEST(OsimImport, PointsMoveAndCountWithCoordinates) {
+TEST(OsimImport, PointsMoveWithCoordinates) {
   for (const double k : {-1.1, -0.6, -0.2}) {
     ImportOptions import_options{.joints = {}, .meshes = {}, .folders = {}};
     import_options.coordinates = {{"knee_angle", k}};
@@ -780,7 +780,7 @@ TEST(OsimImport, PointsMoveAndCountWithCoordinates) {
 }
 
 // Degrees of turns, metres of shifts, from the first row on; coordinates without a column are free.
-TEST(OsimImport, AMotionDrivesAllCoordinatesOfAModel) {
+TEST(OsimImport, MotionDrivesAllCoordinatesOfAModel) {
   std::string header = "leg\nversion=1\nnRows=2\nnColumns=13\ninDegrees=yes\nendheader\ntime", first = "1.5",
               second = "2.5";
   for (const auto& [name, value] : leg_defaults()) {
@@ -826,7 +826,7 @@ Pose knee_pose(const std::map<std::string, double>& row) {
 // Lengths and forces of all ligaments of the tibiofemoral joint over OpenSim-JAM's own passive flexion. Its forces have
 // five digits and its poses eight; lengths to 0.1 mm and forces to 1 % are what users of the model would notice. Below
 // 1 N the percentage is of 1 N, where a micrometre of length matters more than the model.
-TEST(OsimImport, LigamentsOfTheKneeAreThoseOfOpenSim) {
+TEST(OsimImport, KneeLigamentsEqualOpenSim) {
   const char* data = std::getenv("HEELSTRIKE_DATA");
   const fs::path folder = fs::path(data == nullptr ? "" : data) / "knee_natural";
   if (data == nullptr || !fs::exists(folder / "lenhart2015.osim")) {

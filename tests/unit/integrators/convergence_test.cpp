@@ -67,7 +67,7 @@ TEST(Convergence, VariableStepMethodsFollowTheirTolerance) {
   }
 }
 
-TEST(Convergence, ExplicitMethodsHaveTheOrderAskedFor) {
+TEST(Convergence, ExplicitMethodsHaveTheRequestedOrder) {
   // Error control out of the way (large tolerance, bounded step): the error falls with the order of the method.
   const auto registry = mbs::integrator_registry();
   const auto entry = std::ranges::find(registry, std::string("arkode_erk"), &mbs::IntegratorEntry::name);

@@ -120,7 +120,7 @@ TEST_P(EveryIntegrator, StateAtARootIsThatOfTheRoot) {
 }
 
 // The rate of a gap between two bodies at rest: a body comes to rest against another, and stays.
-TEST_P(EveryIntegrator, FunctionsThatComeToZeroAndStayHaveOneRoot) {
+TEST_P(EveryIntegrator, FunctionsThatRemainAtZeroHaveOneRoot) {
   const KnownMotion motion = oscillator_on_circle();
   motion.particle->watched = {[](double, const VectorXd& y) { return std::max(0.0, y[1]); },
                               [](double, const VectorXd&) { return 0.0; },
@@ -152,7 +152,7 @@ TEST_P(EveryIntegrator, RootAtTheEndOfAStepEndsTheStep) {
   }
 }
 
-TEST_P(EveryIntegrator, DenseOutputIsAsGoodAsTheSteps) {
+TEST_P(EveryIntegrator, DenseOutputIsAsAccurateAsTheSteps) {
   const KnownMotion motion = oscillator_on_circle();
   const auto integrator = start(motion, {}, 1e-9, 2e-3);
   VectorXd y(4);
@@ -174,7 +174,7 @@ TEST_P(EveryIntegrator, DenseOutputIsAsGoodAsTheSteps) {
   EXPECT_LT(worst_quadrature, 20.0 * motion_tolerance);
 }
 
-TEST_P(EveryIntegrator, RestartForgetsWhatCameBefore) {
+TEST_P(EveryIntegrator, RestartDiscardsTheHistory) {
   const KnownMotion motion = oscillator_on_circle();
   const auto used = start(motion);
   run_to(*used, 0.7);
@@ -189,7 +189,7 @@ TEST_P(EveryIntegrator, RestartForgetsWhatCameBefore) {
   EXPECT_EQ(used->quadratures(), fresh->quadratures());
 }
 
-TEST_P(EveryIntegrator, StepBoundIsKept) {
+TEST_P(EveryIntegrator, StepBoundIsObserved) {
   const KnownMotion motion = oscillator_on_circle();
   const auto integrator = start(motion, {}, 1e-4, 0.05);
   integrator->restart(0.0, motion.exact(0.0), VectorXd::Zero(1), 1e-3, {});
@@ -233,7 +233,7 @@ TEST_P(EveryIntegrator, UnrecoverableErrorIsRethrown) {
   }
 }
 
-TEST_P(EveryIntegrator, GivingUpSaysWhoWhenAndWhy) {
+TEST_P(EveryIntegrator, FailureReportsMethodTimeAndReason) {
   const KnownMotion motion = oscillator_on_circle();
   motion.particle->before_evaluation = [](double t) {
     if (t > 0.5) throw RecoverableError("the wall is too close");
@@ -251,7 +251,7 @@ TEST_P(EveryIntegrator, GivingUpSaysWhoWhenAndWhy) {
   EXPECT_NEAR(integrator->attempted_time(), 0.5, 1e-3);
 }
 
-TEST_P(EveryIntegrator, RootThatCannotBeEvaluatedAsksForARestart) {
+TEST_P(EveryIntegrator, RootThatCannotBeEvaluatedRequestsARestart) {
   const KnownMotion motion = oscillator_on_circle();
   motion.particle->watched = {[](double t, const VectorXd&) {
     if (t > 0.5) throw RecoverableError("too deep");
@@ -263,7 +263,7 @@ TEST_P(EveryIntegrator, RootThatCannotBeEvaluatedAsksForARestart) {
   EXPECT_LT(integrator->attempted_time(), 0.7);
 }
 
-TEST_P(EveryIntegrator, CountsWhatItDoes) {
+TEST_P(EveryIntegrator, CountsItsWork) {
   const KnownMotion motion = free_flight();
   const auto integrator = start(motion);
   int steps = 0;

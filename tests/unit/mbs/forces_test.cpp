@@ -177,7 +177,7 @@ void expect_consistent(ForceElement& force, const Point& at) {
   if (rates.size() > 0) expect_exact_state_tangents(force, at, scale);
 }
 
-TEST(Springs, TangentsEnergyAndDissipationBelongTogether) {
+TEST(Springs, TangentsEnergyAndDissipationAreConsistent) {
   const Model model = two_bodies();
   const VectorX q = System(model).initial_q() + 0.01 * random_vector(24, 1);
   const VectorX qd = random_vector(24, 2);
@@ -202,7 +202,7 @@ double value_of(const ForceElement& element, const std::string& column, const Po
 
 // What the elements write is what acts: rates are derivatives of deflections, and the power of the loads written is
 // that of the generalised forces.
-TEST(Springs, ColumnsTellWhatActs) {
+TEST(Springs, ColumnsReportActiveForces) {
   const Model model = two_bodies();
   const double h = 1e-6;
   for (const std::string& keys : some_springs()) {
@@ -248,7 +248,7 @@ TEST(Springs, ColumnsTellWhatActs) {
   }
 }
 
-TEST(Springs, LigamentLawsMeetTheirSources) {
+TEST(Springs, LigamentLawsEqualTheirSources) {
   // Anterior medial collateral ligament at strains of 1, 3, 5 %.
   const auto medial = [](double length) { return quadratic_ligament_tension(93e3, 0.074, length).force; };
   EXPECT_NEAR(medial(0.074 * 1.01), 9.3, 1e-9);
@@ -276,7 +276,7 @@ double force_of(ForceElement& force, double l, double speed) {
 }
 
 // A rope does not push, however fast it shortens, and a ligament that tightens at a speed does not do so with a blow.
-TEST(Springs, DampedLigamentNeitherPushesNorJumps) {
+TEST(Springs, DampedLigamentHasNoCompressionAndNoJump) {
   for (const char* type : {"ligament_quadratic", "ligament_toe"}) {
     const auto element = element_of(
         fmt::format("type: {}, bodies: [ground, one], points: [[0, 0, 0], [0, 0, 0]], stiffness: 1000, damping: 50, "

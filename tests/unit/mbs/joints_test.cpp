@@ -331,7 +331,7 @@ std::string put_custom(const CustomJoint& custom, Model& model, BodyIndex a, Bod
       custom.coordinates, custom.axes);
 }
 
-TEST(CustomJoints, HoldWhereTheirFunctionsPutThemWithExactDerivatives) {
+TEST(CustomJoints, SatisfyTheirFunctionsWithExactDerivatives) {
   for (const CustomJoint& custom : custom_joints()) {
     for (const auto& [a, b] : {std::pair{0, 1}, std::pair{ground, 2}, std::pair{1, ground}}) {
       Model model = three_bodies();

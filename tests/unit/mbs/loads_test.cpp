@@ -67,7 +67,7 @@ output: {interval: 0.25}
 )";
 }
 
-TEST(Loads, EveryKindOfFunctionMovesABodyAsKnown) {
+TEST(Loads, EveryKindOfFunctionFollowsItsClosedForm) {
   struct Case {
     const char* load;
     const char* column;
@@ -99,7 +99,7 @@ TEST(Loads, EveryKindOfFunctionMovesABodyAsKnown) {
   }
 }
 
-TEST(Loads, AForceFixedInATurningBodyTurnsWithIt) {
+TEST(Loads, BodyFixedForceRotatesWithItsBody) {
   // Constant spin W about z with 1 N along the body's x: m a = (cos W t, sin W t).
   const std::string text = free_body("{body: box, frame: body, fx: {polynomial: [2]}}");
   for (const char* integrator : {"cvode_index1", "ida_ggl", "arkode_dirk"}) {
@@ -113,7 +113,7 @@ TEST(Loads, AForceFixedInATurningBodyTurnsWithIt) {
   }
 }
 
-TEST(Loads, MistakesNameTheKey) {
+TEST(Loads, ErrorsNameTheKey) {
   const std::pair<const char*, const char*> cases[] = {
       {"{body: box, fx: {table: {times: [0, 1], values: [0, 1]}}}", "loads.push.fx.table: expected times that cover"},
       {"{body: box, fx: {table: {times: [0, 2, 1], values: [0, 1, 2]}}}", "expected increasing times"},

@@ -36,7 +36,7 @@ double slope_of(const F& f, double x, double h = 1e-6) {
   return (f(x + h) - f(x - h)) / (2.0 * h);
 }
 
-TEST(MuscleCurves, GoThroughThePointsOfTheirSources) {
+TEST(MuscleCurves, InterpolateThePointsOfTheirSources) {
   const auto curves = millard_curves();
   const auto& millard = *curves;
   // Softer passive fibres, as those of the quadriceps of [lenhart2015].
@@ -86,7 +86,7 @@ TEST(MuscleCurves, SlopesAreDerivatives) {
   }
 }
 
-TEST(HillMuscle, IsometricForcesAreThoseOfTheCurves) {
+TEST(HillMuscle, IsometricForcesFollowTheCurves) {
   const HillMuscle m = soleus();
   const double length = m.slack_length + m.optimal_length * std::cos(m.pennation);
   const auto full = m.with_rigid_tendon(length, 0.0, 1.0);
@@ -155,7 +155,7 @@ forces:
                      -length, keys, analysis);
 }
 
-TEST(Muscle, HoldsAWeightWhereItsForceIsTheWeight) {
+TEST(Muscle, SupportsAWeightAtTheEquilibriumForce) {
   for (const char* keys : {"activation: {polynomial: [0.3]}", "activation: {polynomial: [0.3]}, tendon: elastic",
                            "excitation: {polynomial: [0.3]}, tendon: elastic", "excitation: {polynomial: [0.3]}",
                            "activation: {polynomial: [0.3]}, tendon: elastic, curves: thelen2003"}) {
@@ -182,7 +182,7 @@ std::string start_of(double length) {
 }
 
 // A pose that a model can be moved to is no mistake; millimetres are.
-TEST(Muscle, TellsAPoseFarFromThoseOfItsUse) {
+TEST(Muscle, ReportsPosesOutsideItsRange) {
   EXPECT_EQ(start_of(0.29), "");
   EXPECT_EQ(start_of(0.16), "");
   EXPECT_THAT(start_of(0.14), HasSubstr("warning: forces.soleus: 0.14 m long at the start, where 0.3 m"));
@@ -193,7 +193,7 @@ TEST(Muscle, TellsAPoseFarFromThoseOfItsUse) {
 
 // What a fibre cannot take up hangs slack: the path is shorter than the tendon, and neither an error nor a force that
 // is not a number may come of it.
-TEST(Muscle, HangsOnAPathTooShort) {
+TEST(Muscle, SlackensOnATooShortPath) {
   for (const char* keys : {"activation: {polynomial: [0.3]}", "excitation: {polynomial: [0.3]}, tendon: elastic"}) {
     for (const double length : {0.2, 0.249, 0.25}) {
       SCOPED_TRACE(fmt::format("{} {}", keys, length));
@@ -237,7 +237,7 @@ output: {interval: 0.01}
   EXPECT_TRUE(std::ranges::is_sorted(force.begin() + 10, force.begin() + 15));
 }
 
-TEST(Muscle, TangentsBelongToItsForces) {
+TEST(Muscle, TangentsAreConsistentWithItsForces) {
   for (const char* keys :
        {"activation: {polynomial: [0.5]}", "excitation: {polynomial: [0.5]}",
         "activation: {polynomial: [0.5]}, tendon: elastic", "excitation: {polynomial: [0.5]}, tendon: elastic"}) {
@@ -285,7 +285,7 @@ std::string refusal_of(const std::string& yaml, const std::string& table = "time
   }
 }
 
-TEST(Muscle, MistakesAreNamed) {
+TEST(Muscle, ErrorsAreReported) {
   const auto with = [](const std::string& keys, double length = 0.29) {
     return refusal_of(hanging(keys, length, "analysis: {type: static, end_time: 1}\noutput: {interval: 0.5}\n"));
   };

@@ -42,7 +42,7 @@ Circle around_circle(double r, double r1, double r2, double angle) {
   return {std::sqrt(r1 * r1 - r * r), r * (angle - std::acos(r / r1) - std::acos(r / r2)), std::sqrt(r2 * r2 - r * r)};
 }
 
-TEST(Wrapping, SphereMeetsItsClosedForm) {
+TEST(Wrapping, SphereFollowsItsClosedForm) {
   const WrapShape sphere{.radii = Vector3::Constant(0.03)};
   int wrapped = 0;
   for (const auto& [y1, y2] : some_ends(sphere, 200)) {
@@ -61,7 +61,7 @@ TEST(Wrapping, SphereMeetsItsClosedForm) {
 }
 
 // Unrolled, the way over a cylinder is a straight line.
-TEST(Wrapping, CylinderMeetsItsClosedForm) {
+TEST(Wrapping, CylinderFollowsItsClosedForm) {
   const WrapShape cylinder{.radii = {0.02, 0.02, infinite}};
   int wrapped = 0;
   for (const auto& [y1, y2] : some_ends(cylinder, 200)) {
@@ -78,7 +78,7 @@ TEST(Wrapping, CylinderMeetsItsClosedForm) {
 }
 
 // A line that meets and leaves a cylinder beyond its ends passes it, as in OpenSim; one of both within is enough.
-TEST(Wrapping, ACylinderEnds) {
+TEST(Wrapping, CylinderHasFiniteLength) {
   const double h = 0.05;
   const auto way = [&](double z1, double z2) {
     return wrap({.radii = {0.02, 0.02, infinite}, .half_length = h}, {-0.04, 0.001, z1}, {0.04, 0.001, z2}).touches;
@@ -93,7 +93,7 @@ TEST(Wrapping, ACylinderEnds) {
 }
 
 // In a plane of symmetry the way over an ellipsoid is an arc of that ellipse, whose length is an integral.
-TEST(Wrapping, EllipsoidMeetsTheArcOfItsEllipse) {
+TEST(Wrapping, EllipsoidEqualsTheArcOfItsEllipse) {
   const WrapShape egg{.radii = {0.03, 0.018, 0.012}};
   const Vector3 y1(-0.04, 0.004, 0.0), y2(0.035, 0.002, 0.0);
   const auto line = wrap(egg, y1, y2);
@@ -115,7 +115,7 @@ TEST(Wrapping, EllipsoidMeetsTheArcOfItsEllipse) {
   EXPECT_NEAR(line.length, (line.first - y1).norm() + arc + (line.last - y2).norm(), 1e-8 * 0.03);
 }
 
-TEST(Wrapping, DerivativesMeetDifferences) {
+TEST(Wrapping, DerivativesEqualDifferences) {
   for (const Vector3& radii : {Vector3(0.03, 0.03, 0.03), Vector3(0.03, 0.03, infinite), Vector3(0.03, 0.018, 0.012),
                                Vector3(0.02, 0.05, 0.03)}) {
     const WrapShape shape{.radii = radii};
@@ -158,7 +158,7 @@ TEST(Wrapping, LiftsOffContinuously) {
   }
 }
 
-TEST(Wrapping, TheSideSaysTheWayRound) {
+TEST(Wrapping, SideSelectsTheDirection) {
   const Vector3 y1(-0.08, -0.01, 0.0), y2(0.08, -0.01, 0.0);
   const WrapShape below{.radii = {0.03, 0.03, infinite}};
   const WrapShape above{.radii = {0.03, 0.03, infinite}, .side = Vector3::UnitY()};
@@ -171,7 +171,7 @@ TEST(Wrapping, TheSideSaysTheWayRound) {
 }
 
 // Slender shapes and ends all around them: a line is found for every pair, and never one shorter than the straight way.
-TEST(Wrapping, FindsALineForAllEnds) {
+TEST(Wrapping, FindsALineForAllEndPoints) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> u(-1.0, 1.0);
   const auto point = [&](double size) { return Vector3(size * u(random), size * u(random), size * u(random)); };
@@ -191,7 +191,7 @@ TEST(Wrapping, FindsALineForAllEnds) {
 }
 
 // What a picture shows: chords of a curve on the surface, which come to its length with the square of their number.
-TEST(Wrapping, PointsAlongTheLineFollowIt) {
+TEST(Wrapping, PointsOnTheLineFollowIt) {
   const Vector3 y1(-0.08, 0.004, 0.003), y2(0.09, 0.001, -0.004);
   for (const Vector3& radii : {Vector3(0.03, 0.03, 0.03), Vector3(0.03, 0.03, infinite), Vector3(0.03, 0.018, 0.012)}) {
     const WrapShape shape{.radii = radii};
@@ -218,7 +218,7 @@ TEST(Wrapping, PointsAlongTheLineFollowIt) {
   EXPECT_NEAR(straight[2].x(), -0.08 + 2.0 * 0.16 / 5.0, 1e-15);
 }
 
-TEST(Wrapping, AnEndInsideIsRefused) {
+TEST(Wrapping, EndPointInsideIsRejected) {
   EXPECT_THROW((void)wrap({.radii = Vector3::Constant(0.03)}, {0.01, 0.0, 0.0}, {0.1, 0.0, 0.0}), RecoverableError);
 }
 

@@ -33,7 +33,7 @@ const std::string trc =
     "2\t0.02\t\t\t\t301\t11\t-41\r\n"
     "3\t0.04\t102\t22\t-32\t0\t0\t0\t\r\n";
 
-TEST(Trc, YieldsMetresAndGaps) {
+TEST(Trc, ReadsMetresAndGaps) {
   const MarkerTrial trial = read_trc(trc, "walk.trc");
   EXPECT_THAT(trial.names, ElementsAre("Heel", "Toe"));
   EXPECT_THAT(trial.times, ElementsAre(0.0, 0.02, 0.04));
@@ -44,7 +44,7 @@ TEST(Trc, YieldsMetresAndGaps) {
   EXPECT_TRUE(trial.marker("Toe")[1].isApprox(Vector3(0.301, 0.011, -0.041), 1e-15));
 }
 
-TEST(Trc, RefusesWithLine) {
+TEST(Trc, RejectsWithLine) {
   const auto message = [](const std::string& from, const std::string& to) {
     return refusal([&] { (void)read_trc(changed(trc, from, to), "walk.trc"); });
   };
@@ -108,7 +108,7 @@ TEST(Trc, HeaderVariantsOfOpenSim) {
   expect_trc(wide);
 }
 
-TEST(Trc, UnitsByTheirNames) {
+TEST(Trc, UnitsAreReadByTheirNames) {
   for (const char* name : {"MM", "Mm", "millimeters", "Millimetres", "mill"})
     expect_trc(changed(trc, "\tmm\t", "\t" + std::string(name) + "\t"));
   const auto first = [&](const char* name) {
@@ -118,7 +118,7 @@ TEST(Trc, UnitsByTheirNames) {
   for (const char* name : {"cm", "CM", "centimeters"}) EXPECT_EQ(first(name), 1.0) << name;
 }
 
-TEST(Trc, CountsThatDoNotFitAreNoted) {
+TEST(Trc, InconsistentCountsAreNoted) {
   const auto notes = [](const std::string& from, const std::string& to) {
     const std::string text = changed(trc, from, to);
     expect_trc(text);
@@ -133,7 +133,7 @@ TEST(Trc, CountsThatDoNotFitAreNoted) {
               ElementsAre(HasSubstr("DataRate is 100 Hz, the times have 50 Hz")));
 }
 
-TEST(Trc, NearestNameOfAMissingMarker) {
+TEST(Trc, NearestNameOfAMissingMarkerIsReported) {
   const MarkerTrial trial = read_trc(trc, "walk.trc");
   EXPECT_THAT(refusal([&] { (void)trial.marker("Heal"); }),
               AllOf(HasSubstr("'Heal'"), HasSubstr("did you mean 'Heel'?")));
@@ -155,7 +155,7 @@ TEST(MotionTable, ReadsMotAndCsv) {
 }
 
 // The table of a run has nothing in its last columns where a contact has no centre of pressure.
-TEST(MotionTable, LinesMayEndWithNothing) {
+TEST(MotionTable, LinesMayHaveEmptyEnds) {
   const std::vector<std::string> wanted{"x"};
   EXPECT_THAT(motion_columns("t,x,y,z\n0,1,,\n1,2,3,4\n", "run.csv", wanted).front(), ElementsAre(1.0, 2.0));
   EXPECT_THAT(refusal([&] { (void)motion_columns("t,x,y,z\n0,1,\n", "run.csv", wanted); }),
@@ -163,7 +163,7 @@ TEST(MotionTable, LinesMayEndWithNothing) {
   EXPECT_THAT(read_motion_table("time,x,\n0,1,\n", "sheet.csv").column("x"), ElementsAre(1.0));
 }
 
-TEST(MotionTable, CountsThatDoNotFitAreNoted) {
+TEST(MotionTable, InconsistentCountsAreNoted) {
   EXPECT_TRUE(read_motion_table(mot, "grf.mot").notes.empty());
   const MotionTable less = read_motion_table(changed(mot, "nRows=3", "nRows=2"), "grf.mot");
   EXPECT_THAT(less.times(), ElementsAre(0.0, 0.1, 0.2));
@@ -175,7 +175,7 @@ TEST(MotionTable, CountsThatDoNotFitAreNoted) {
 }
 
 // Tools of OpenSim write the last row twice, and angles and forces of several plates with the same headings.
-TEST(MotionTable, OfRowsAtOneTimeTheLastAndOfEqualHeadingsTheFirst) {
+TEST(MotionTable, LastRowOfEqualTimesAndFirstOfEqualHeadingsAreUsed) {
   const MotionTable rows = read_motion_table("time,q\n0,1\n0.5,2\n0.5,3\n0.5,4\n1,5\n", "a.csv");
   EXPECT_THAT(rows.times(), ElementsAre(0.0, 0.5, 1.0));
   EXPECT_THAT(rows.column("q"), ElementsAre(1.0, 4.0, 5.0));
@@ -187,7 +187,7 @@ TEST(MotionTable, OfRowsAtOneTimeTheLastAndOfEqualHeadingsTheFirst) {
   EXPECT_THAT(headings.notes, ElementsAre(HasSubstr("more than one column 'q'")));
 }
 
-TEST(Trc, MarkersWithoutNamesAreLeftOut) {
+TEST(Trc, MarkersWithoutNamesAreOmitted) {
   const std::string text =
       changed(changed(trc, "\t-41\r", "\t-41\t7\t8\t9\r"), "0\t0\t0\t\r", "0\t0\t0\t1\t2\t3\t4\t5\t6\t\r");
   expect_trc(text);
@@ -229,7 +229,7 @@ TEST(MotionTable, UnitOfAngles) {
   EXPECT_FALSE(csv.degrees || csv.stated);
 }
 
-TEST(MotionTable, RefusesWithLine) {
+TEST(MotionTable, RejectsWithLine) {
   const auto message = [](const std::string& from, const std::string& to) {
     return refusal([&] { (void)read_motion_table(changed(mot, from, to), "grf.mot"); });
   };
@@ -240,7 +240,7 @@ TEST(MotionTable, RefusesWithLine) {
   EXPECT_THAT(message("time\t", "clock\t"), StartsWith("grf.mot:7: expected the first column to be 'time'"));
 }
 
-TEST(Axes, TurnALaboratoryWithYUp) {
+TEST(Axes, RotateALaboratoryWithVerticalY) {
   const Matrix3 R = axis_map({.x = "x", .y = "z", .z = "-y"});
   EXPECT_EQ(R * Vector3::UnitY(), Vector3::UnitZ()) << "up";
   EXPECT_EQ(R * Vector3::UnitZ(), Vector3(-Vector3::UnitY())) << "right is -left";

@@ -103,7 +103,7 @@ TEST(WireGuard, ReleasedFieldsAndCallsAreUnchanged) {
                             << "field";
 }
 
-TEST(WireGuard, NewFieldsAndCallsAreAddedOnPurpose) {
+TEST(WireGuard, NewFieldsAndCallsAreListed) {
   const Lines golden = read_golden();
   const Lines now = contract();
   if (std::getenv("HEELSTRIKE_UPDATE_WIRE") != nullptr && missing(golden, now).empty()) {

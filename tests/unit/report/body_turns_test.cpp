@@ -54,7 +54,7 @@ struct Knee {
   }
 };
 
-TEST(BodyTurns, FollowTheFlexionPastHalfATurn) {
+TEST(BodyRotations, FollowTheFlexionBeyondPi) {
   const Knee knee;
   const auto turns = relative_rotations(knee.scenario, knee.series);
   ASSERT_EQ(turns.size(), 1u) << "two pairs of the same bodies";
@@ -64,14 +64,14 @@ TEST(BodyTurns, FollowTheFlexionPastHalfATurn) {
   for (int r = 0; r < rows; ++r) EXPECT_NEAR(turns[0].angle[static_cast<std::size_t>(r)], Knee::angle(r), 1e-9) << r;
 }
 
-TEST(BodyTurns, NothingIsDrawnOverWhatDoesNotTurn) {
+TEST(BodyRotations, NothingIsDrawnWithoutRotation) {
   Knee knee;
   knee.scenario.pairs[0].partner_body = knee.scenario.pairs[1].partner_body = "tibia";
   EXPECT_TRUE(relative_rotations(knee.scenario, knee.series).empty());
   EXPECT_TRUE(relative_rotations(knee.scenario, TimeSeries{}).empty());
 }
 
-TEST(BodyTurns, ThePathOfAContactStandsInTheFirstBody) {
+TEST(BodyRotations, ContactPathIsInTheFirstBody) {
   const Knee knee;
   const Json json = relative_rotations_json(knee.scenario, knee.series, 1000);
   ASSERT_EQ(json["paths"].size(), 1u) << "the other pair was never loaded";

@@ -16,7 +16,7 @@ struct Case {
 
 class ColumnNames : public testing::TestWithParam<Case> {};
 
-TEST_P(ColumnNames, SayWhatTheyAre) {
+TEST_P(ColumnNames, AreReadable) {
   const Case& c = GetParam();
   const ColumnName read = read_column_name(c.name);
   EXPECT_EQ(read.owner, c.owner);
@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"a.active_points", "a", "active_points", "-", "active_points"},
                     Case{"ball-ground.gap_rate_m_s", "ball-ground", "gap_rate", "m/s", "gap_rate"}));
 
-TEST(ColumnNamesOfATable, KnowRegionsByTheirNeighbours) {
+TEST(ColumnNamesOfATable, RegionsAreIdentifiedByTheirNeighbours) {
   const std::vector<std::string> names = {"time_s",
                                           "knee.gap_m",
                                           "knee.copx_m",

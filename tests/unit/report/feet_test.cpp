@@ -45,7 +45,7 @@ TEST(Feet, PartsCutFromOneShapeAreOneFoot) {
   EXPECT_EQ(feet[1].label, "ball");
 }
 
-TEST(Feet, TotalForceIsThatOfThePartsAndOnlyOfFeetWithSeveral) {
+TEST(Feet, TotalForceIsTheSumOfThePartsForFeetWithSeveral) {
   TimeSeries series;
   series.columns = {"time_s",           "foot-ground.fx_N", "foot-ground.fy_N", "foot-ground.fz_N", "toes-ground.fx_N",
                     "toes-ground.fy_N", "toes-ground.fz_N", "ball-ground.fx_N", "ball-ground.fy_N", "ball-ground.fz_N"};
@@ -58,7 +58,7 @@ TEST(Feet, TotalForceIsThatOfThePartsAndOnlyOfFeetWithSeveral) {
 }
 
 /// A plate that measured 700 N along y of a laboratory with y up, from 2 s of its clock on.
-TEST(Feet, WhatAPlateMeasuredIsTurnedIntoTheWorldAndTheClockOfTheRun) {
+TEST(Feet, PlateMeasurementIsTransformedToWorldAndRunTime) {
   const Scenario scenario = read(
       "gravity: [0, 0, -9.81]\n"
       "motion:\n  walk:\n    markers: a.trc\n    static: b.trc\n    plates: c.mot\n    start: 2\n    axes: {x: x, y: "

@@ -32,7 +32,7 @@ std::string two_tetrahedra(const std::vector<std::int64_t>& connectivity = {0, 1
          "</Cells></Piece></UnstructuredGrid></VTKFile>";
 }
 
-TEST(ParseVtu, OfTetrahedraTheBoundaryIsDrawn) {
+TEST(ParseVtu, BoundaryOfTetrahedraIsDrawn) {
   const FieldGrid grid = parse_vtu(two_tetrahedra(), "t.vtu");
   EXPECT_EQ(grid.points.size(), 15U);
   EXPECT_EQ(grid.triangles.size(), 3U * 6U) << "8 faces, one of them shared by both";
@@ -42,7 +42,7 @@ TEST(ParseVtu, OfTetrahedraTheBoundaryIsDrawn) {
   EXPECT_EQ(grid.arrays[0].values[4], 5.0);
 }
 
-TEST(ParseVtu, HexahedraAreCutAlikeOnBothSides) {
+TEST(ParseVtu, HexahedraAreCutConsistentlyOnBothSides) {
   // Two cubes beside each other, numbered so that the smallest corners lie in different places.
   const std::vector<double> points{1, 1, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 1, 0, 0, 2, 1, 0,
                                    1, 1, 1, 0, 0, 1, 2, 0, 1, 0, 1, 1, 1, 0, 1, 2, 1, 1};
@@ -69,7 +69,7 @@ TEST(ParseVtu, HexahedraAreCutAlikeOnBothSides) {
 }
 
 // Two cubes of 27 nodes beside each other: eight smaller ones each.
-TEST(ParseVtu, QuadraticHexahedraShowAllOfTheirNodes) {
+TEST(ParseVtu, QuadraticHexahedraShowAllTheirNodes) {
   // Places of VTK's nodes in halves of the edges.
   static const std::string places = "000200220020002202222022100210120010102212122012001201221021011211101121110112111";
   std::vector<double> points;
@@ -104,7 +104,7 @@ TEST(ParseVtu, QuadraticHexahedraShowAllOfTheirNodes) {
 }
 
 // Both halves of a unit cube, VTK's way: the triangle that looks out first.
-TEST(ParseVtu, PrismsAreCutAlikeOnBothSides) {
+TEST(ParseVtu, PrismsAreCutConsistentlyOnBothSides) {
   const std::vector<double> points{1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1, 1};
   const std::string file =
       "<VTKFile type=\"UnstructuredGrid\" header_type=\"UInt64\"><UnstructuredGrid><Piece>\n<PointData></PointData>"
@@ -128,7 +128,7 @@ TEST(ParseVtu, PrismsAreCutAlikeOnBothSides) {
   EXPECT_NEAR(volume, 1.0, 1e-14) << "closed, and turned outwards";
 }
 
-TEST(ParseVtu, BrokenFilesAreRefused) {
+TEST(ParseVtu, InvalidFilesAreRejected) {
   std::string cut = two_tetrahedra();
   EXPECT_THROW((void)parse_vtu(cut.substr(0, cut.size() / 2), "t.vtu"), Error);
   EXPECT_THROW((void)parse_vtu("", "t.vtu"), Error);

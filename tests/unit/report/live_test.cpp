@@ -21,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(SampleHistory, StaysSmallAndLosesNoExtreme) {
+TEST(SampleHistory, StaysSmallWithAllExtremes) {
   SampleHistory history(1000);
   for (int i = 0; i < 1'000'000; ++i) {
     const double spike = i == 123'456 ? 50.0 : i == 777'777 ? -70.0 : std::sin(1e-4 * i);
@@ -90,7 +90,7 @@ std::size_t n_entries(const char* folder) {
   return n;
 }
 
-TEST_F(Page, GrowsWithTheRunAndSaysWhenNothingIsNew) {
+TEST_F(Page, GrowsWithTheRunAndReportsWhenUnchanged) {
   add_rows(*runs_.run, 0, 10);
   const auto first = get("/api/runs/run-1");
   EXPECT_EQ(first.at("curves").at(0).at("value").size(), 10U);
@@ -104,7 +104,7 @@ TEST_F(Page, GrowsWithTheRunAndSaysWhenNothingIsNew) {
   EXPECT_EQ(nothing->status, 204);
 }
 
-TEST_F(Page, AReaderThatComesLateGetsThinnedCurvesWithTheirPeaks) {
+TEST_F(Page, LateReaderGetsThinnedCurvesWithTheirPeaks) {
   add_rows(*runs_.run, 0, 1);
   runs_.run->on_row(std::vector{0.5e-3, 9000.0, 1.0});
   add_rows(*runs_.run, 1, 200'000);
@@ -115,7 +115,7 @@ TEST_F(Page, AReaderThatComesLateGetsThinnedCurvesWithTheirPeaks) {
   EXPECT_THAT(values.get<std::vector<double>>(), testing::Contains(9000.0));
 }
 
-TEST_F(Page, StopsARunOnlyWithTheToken) {
+TEST_F(Page, StopsARunWithTheTokenOnly) {
   httplib::Client client("127.0.0.1", page_.port());
   const auto without = client.Post("/api/runs/run-1/cancel", "", "text/plain");
   ASSERT_TRUE(without);
@@ -135,7 +135,7 @@ TEST_F(Page, StopsARunOnlyWithTheToken) {
   EXPECT_EQ(runs_.cancelled, "run-1");
 }
 
-TEST_F(Page, OnlyLooksUnlessToldOtherwise) {
+TEST_F(Page, IsReadOnlyByDefault) {
   const LivePage page(runs_, {});
   EXPECT_EQ(page.url().find("token"), std::string::npos);
   httplib::Client client("127.0.0.1", page.port());
@@ -146,7 +146,7 @@ TEST_F(Page, OnlyLooksUnlessToldOtherwise) {
   EXPECT_EQ(runs_.cancelled, "");
 }
 
-TEST_F(Page, AnswersOnlyUnderItsOwnName) {
+TEST_F(Page, RespondsUnderItsHostNameOnly) {
   // A name of a foreign site that its owner lets point to this machine.
   httplib::Client client("127.0.0.1", page_.port());
   for (const char* path : {"/", "/api/runs", "/api/runs/run-1"}) {
@@ -160,7 +160,7 @@ TEST_F(Page, AnswersOnlyUnderItsOwnName) {
   EXPECT_THAT(own->get_header_value("Content-Security-Policy"), HasSubstr("default-src 'none'"));
 }
 
-TEST_F(Page, UnknownRunsAndTextsFromOutside) {
+TEST_F(Page, UnknownRunsAndExternalTextsAreHandled) {
   httplib::Client client("127.0.0.1", page_.port());
   const auto unknown = client.Get("/api/runs/run-2");
   ASSERT_TRUE(unknown);
@@ -170,7 +170,7 @@ TEST_F(Page, UnknownRunsAndTextsFromOutside) {
   EXPECT_EQ(list.at("can_stop"), true);
 }
 
-TEST_F(Page, AHundredVisitsLeaveNothingBehind) {
+TEST_F(Page, HundredVisitsLeaveNothingBehind) {
   get("/api/runs");
   const auto settled = [] { return std::pair(n_entries("/proc/self/task"), n_entries("/proc/self/fd")); };
   const auto before = settled();
@@ -187,7 +187,7 @@ TEST_F(Page, AHundredVisitsLeaveNothingBehind) {
   EXPECT_LE(after.second, before.second) << "open files";
 }
 
-TEST(LiveRun, TextNamesProgressPaceAndForces) {
+TEST(LiveRun, TextReportsProgressPaceAndForces) {
   LiveRun run;
   start(run);
   add_rows(run, 0, 100);

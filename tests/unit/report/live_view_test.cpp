@@ -29,7 +29,7 @@ class LiveFolder : public testing::Test {
   fs::path path_ = fs::temp_directory_path() / ("heelstrike-live-" + std::to_string(::getpid()));
 };
 
-TEST_F(LiveFolder, ATornRowWaitsForItsOtherHalf) {
+TEST_F(LiveFolder, IncompleteRowWaitsForItsEnd) {
   LiveView view(path_);
   view.read();
   EXPECT_EQ(view.rows(), 0U);
@@ -46,7 +46,7 @@ TEST_F(LiveFolder, ATornRowWaitsForItsOtherHalf) {
   EXPECT_THAT(view.text(), HasSubstr("125"));
 }
 
-TEST_F(LiveFolder, TheEndIsSeen) {
+TEST_F(LiveFolder, EndIsDetected) {
   LiveView view(path_);
   fs::remove(path_ / "INCOMPLETE");
   RunSummary summary;
@@ -57,7 +57,7 @@ TEST_F(LiveFolder, TheEndIsSeen) {
   EXPECT_THAT(view.text(), HasSubstr("completed"));
 }
 
-TEST_F(LiveFolder, ARunThatFailedIsNotCalledIncomplete) {
+TEST_F(LiveFolder, FailedRunIsNotCalledIncomplete) {
   LiveView view(path_);
   fs::remove(path_ / "INCOMPLETE");
   append("INCOMPLETE", "The run failed at t = 1 s: too deep\n");
@@ -69,7 +69,7 @@ TEST_F(LiveFolder, ARunThatFailedIsNotCalledIncomplete) {
   EXPECT_THAT(view.text(), HasSubstr("failed: The run failed at t = 1 s: too deep"));
 }
 
-TEST_F(LiveFolder, APeakOfOneRowAmongManyStaysInTheSmallCurve) {
+TEST_F(LiveFolder, PeakOfOneRowAmongManyStaysInTheThinnedCurve) {
   std::string rows = "time_s,p.fz_N\n";
   for (int i = 0; i < 10'000; ++i) rows += std::to_string(i) + (i == 5'000 ? ",1000\n" : ",1\n");
   append("timeseries.csv", rows);
@@ -79,7 +79,7 @@ TEST_F(LiveFolder, APeakOfOneRowAmongManyStaysInTheSmallCurve) {
   EXPECT_THAT(view.text(), HasSubstr("█"));
 }
 
-TEST(LiveView, AFolderWithoutARunIsRefused) {
+TEST(LiveView, FolderWithoutARunIsRejected) {
   EXPECT_THROW(LiveView("/nonexistent"), Error);
 }
 

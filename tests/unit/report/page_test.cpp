@@ -43,7 +43,7 @@ TEST(RunPage, TextsOfUsersAreEscaped) {
   EXPECT_THAT(page, HasSubstr("href=\"a%20b%3Cc/timeseries.csv\""));
 }
 
-TEST(RunPage, SaysNothingOfContactWhereNothingMayTouch) {
+TEST(RunPage, OmitsContactWithoutPairs) {
   RunData run = hostile_run();
   run.summary->scenario = "four_bar";
   run.summary->backend = "none";
@@ -55,7 +55,7 @@ TEST(RunPage, SaysNothingOfContactWhereNothingMayTouch) {
   EXPECT_THAT(page, Not(HasSubstr("back-end</th>")));
 }
 
-TEST(RunPage, KnowsPrescribedMotionByWhatTheAnalysisIs) {
+TEST(RunPage, DetectsPrescribedMotionFromTheAnalysis) {
   RunData run = hostile_run();
   run.model.emplace();
   run.summary->integrator = {.name = "kinematic", .steps = 20};
@@ -64,7 +64,7 @@ TEST(RunPage, KnowsPrescribedMotionByWhatTheAnalysisIs) {
   EXPECT_THAT(run_page(run), HasSubstr("For prescribed motion"));
 }
 
-TEST(RunPage, HoldsNothingThatTheNetworkWouldHaveToDeliver) {
+TEST(RunPage, NeedsNothingFromTheNetwork) {
   const std::string page = run_page(hostile_run());
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, Not(HasSubstr("<script src")));
@@ -73,7 +73,7 @@ TEST(RunPage, HoldsNothingThatTheNetworkWouldHaveToDeliver) {
   EXPECT_LT(page.size(), 1'000'000U) << "a page without data";
 }
 
-TEST(RunPage, SaysWhereTheWallTimeWent) {
+TEST(RunPage, ReportsTheUseOfWallTime) {
   RunData run = hostile_run();
   run.summary->wall_time = 10.0;
   run.summary->contact_evaluations = 5;
@@ -92,7 +92,7 @@ TEST(ScriptJson, CannotEndItsElement) {
   EXPECT_EQ(Json::parse(text), json);
 }
 
-TEST(Base64, OfTheVectorsOfRfc4648) {
+TEST(Base64, EqualsTheVectorsOfRfc4648) {
   EXPECT_EQ(encode_base64(""), "");
   EXPECT_EQ(encode_base64("f"), "Zg==");
   EXPECT_EQ(encode_base64("fo"), "Zm8=");
@@ -100,7 +100,7 @@ TEST(Base64, OfTheVectorsOfRfc4648) {
   EXPECT_EQ(encode_base64("foobar"), "Zm9vYmFy");
 }
 
-TEST(Packed, AConstantIsOneNumber) {
+TEST(Packed, ConstantIsOneNumber) {
   const std::vector<double> values(1000, 0.25);
   EXPECT_EQ(packed(values).dump(), R"({"n":1000,"constant":0.25})");
   const std::vector<double> nothing;

@@ -55,7 +55,7 @@ double value_at(const PlanView& view, double u, double v) {
 
 const Pose tilted{.R = rotation_from_vector(Vector3(0.1, -0.4, 0.2)), .p = Vector3(3.0, -2.0, 0.7)};
 
-TEST(PressureMap, IsInTheFrameOfTheBodyWhateverItsPose) {
+TEST(PressureMap, IsInTheFrameOfTheBodyForAnyPose) {
   FieldGrid grid = flat_sole(26, 11);
   for (std::size_t i = 0; i < 26 * 11; ++i) grid.arrays[0].values[i] = 1e5 * grid.points[3 * i];  // 0 to 25 kPa along x
   const PressureMap map(placed(grid, tilted), tilted);
@@ -84,7 +84,7 @@ TEST(PressureMap, KeepsThePeakOfEveryPointAndTheLatestFrame) {
   EXPECT_EQ(map.peak_pressure(), 7.0);
 }
 
-TEST(PressureMap, LooksAlongTheAxisThatIsLoaded) {
+TEST(PressureMap, ViewsAlongTheLoadedAxis) {
   // The same plate standing upright: the loaded side looks along -x of the body.
   const Pose upright{.R = rotation_from_vector(Vector3(0.0, M_PI / 2.0, 0.0)), .p = Vector3::Zero()};
   FieldGrid grid = flat_sole(26, 11);
@@ -96,7 +96,7 @@ TEST(PressureMap, LooksAlongTheAxisThatIsLoaded) {
 }
 
 // A tibia, x forward, y up: its plateaus are seen from above, right to the right.
-TEST(PressureMap, PlateausLieBesideEachOther) {
+TEST(PressureMap, PlateausAreSideBySide) {
   const Pose turned{.R = rotation_from_vector(Vector3(M_PI / 2.0, 0.0, 0.0)), .p = Vector3::Zero()};
   FieldGrid grid = flat_sole(26, 11);
   std::fill_n(grid.arrays[0].values.begin(), 26 * 11, 1e5);
@@ -106,7 +106,7 @@ TEST(PressureMap, PlateausLieBesideEachOther) {
   EXPECT_EQ(view.axes, (std::array<int, 2>{2, 0}));
 }
 
-TEST(PressureMap, OutsideTheBodyThereIsNothing) {
+TEST(PressureMap, OutsideTheBodyIsEmpty) {
   FieldGrid grid = flat_sole(26, 11);
   grid.triangles.resize(6);  // two triangles at the origin, 10 mm wide
   const PressureMap map(grid, {});
@@ -115,7 +115,7 @@ TEST(PressureMap, OutsideTheBodyThereIsNothing) {
   EXPECT_TRUE(std::isnan(value_at(view, 0.2, 0.05)));
 }
 
-TEST(PressureMap, PartsLieSideBySide) {
+TEST(PressureMap, PartsAreSideBySide) {
   // The second part is the same sole 0.25 m further along x, with twice the pressure, and its own frame is there.
   FieldGrid heel = flat_sole(26, 11);
   std::ranges::fill(heel.arrays[0].values, 1e5);
@@ -136,7 +136,7 @@ TEST(PressureMap, PartsLieSideBySide) {
   EXPECT_EQ(map.peak().back(), 2e5);
 }
 
-TEST(PressureMap, RefusesAFrameOfAnotherMesh) {
+TEST(PressureMap, RejectsAFrameOfAnotherMesh) {
   PressureMap map(flat_sole(6, 3), {});
   EXPECT_THROW(map.add(flat_sole(7, 3)), Error);
 }
@@ -202,7 +202,7 @@ TEST(PressureRegions, ForceAreaAndIntegralOfAUniformlyLoadedSole) {
   EXPECT_NEAR(sum, all.force, 1e-6);
 }
 
-TEST(PressureRegions, TheHalluxIsOnTheSideOnWhichTheFootIsLongest) {
+TEST(PressureRegions, HalluxIsOnTheSideOfTheGreatestLength) {
   for (const std::size_t tip : {std::size_t{0}, std::size_t{20}}) {
     FieldGrid grid = flat_sole(51, 21);
     const std::size_t node = 51 * tip + 50;  // the corner of the toes at y = 0 or y = 0.1 m
@@ -219,7 +219,7 @@ TEST(PressureRegions, TheHalluxIsOnTheSideOnWhichTheFootIsLongest) {
   }
 }
 
-TEST(PressureRegions, AreasAreThoseOfTheSurfaceNotOfItsShadow) {
+TEST(PressureRegions, AreasAreThoseOfTheSurfaceNotOfItsProjection) {
   // Pressure is force over the body's own area: on a sole that rises at 45 degrees the projection would lose 29 %.
   FieldGrid grid = flat_sole(51, 21);
   for (std::size_t i = 0; i < 51 * 21; ++i) grid.points[3 * i + 2] = grid.points[3 * i];

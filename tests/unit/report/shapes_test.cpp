@@ -67,7 +67,7 @@ std::vector<AssetContent> files() {
           {.sha256 = {}, .name = "coarse.obj", .content = sheet(4)}};
 }
 
-TEST(BodyShapes, EachMeshOnceInTheFrameOfItsBody) {
+TEST(BodyShapes, EachMeshIsIncludedOnceInTheFrameOfItsBody) {
   const std::vector<BodyShape> shapes = body_shapes(scenario(), files(), 100'000);
   ASSERT_EQ(shapes.size(), 2U) << "planes are drawn otherwise, and a surface of two pairs once";
   EXPECT_EQ(shapes[0].body, "tray");
@@ -81,7 +81,7 @@ TEST(BodyShapes, EachMeshOnceInTheFrameOfItsBody) {
   EXPECT_EQ(shapes[1].body, "plate");
 }
 
-TEST(BodyShapes, LargeOnesAreThinnedAndSmallOnesAreNot) {
+TEST(BodyShapes, OnlyLargeOnesAreThinned) {
   const std::vector<BodyShape> shapes = body_shapes(scenario(), files(), 1'000);
   ASSERT_EQ(shapes.size(), 2U);
   EXPECT_EQ(shapes[1].triangles.size(), 3U * 32);
@@ -90,7 +90,7 @@ TEST(BodyShapes, LargeOnesAreThinnedAndSmallOnesAreNot) {
   EXPECT_EQ(shapes[0].n_read, 20'000U);
 }
 
-TEST(BodyShapes, WhatCannotBeReadIsLeftToTheRun) {
+TEST(BodyShapes, UnreadableFilesAreLeftToTheRun) {
   std::vector<AssetContent> broken = files();
   broken[0].content = "nonsense";
   EXPECT_EQ(body_shapes(scenario(), broken, 1'000).size(), 1U);
@@ -110,7 +110,7 @@ class ShapesOfRun : public testing::Test {
   const fs::path folder_ = fs::path(testing::TempDir()) / ("shapes_of_run_" + std::to_string(::getpid()));
 };
 
-TEST_F(ShapesOfRun, ThePageHasThemOnceAndSaysWhatIsThinned) {
+TEST_F(ShapesOfRun, PageIncludesThemOnceAndReportsThinning) {
   EXPECT_THAT(run_page(read_run_data(folder_, "flores", "", scenario_catalog())), Not(HasSubstr("fine.obj (")))
       << "runs of earlier versions";
   write_shapes(folder_, body_shapes(scenario(), files(), 1'000));
@@ -141,7 +141,7 @@ TEST_F(ShapesOfRun, BodiesWithFieldsNeedNoShape) {
   EXPECT_THAT(page, HasSubstr("coarse.obj")) << "the plate has no fields";
 }
 
-TEST_F(ShapesOfRun, AWholeBudgetIsASmallPartOfAPage) {
+TEST_F(ShapesOfRun, FullBudgetIsASmallPartOfAPage) {
   const std::vector<AssetContent> large = {{.sha256 = {}, .name = "fine.obj", .content = sheet(300)},
                                            {.sha256 = {}, .name = "coarse.obj", .content = sheet(300)}};
   const std::string json = shapes_json(body_shapes(scenario(), large, shown_triangles)).dump();
@@ -149,7 +149,7 @@ TEST_F(ShapesOfRun, AWholeBudgetIsASmallPartOfAPage) {
   EXPECT_GT(json.size(), 40'000U);
 }
 
-TEST_F(ShapesOfRun, ADamagedFileIsNamed) {
+TEST_F(ShapesOfRun, DamagedFileIsReported) {
   write_whole_file(folder_ / "shapes.json", "{\"shapes\"");
   try {
     (void)read_run_data(folder_, "flores", "", scenario_catalog());

@@ -55,7 +55,7 @@ TEST(StanceFigure, MissingRowsAreAGap) {
 }
 
 // On a belt both centres run backwards by more than the foot is long; over the belt they stay where they were set down.
-TEST(StanceFigure, ThePlanViewIsRelativeToTheGround) {
+TEST(StanceFigure, PlanViewIsRelativeToTheGround) {
   StanceComparison still = walked(), moving = walked();
   std::vector<Vector3> moved;
   for (StanceRow& row : moving.rows) {

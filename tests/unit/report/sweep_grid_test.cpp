@@ -10,20 +10,20 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Variation, ARangeIncludesBothEndsAndHasPlainNumbers) {
+TEST(Variation, RangeIncludesBothEndsAndHasPlainNumbers) {
   EXPECT_THAT(parse_variation("contact.restitution=0.2:1:0.2").values, ElementsAre("0.2", "0.4", "0.6", "0.8", "1"));
   EXPECT_THAT(parse_variation("a=1:0:-0.5").values, ElementsAre("1", "0.5", "0"));
   EXPECT_THAT(parse_variation("a=0:1:0.3").values, ElementsAre("0", "0.3", "0.6", "0.9"));
   EXPECT_THAT(parse_variation("a=rk4,ab4am4").values, ElementsAre("rk4", "ab4am4"));
 }
 
-TEST(Variation, WhatIsNoneIsRefused) {
+TEST(Variation, InvalidVariationIsRejected) {
   for (const char* text : {"", "a", "=1:2:1", "a=", "a=1:2:0", "a=1:2:-1", "a=1:x:1", "a=1,,2", "a=0:1:1e-9"}) {
     EXPECT_THROW((void)parse_variation(text), Error) << text;
   }
 }
 
-TEST(SweepPoints, TheLastKeyChangesFastest) {
+TEST(SweepPoints, LastKeyChangesFastest) {
   const auto points = sweep_points({{"contact.e", {"1", "2"}}, {"k", {"a/b", "c"}}});
   ASSERT_EQ(points.size(), 4U);
   EXPECT_THAT(points[1].assignments, ElementsAre("contact.e=1", "k=c"));

@@ -82,7 +82,7 @@ class FileDigestsTest : public testing::Test {
   fs::path whole_;
 };
 
-TEST_F(FileDigestsTest, AFinishedRunIsWhatItWrote) {
+TEST_F(FileDigestsTest, FinishedRunEqualsItsDigests) {
   const FolderCheck check = check_run_folder(whole_);
   EXPECT_THAT(check.faults, IsEmpty());
   // The table, two storages, the scenario, twelve fields and their index; summary and timing; two checkpoints with what
@@ -90,7 +90,7 @@ TEST_F(FileDigestsTest, AFinishedRunIsWhatItWrote) {
   EXPECT_EQ(check.n_files, 4U + 13U + 2U + 4U);
 }
 
-TEST_F(FileDigestsTest, EveryBitOfAFinishedRunIsGuarded) {
+TEST_F(FileDigestsTest, EveryBitOfAFinishedRunIsVerified) {
   std::mt19937 random(20263);
   for (const fs::path& file : files_in(whole_)) {
     if (file.filename() == "run.log") continue;  // says what happened, and is no result
@@ -106,7 +106,7 @@ TEST_F(FileDigestsTest, EveryBitOfAFinishedRunIsGuarded) {
   EXPECT_THAT(check_run_folder(whole_).faults, Contains(HasSubstr("fields/p_b_00003.vtu: expected a file")));
 }
 
-TEST_F(FileDigestsTest, ADamagedFolderIsMadeGoodOrRefusedByName) {
+TEST_F(FileDigestsTest, DamagedFolderIsRepairedOrRejectedByName) {
   std::mt19937 random(20264);
   const fs::path folder = base_ / "cut";
   const fs::path pristine = base_ / "pristine";
@@ -135,7 +135,7 @@ TEST_F(FileDigestsTest, ADamagedFolderIsMadeGoodOrRefusedByName) {
   EXPECT_GT(n_refused, 6) << "rows and fields before both checkpoints cannot be made good";
 }
 
-TEST_F(FileDigestsTest, ARunWithoutACheckpointBeginsAnew) {
+TEST_F(FileDigestsTest, RunWithoutACheckpointRestarts) {
   const fs::path folder = base_ / "cut";
   {
     RunFolder run(folder, "heelstrike: 1\n", false, {.scenario = "/somewhere/ball.yaml", .files = {{"a.stl", "12ab"}}});
@@ -152,7 +152,7 @@ TEST_F(FileDigestsTest, ARunWithoutACheckpointBeginsAnew) {
   expect_the_bytes_of_the_whole(folder);
 }
 
-TEST_F(FileDigestsTest, ADiskThatChangesRowsWhileTheRunGoesOnIsTold) {
+TEST_F(FileDigestsTest, RowsChangedOnDiskDuringTheRunAreReported) {
   const fs::path folder = base_ / "run";
   RunFolder run(folder, "heelstrike: 1\n", false);
   go(run, 0);
@@ -166,7 +166,7 @@ TEST_F(FileDigestsTest, ADiskThatChangesRowsWhileTheRunGoesOnIsTold) {
   }
 }
 
-TEST_F(FileDigestsTest, FilesThatAreMadeAfterwardsAreTakenIn) {
+TEST_F(FileDigestsTest, LaterFilesAreIncluded) {
   std::ofstream(whole_ / "report.html") << "a page";
   record_file_digests(whole_, std::array<std::string, 1>{"report.html"});
   EXPECT_THAT(check_run_folder(whole_).faults, IsEmpty());

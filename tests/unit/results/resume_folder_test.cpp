@@ -71,7 +71,7 @@ class ResumeFolder : public testing::Test {
   fs::path base_;
 };
 
-TEST_F(ResumeFolder, GoesOnFromTheLastOfTwoCheckpoints) {
+TEST_F(ResumeFolder, ContinuesFromTheLastOfTwoCheckpoints) {
   cut_off_after(11);
   EXPECT_FALSE(fs::exists(folder() / "checkpoints/step_00000002.ckpt")) << "the last two are kept";
   EXPECT_TRUE(fs::exists(folder() / "checkpoints/step_00000005.ckpt"));
@@ -85,7 +85,7 @@ TEST_F(ResumeFolder, GoesOnFromTheLastOfTwoCheckpoints) {
   expect_the_bytes_of_an_undisturbed_run();
 }
 
-TEST_F(ResumeFolder, TakesTheOneBeforeADamagedOne) {
+TEST_F(ResumeFolder, UsesThePrecedingOfADamagedCheckpoint) {
   const std::pair<const char*, const char*> damages[] = {{"checkpoints/step_00000008.ckpt", "state 9"},
                                                          {"checkpoints/step_00000008.ckpt", ""},
                                                          {"checkpoints/step_00000008.json", "{\"format\": 3"}};
@@ -103,7 +103,7 @@ TEST_F(ResumeFolder, TakesTheOneBeforeADamagedOne) {
   }
 }
 
-TEST_F(ResumeFolder, TakesTheOneBeforeWhatWasCutByHand) {
+TEST_F(ResumeFolder, UsesTheCheckpointBeforeATruncation) {
   cut_off_after(11);
   const std::string table = text("timeseries.csv");
   write("timeseries.csv", table.substr(0, table.find("0.7")));
@@ -112,7 +112,7 @@ TEST_F(ResumeFolder, TakesTheOneBeforeWhatWasCutByHand) {
   EXPECT_THAT(run.notes().at(0), HasSubstr("timeseries.csv ends before it"));
 }
 
-TEST_F(ResumeFolder, RefusesWhatCannotGoOn) {
+TEST_F(ResumeFolder, RejectsRunsThatCannotContinue) {
   cut_off_after(11);
   const std::string table = text("timeseries.csv");
   write("timeseries.csv", "time_s,ball.z_m\n");
@@ -134,7 +134,7 @@ TEST_F(ResumeFolder, RefusesWhatCannotGoOn) {
   EXPECT_THAT(refusal().what(), HasSubstr("complete"));
 }
 
-TEST_F(ResumeFolder, RemovesWhatAKilledWriterLeft) {
+TEST_F(ResumeFolder, RemovesTheFilesOfAKilledWriter) {
   cut_off_after(11);
   for (const char* name : {"fields.pvd.part", "checkpoints/step_00000010.ckpt.part", "fields/p_b_00011.vtu.part"}) {
     write(name, "half");
@@ -143,7 +143,7 @@ TEST_F(ResumeFolder, RemovesWhatAKilledWriterLeft) {
   for (const auto& entry : fs::recursive_directory_iterator(folder())) EXPECT_NE(entry.path().extension(), ".part");
 }
 
-TEST_F(ResumeFolder, IsRewoundWhileTheRunGoesOn) {
+TEST_F(ResumeFolder, IsRewoundDuringTheRun) {
   RunFolder run(folder(), "heelstrike: 1\n", true);
   go(run, 0, 8);
   run.roll_back(5);
@@ -156,7 +156,7 @@ TEST_F(ResumeFolder, IsRewoundWhileTheRunGoesOn) {
   expect_the_bytes_of_an_undisturbed_run();
 }
 
-TEST_F(ResumeFolder, KnowsWhatItCannotBeRewoundTo) {
+TEST_F(ResumeFolder, ReportsAnImpossibleRewind) {
   RunFolder run(folder(), "heelstrike: 1\n", true);
   go(run, 0, 8);
   try {

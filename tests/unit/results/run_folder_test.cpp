@@ -72,7 +72,7 @@ void write_run(RunFolder& run) {
   sink.on_checkpoint(checkpoint);
 }
 
-TEST_F(RunFolderTest, HoldsEverythingAndIsCompleteAtTheEnd) {
+TEST_F(RunFolderTest, ContainsEverythingAndIsCompleteAtTheEnd) {
   RunFolder run(folder(), "heelstrike: 1\n", false);
   EXPECT_THAT(incomplete_reason(folder()), HasSubstr("has not ended"));
   write_run(run);
@@ -97,7 +97,7 @@ TEST_F(RunFolderTest, HoldsEverythingAndIsCompleteAtTheEnd) {
   }
 }
 
-TEST_F(RunFolderTest, RowsReadBackToTheSameBits) {
+TEST_F(RunFolderTest, RowsReadBackBitForBit) {
   RunFolder run(folder(), "", false);
   write_run(run);
   const TimeSeries series = read_timeseries(folder());  // while the run goes on
@@ -114,7 +114,7 @@ TEST_F(RunFolderTest, RowsReadBackToTheSameBits) {
 }
 
 /// A centre of pressure without contact: no number, and no word either; OpenSim's storages know "nan".
-TEST_F(RunFolderTest, WhatIsNotThereIsAnEmptyCell) {
+TEST_F(RunFolderTest, MissingValueIsAnEmptyCell) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   RunFolder run(folder(), "", false);
   run.start_table(columns);
@@ -128,7 +128,7 @@ TEST_F(RunFolderTest, WhatIsNotThereIsAnEmptyCell) {
   EXPECT_THAT(series.column("energy_J"), ElementsAre(2.0, testing::IsNan()));
 }
 
-TEST_F(RunFolderTest, EverythingReceivedSurvivesAKill) {
+TEST_F(RunFolderTest, ReceivedRowsSurviveAKill) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -144,7 +144,7 @@ TEST_F(RunFolderTest, EverythingReceivedSurvivesAKill) {
   EXPECT_FALSE(fs::exists(folder() / "summary.json"));
 }
 
-TEST_F(RunFolderTest, FailedRunSaysSo) {
+TEST_F(RunFolderTest, FailedRunIsMarked) {
   RunFolder run(folder(), "", false);
   write_run(run);
   RunSummary summary;
@@ -157,7 +157,7 @@ TEST_F(RunFolderTest, FailedRunSaysSo) {
   EXPECT_EQ(read_timeseries(folder()).rows(), 3u);
 }
 
-TEST_F(RunFolderTest, RunWithoutSomeFramesSaysHowMany) {
+TEST_F(RunFolderTest, RunWithoutSomeFramesReportsTheirCount) {
   RunFolder run(folder(), "", false);
   write_run(run);
   RunSummary summary;
@@ -179,7 +179,7 @@ TEST_F(RunFolderTest, RunThatFailedBeforeItsFirstRowHasASummary) {
   EXPECT_THAT(incomplete_reason(folder()), HasSubstr("stopped on request"));
 }
 
-TEST_F(RunFolderTest, ExistingFolderIsRefusedUnlessForced) {
+TEST_F(RunFolderTest, ExistingFolderIsRejectedUnlessForced) {
   {
     RunFolder run(folder(), "first", false);
     write_run(run);
@@ -203,13 +203,13 @@ TEST_F(RunFolderTest, FolderThatCannotBeMadeIsAnError) {
   EXPECT_THAT(file_error_of([&] { RunFolder run("/proc/heelstrike", "", true); }), HasSubstr("--output"));
 }
 
-TEST_F(RunFolderTest, FullDiskIsAnErrorNotSilence) {
+TEST_F(RunFolderTest, FullDiskIsAnError) {
   OutputFile full("/dev/full");
   EXPECT_THAT(file_error_of([&] { full.write("x"); }), AllOf(HasSubstr("No space left"), HasSubstr("free space")));
 }
 
 /// A size limit of the process stands for the disk that fills up in mid-run: the write ends short, the next one fails.
-TEST_F(RunFolderTest, DiskThatFillsUpKeepsTheRowsBefore) {
+TEST_F(RunFolderTest, FullDiskKeepsTheRowsBefore) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -237,7 +237,7 @@ TEST_F(RunFolderTest, DiskThatFillsUpKeepsTheRowsBefore) {
   EXPECT_NE(incomplete_reason(folder()), "");
 }
 
-TEST_F(RunFolderTest, DamagedTableIsRefusedWithItsLine) {
+TEST_F(RunFolderTest, DamagedTableIsRejectedWithItsLine) {
   fs::create_directories(folder());
   std::ofstream(folder() / "timeseries.csv") << "time_s,a\n0,1\n1\n";
   EXPECT_THAT(file_error_of([&] { (void)read_timeseries(folder()); }),

@@ -50,7 +50,7 @@ RunSummary full_summary() {
 }
 
 /// A run that fails deep in a contact does not know its last energy: null in the file, and the file is still read.
-TEST(Summary, WhatTheRunCouldNotKnowIsNullAndIsRead) {
+TEST(Summary, UnknownValuesAreNullAndReadable) {
   RunSummary s = full_summary();
   s.energy.final = std::numeric_limits<double>::quiet_NaN();
   s.contacts[0].max_force = std::numeric_limits<double>::quiet_NaN();
@@ -63,7 +63,7 @@ TEST(Summary, WhatTheRunCouldNotKnowIsNullAndIsRead) {
 }
 
 /// The names that issue and tools rely on.
-TEST(Summary, HasTheAgreedKeys) {
+TEST(Summary, HasTheDocumentedKeys) {
   const auto json = nlohmann::json::parse(summary_and_timing_json(full_summary()));
   for (const char* key : {"scenario", "backend", "status", "simulated_time_s", "wall_time_s", "real_time_factor"}) {
     EXPECT_TRUE(json.contains(key)) << key;
@@ -96,7 +96,7 @@ TEST(Summary, LocalRunHasNoRpc) {
   EXPECT_TRUE(nlohmann::json::parse(summary_json(s)).at("error").is_null());
 }
 
-TEST(Summary, ReadsBackToTheSameBits) {
+TEST(Summary, ReadsBackBitForBit) {
   const std::string text = summary_json(full_summary());
   const RunSummary back = parse_summary(text, "summary.json");
   EXPECT_EQ(summary_json(back), text);
@@ -111,7 +111,7 @@ TEST(Summary, ReadsBackToTheSameBits) {
 }
 
 /// Two runs of one scenario have the same summary, however long they took.
-TEST(Summary, WallTimesStandInAFileOfTheirOwn) {
+TEST(Summary, WallTimesAreInASeparateFile) {
   const RunSummary s = full_summary();
   RunSummary slow = s;
   slow.wall_time *= 2.0;
@@ -135,7 +135,7 @@ TEST(Summary, WallTimesStandInAFileOfTheirOwn) {
   }
 }
 
-TEST(Summary, OtherFilesAreRefusedByName) {
+TEST(Summary, OtherFilesAreRejectedByName) {
   for (const std::string text : {"", "{}", "[1, 2", "{\"scenario\": 3}"}) {
     try {
       (void)parse_summary(text, "x/summary.json");

@@ -9,7 +9,7 @@
 namespace heelstrike {
 namespace {
 
-TEST(RowsWithExtremes, AMillionSamplesKeepASpikeOfOneSample) {
+TEST(RowsWithExtremes, MillionSamplesKeepAPeakOfOneSample) {
   std::vector<double> values(1'000'000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<double>(i) * 1e-3);
   values[765'432] = 12'345.678;
@@ -23,13 +23,13 @@ TEST(RowsWithExtremes, AMillionSamplesKeepASpikeOfOneSample) {
   EXPECT_EQ(rows.back(), values.size() - 1);
 }
 
-TEST(RowsWithExtremes, FewSamplesStayAsTheyAre) {
+TEST(RowsWithExtremes, FewSamplesAreUnchanged) {
   const std::vector<double> values = {3.0, 1.0, 2.0};
   EXPECT_EQ(rows_with_extremes(values, 4), (std::vector<std::size_t>{0, 1, 2}));
   EXPECT_TRUE(rows_with_extremes({}, 4).empty());
 }
 
-TEST(RowsWithExtremes, AGapAtTheStartOfABlockHidesNoExtreme) {
+TEST(RowsWithExtremes, GapAtTheStartOfABlockHidesNoExtreme) {
   std::vector<double> values(100, 1.0);
   for (std::size_t i = 0; i < 100; i += 10) values[i] = std::numeric_limits<double>::quiet_NaN();
   values[57] = 8.0;
@@ -37,7 +37,7 @@ TEST(RowsWithExtremes, AGapAtTheStartOfABlockHidesNoExtreme) {
   EXPECT_TRUE(std::binary_search(rows.begin(), rows.end(), 57U));
 }
 
-TEST(RowsWithExtremes, ATableKeepsTheExtremesOfEveryColumn) {
+TEST(RowsWithExtremes, TableKeepsTheExtremesOfEveryColumn) {
   constexpr std::size_t n_columns = 3;
   constexpr std::size_t n_rows = 10'000;
   std::vector<double> table(n_rows * n_columns);

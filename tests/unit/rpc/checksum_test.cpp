@@ -25,7 +25,7 @@ v1::ExchangeRequest question() {
   return request;
 }
 
-TEST(Checksum, EveryChangedBitIsNoticed) {
+TEST(Checksum, EveryChangedBitIsDetected) {
   v1::ExchangeRequest request = question();
   set_message_checksum(request);
   const std::string bytes = request.SerializeAsString();
@@ -67,7 +67,7 @@ TEST(Checksum, MessagesOfEarlierVersionsHaveNone) {
   EXPECT_FALSE(watch.intact(0, 5)) << "who seals seals always";
 }
 
-TEST(Checksum, EventsThatHaveChangedInTheirFileAreTold) {
+TEST(Checksum, EventsChangedInTheirFileAreReported) {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / ("heelstrike_events_" + std::to_string(::getpid()));
   std::filesystem::remove(file);

@@ -57,7 +57,7 @@ TEST_P(ErrorTable, DetailsRestoreTheWholeError) {
   EXPECT_EQ(back.retryable(), error.retryable());
 }
 
-TEST_P(ErrorTable, StatusWithoutDetailsIsGuessedAndNamesTheCall) {
+TEST_P(ErrorTable, StatusWithoutDetailsIsClassifiedAndNamesTheCall) {
   const Error back = from_status(grpc::Status(GetParam().status, "why"), "", "Evaluate at host:1");
   EXPECT_EQ(to_string(back.code()), to_string(GetParam().is_inferred));
   EXPECT_NE(std::string(back.what()).find("Evaluate at host:1"), std::string::npos) << back.what();
@@ -72,11 +72,11 @@ TEST(ErrorWire, TableCoversEveryCode) {
   EXPECT_EQ(static_cast<int>(std::size(rows)), v1::Error::Code_descriptor()->value_count() - 1);
 }
 
-TEST(ErrorWire, UnknownCodeIsADefectNotASuccess) {
+TEST(ErrorWire, UnknownCodeIsAnInternalErrorNotASuccess) {
   EXPECT_EQ(from_proto(v1::Error{}).code(), ErrorCode::internal);
 }
 
-TEST(ErrorWire, LongSentenceFitsIntoTheHeadersOfGrpc) {
+TEST(ErrorWire, LongMessageFitsTheHeadersOfGrpc) {
   const Error error(ErrorCode::invalid_input, std::string(100'000, 'x'));
   EXPECT_LT(to_status(error).error_message().size(), 2000U);
 }
@@ -97,7 +97,7 @@ TEST(ErrorWire, TextInAnotherEncodingStaysReadable) {
   EXPECT_LT(to_status(raw).error_message().size(), 2000U) << "escaping must not undo the shortening";
 }
 
-TEST(PlainText, ShowsNoControlAndKeepsWhatCanBeRead) {
+TEST(PlainText, EscapesControlCharactersAndKeepsReadableText) {
   EXPECT_EQ(strip_control_characters("a\tb\n\033[2Jc\r\xC2\x9B"), "a\tb\n\\x1b[2Jc\\x0d\\xc2\\x9b");
   EXPECT_EQ(strip_control_characters("\xE2\x80\xAE"
                                      "right to left"),

@@ -21,14 +21,14 @@
 namespace heelstrike::rpc {
 namespace {
 
-TEST(Address, BothFormsSurviveParsing) {
+TEST(Address, BothFormsRoundTrip) {
   for (const std::string text : {"unix:/run/x.sock", "127.0.0.1:50051", "fem:0", "[::1]:80"}) {
     EXPECT_EQ(parse_address(text).text(), text);
   }
   EXPECT_EQ(parse_address("[::1]:80").host, "::1");
 }
 
-TEST(Address, AnythingElseIsRefusedWithAnExample) {
+TEST(Address, InvalidFormIsRejectedWithAnExample) {
   for (const std::string text :
        {"", "host", ":1", "host:", "host:99999", "host:-1", "host:1x", "unix:relative", "unix:", "http://host:1"}) {
     try {
@@ -51,7 +51,7 @@ TEST(LatencyHistogram, QuantilesAreWithinABucket) {
   EXPECT_EQ(LatencyHistogram().quantile_us(0.5), 0.0);
 }
 
-TEST(ReadyLine, AddressesSurvive) {
+TEST(ReadyLine, AddressesRoundTrip) {
   const std::string addresses[] = {"127.0.0.1:1", "unix:/tmp/with space.sock"};
   const auto back = parse_ready_line(format_ready_line(addresses));
   ASSERT_EQ(back.size(), 2U);
@@ -65,7 +65,7 @@ TEST(Digest, MatchesThePublishedVectors) {
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
-TEST(Call, OnlyALostConnectionIsRepeatedAndOnlyWhileThePatienceLasts) {
+TEST(Call, OnlyALostConnectionIsRepeatedUntilTheTimeout) {
   int attempts = 0;
   const auto answer = [&](grpc::StatusCode code, const std::string& text) {
     return [&attempts, code, text](grpc::ClientContext&) {
@@ -90,7 +90,7 @@ TEST(Call, OnlyALostConnectionIsRepeatedAndOnlyWhileThePatienceLasts) {
   EXPECT_EQ(attempts, 1) << "without patience nothing is repeated";
 }
 
-TEST(Call, AStopEndsThePatience) {
+TEST(Call, StopEndsTheRetries) {
   std::stop_source stop;
   const CallOptions endless{.reconnect_timeout = std::chrono::hours{1}, .stop = stop.get_token()};
   int attempts = 0;
@@ -106,7 +106,7 @@ TEST(Call, AStopEndsThePatience) {
   EXPECT_EQ(attempts, 2);
 }
 
-TEST(ConnectionAcceptor, AListenerThatIsLostIsNoticed) {
+TEST(ConnectionAcceptor, LostListenerIsDetected) {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   ASSERT_EQ(::listen(listener, 4), 0);  // at any free port of this machine
   ConnectionAcceptor acceptor({listener}, 10);
@@ -119,7 +119,7 @@ TEST(ConnectionAcceptor, AListenerThatIsLostIsNoticed) {
   EXPECT_FALSE(acceptor.is_operational(timeout));
 }
 
-TEST(UploadBudget, IsHeldPerClientAndInTotalAndGivenBack) {
+TEST(UploadBudget, IsCountedPerClientAndInTotalAndReleased) {
   UploadBudget budget(100, 150);
   UploadBudget::Share first(budget, "a");
   first.reserve(80);
@@ -135,7 +135,7 @@ TEST(UploadBudget, IsHeldPerClientAndInTotalAndGivenBack) {
   later.reserve(70);
 }
 
-TEST(Call, AnotherContractIsRefusedNamingBoth) {
+TEST(Call, ContractMismatchIsRejectedNamingBoth) {
   v1::VersionInfo version;
   version.set_version("9.9.9");
   version.set_contract(7);
@@ -149,7 +149,7 @@ TEST(Call, AnotherContractIsRefusedNamingBoth) {
   }
 }
 
-TEST(Channel, NobodyThereIsSaidAfterTheTimeout) {
+TEST(Channel, MissingServerIsReportedAfterTheTimeout) {
   const Endpoint nobody{.address = "127.0.0.1:1", .tls = {}};
   const auto channel = make_channel(nobody);
   try {

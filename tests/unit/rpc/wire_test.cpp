@@ -67,7 +67,7 @@ PairState random_state(unsigned seed) {
   return state;
 }
 
-TEST(Wire, StateArrivesAsItsCanonicalPose) {
+TEST(Wire, StateIsReceivedAsItsCanonicalPose) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     const PairState state = random_state(seed);
     v1::PairState message;
@@ -85,7 +85,7 @@ TEST(Wire, StateArrivesAsItsCanonicalPose) {
   }
 }
 
-TEST(Wire, ResponseArrivesBitForBit) {
+TEST(Wire, ResponseIsReceivedBitForBit) {
   Response response;
   for (int i = 0; i < 36; ++i) {
     response.dF_A_dX(i / 6, i % 6) = 1.0 / (i + 3);
@@ -147,7 +147,7 @@ TEST(Wire, ErrorOfAPairIsRethrownTyped) {
   EXPECT_EQ(refused_field([&] { from_proto(v1::PairResponse{}, response, FieldPath("reply")); }), "reply.outcome");
 }
 
-TEST(Wire, BadStatesAreRefusedWithTheirField) {
+TEST(Wire, InvalidStatesAreRejectedWithTheirField) {
   v1::PairState good;
   to_proto(random_state(1), good);
   const auto field_after = [&](const std::function<void(v1::PairState&)>& change) {
@@ -173,7 +173,7 @@ TEST(Wire, BadStatesAreRefusedWithTheirField) {
             "state.V_AB.angular.x");
 }
 
-TEST(Wire, BadResultsAreRefusedWithTheirField) {
+TEST(Wire, InvalidResultsAreRejectedWithTheirField) {
   v1::ContactResult good;
   Response response;
   response.dF_A_dX.setIdentity();  // tangents of zeros are left out
@@ -225,7 +225,7 @@ PairSpec every_surface(int i) {
   return spec;
 }
 
-TEST(Wire, PairSpecificationsSurviveTwoTripsWithTheSameBytes) {
+TEST(Wire, PairSpecificationsRoundTripTwiceWithTheSameBytes) {
   for (int i = 0; i < 7; ++i) {
     const PairSpec spec = every_surface(i);
     v1::PairSpec first;
@@ -241,7 +241,7 @@ TEST(Wire, PairSpecificationsSurviveTwoTripsWithTheSameBytes) {
   }
 }
 
-TEST(Wire, BadPairSpecificationsAreRefusedWithTheirField) {
+TEST(Wire, InvalidPairSpecificationsAreRejectedWithTheirField) {
   const auto field_after = [](int surface, const std::function<void(v1::PairSpec&)>& change) {
     v1::PairSpec message;
     to_proto(every_surface(surface), message);
@@ -368,7 +368,7 @@ RunSummary summary() {
   return s;
 }
 
-TEST(Wire, RunSummarySurvivesTwoTripsWithTheSameBytes) {
+TEST(Wire, RunSummaryRoundTripsTwiceWithTheSameBytes) {
   v1::RunSummary first;
   to_proto(summary(), first);
   const RunSummary back = from_proto(sent(first), FieldPath("finished"));
@@ -395,7 +395,7 @@ TEST(Wire, RunSummarySurvivesTwoTripsWithTheSameBytes) {
   EXPECT_FALSE(from_proto(sent(first), FieldPath("finished")).rpc.has_value());
 }
 
-TEST(Wire, CheckpointArrivesBitForBitAndOtherFormatsAreRefused) {
+TEST(Wire, CheckpointIsReceivedBitForBitAndOtherFormatsAreRejected) {
   const Checkpoint checkpoint{.scenario_digest = "d",
                               .step = 12,
                               .time = 0.3,
@@ -417,7 +417,7 @@ TEST(Wire, CheckpointArrivesBitForBitAndOtherFormatsAreRefused) {
   EXPECT_EQ(refused_field([&] { (void)from_proto(message, FieldPath("checkpoint")); }), "checkpoint.format");
 }
 
-TEST(Wire, ColumnsAndProgressSurvive) {
+TEST(Wire, ColumnsAndProgressRoundTrip) {
   const Column columns[] = {{.name = "t_s", .unit = "s", .meaning = "time"},
                             {.name = "f_N", .unit = "N", .meaning = ""}};
   v1::TableSchema table;

@@ -19,7 +19,7 @@ std::string message_of(const std::string& yaml) {
   return "accepted";
 }
 
-TEST(Document, KnowsLinesOfValuesAndKeys) {
+TEST(Document, HasTheLinesOfValuesAndKeys) {
   const Document document = load_document("a: 1\nb:\n  c: [2,\n    3]\n", "f.yaml");
   const Node* c = document.root->find("b")->find("c");
   EXPECT_EQ(document.root->find("a")->line, 1);
@@ -28,7 +28,7 @@ TEST(Document, KnowsLinesOfValuesAndKeys) {
   EXPECT_EQ(document.root->entries.at(1).line, 2);
 }
 
-TEST(Document, EmittedTextReadsBackTheSame) {
+TEST(Document, EmittedTextReadsBackEqual) {
   const std::string text = "a: 1.0e-9\nb: \"1.0\"\nc: [1, [2, x]]\nd: {e: \"true\", f: ~}\ng: \"x: y # z\"\n";
   const std::string once = emit_document(*load_document(text, "f.yaml").root);
   EXPECT_EQ(emit_document(*load_document(once, "f.yaml").root), once);
@@ -49,7 +49,7 @@ TEST(Document, EmittedKeysKeepTheirLines) {
 }
 
 /// Without the limits the last file alone would take years, which the time limit of every test notices.
-TEST(Document, HostileFilesAreRefused) {
+TEST(Document, MaliciousFilesAreRejected) {
   EXPECT_THAT(message_of(std::string(100000, '[')), HasSubstr("f.yaml:1: nested deeper than"));
   EXPECT_THAT(message_of(std::string(100000, '{')), HasSubstr("f.yaml:1: "));
   std::string dashes;

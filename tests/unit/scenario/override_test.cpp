@@ -112,7 +112,7 @@ TEST(Override, MessagesStillNameEarlierOptions) {
   }
 }
 
-TEST(Override, OtherMistakesKeepTheirLine) {
+TEST(Override, OtherErrorsKeepTheirLine) {
   std::string yaml = two_pairs;
   yaml.replace(yaml.find("interval: 1}"), 12, "interval: -1}");
   yaml = with_override(yaml, "f.yaml", "analysis.end_time=5", schemas());
@@ -126,7 +126,7 @@ TEST(Override, OtherMistakesKeepTheirLine) {
 }
 
 /// A flow map puts several values on the line of the note; only the one that was set answers for it.
-TEST(Override, NeighboursOnTheLineAreNotBlamed) {
+TEST(Override, NeighboursOnTheLineAreNotReported) {
   std::string yaml = two_pairs;
   yaml.replace(yaml.find("inertia: [1, 1, 1]"), 18, "inertia: [1, 1, 9]");
   yaml = with_override(yaml, "f.yaml", "bodies.a.mass=2", schemas());
@@ -138,7 +138,7 @@ TEST(Override, NeighboursOnTheLineAreNotBlamed) {
   }
 }
 
-TEST(Backend, ReplacesItInAllPairsAndSaysWhatIsDropped) {
+TEST(Backend, IsReplacedInAllPairsAndDroppedParametersAreReported) {
   std::vector<std::string> dropped;
   const std::string yaml = with_backend(two_pairs, "f.yaml", "hertz", backends(), dropped);
   const Scenario s = parse_scenario(yaml, "f.yaml", schemas());
@@ -148,7 +148,7 @@ TEST(Backend, ReplacesItInAllPairsAndSaysWhatIsDropped) {
   EXPECT_EQ(s.pairs[0].spec.parameters.size(), 1u);
 }
 
-TEST(Backend, WithoutElasticBodiesKnowsNoLawsOfMaterials) {
+TEST(Backend, WithoutElasticBodiesHasNoMaterialLaws) {
   std::string elastic = two_pairs;
   const std::string side = "main: {body: a, surface: {sphere: {radius: 0.1}}}";
   elastic.replace(elastic.find(side), side.size(),
@@ -164,7 +164,7 @@ TEST(Backend, WithoutElasticBodiesKnowsNoLawsOfMaterials) {
   EXPECT_TRUE(s.pairs[0].spec.main.materials[1].law.empty());
 }
 
-TEST(Backend, UnknownNameListsTheKnownOnes) {
+TEST(Backend, UnknownNameIsReportedWithTheKnownOnes) {
   std::vector<std::string> dropped;
   try {
     (void)with_backend(two_pairs, "f.yaml", "herz", backends(), dropped);

@@ -31,7 +31,7 @@ void expect_complete(const KeySchema& key, const std::string& path) {
   for (const auto& child : key.keys) expect_complete(child, path + "." + child.name);
 }
 
-TEST(Reference, EveryKeySaysWhatItMeans) {
+TEST(Reference, EveryKeyHasAMeaning) {
   expect_complete(scenario_schema(mbs::scenario_catalog()), "scenario");
 }
 

@@ -130,7 +130,7 @@ TEST(Scenario, DefaultsOfTheSchemaAreThoseOfTheStructs) {
   EXPECT_EQ(s.bodies[0].X_WB.R, Matrix3::Identity());
 }
 
-TEST(Scenario, ABodyStartsWithAnother) {
+TEST(Scenario, BodyTakesItsInitialStateFromAnother) {
   const std::string own_start =
       "    orientation: [0.7071067811865476, 0, 0, 0.7071067811865476]\n    velocity: [1, 2, 3]\n";
   const Scenario s = parse_scenario(changed(own_start, "    initial_state_from: ball\n"), "ball.yaml", schemas());
@@ -251,7 +251,7 @@ void PrintTo(const Mistake& mistake, std::ostream* out) {
 
 class Mistakes : public testing::TestWithParam<Mistake> {};
 
-TEST_P(Mistakes, AreNamedWithLineKeyAndRepair) {
+TEST_P(ScenarioErrors, AreReportedWithLineKeyAndRemedy) {
   const Mistake& m = GetParam();
   const std::string message = message_of(changed(m.from, m.to));
   EXPECT_THAT(message, StartsWith(fmt::format("ball.yaml:{}: {}", m.line, m.key.empty() ? "" : m.key + ": ")));
@@ -479,7 +479,7 @@ std::string ball_in_two_pairs(const std::string& second_ball, const std::string&
 
 // Requirement: a body that two pairs would condense, each for itself, is refused; pieces of a body are not, and point
 // laws need no compliance.
-TEST(Scenario, AnElasticBodyInTwoPairsIsRefused) {
+TEST(Scenario, ElasticBodyInTwoPairsIsRejected) {
   const std::string message = message_of(ball_in_two_pairs("", "backend: elastic"));
   EXPECT_THAT(message, StartsWith("ball.yaml:18: contact.ball-block.main.body: "));
   for (const char* part : {"one pair only", "also in contact.ball-ground", "one surface mesh", "point law"}) {
@@ -497,7 +497,7 @@ TEST(Scenario, AnElasticBodyInTwoPairsIsRefused) {
       "ball.yaml", schemas()));
 }
 
-TEST(Scenario, EmptyAndOddFilesAreRefused) {
+TEST(Scenario, EmptyAndUnusualFilesAreRejected) {
   EXPECT_THAT(message_of(""), HasSubstr("ball.yaml:1: scenario: expected a map"));
   EXPECT_THAT(message_of("just text"), HasSubstr("expected a map"));
   EXPECT_THAT(message_of(good + "---\n" + good), HasSubstr("found a second one"));
@@ -512,7 +512,7 @@ std::string example(const std::string& name) {
   return text.str();
 }
 
-TEST(Scenario, ExamplesAreGood) {
+TEST(Scenario, ExamplesAreValid) {
   const Scenario ball = parse_scenario(example("bouncing_ball.yaml"), "bouncing_ball.yaml", schemas());
   EXPECT_EQ(ball.pairs.at(0).spec.backend, "flores");
   EXPECT_EQ(ball.bodies.at(0).X_WB.p.z(), 1.0);
@@ -528,7 +528,7 @@ std::vector<std::string> lines_of(const std::string& yaml) {
   return lines;
 }
 
-TEST(Scenario, TellsAllMistakesInTheOrderOfTheFile) {
+TEST(Scenario, ReportsAllErrorsInTheOrderOfTheFile) {
   std::string yaml = changed("mass: 1.0", "mass: 2,5");  // in braces a comma begins the next key
   const auto replace = [&](const std::string& from, const std::string& to) {
     ASSERT_NE(yaml.find(from), std::string::npos) << from;
@@ -561,14 +561,14 @@ TEST(Scenario, TellsAllMistakesInTheOrderOfTheFile) {
                               HasSubstr("did you mean 'restitution'?")));
 }
 
-TEST(Scenario, DoesNotRepeatOneMistakeInOtherWords) {
+TEST(Scenario, ReportsEachErrorOnce) {
   EXPECT_EQ(lines_of(changed("mass: 1.0", "mas: 1.0")).size(), 1U) << "not missing too";
   EXPECT_EQ(lines_of(changed("inertia: [0.1, 0.1, 0.1]", "inertia: [0.1, 0.1]")).size(), 1U)
       << "the body is there for its pairs and loads";
   EXPECT_EQ(lines_of(changed("end_time: 2.0", "end_time: x")).size(), 1U);
 }
 
-TEST(Scenario, TellsHowManyMoreMistakesThereAre) {
+TEST(Scenario, ReportsTheNumberOfFurtherErrors) {
   std::string yaml = good;
   std::string bodies;
   for (int i = 0; i < 300; ++i) bodies += fmt::format("  b{}: {{mass: -1, inertia: [1, 1, 1]}}\n", i);
@@ -578,7 +578,7 @@ TEST(Scenario, TellsHowManyMoreMistakesThereAre) {
   EXPECT_EQ(lines.back(), "and 280 more");
 }
 
-TEST(Scenario, NamesTabsAndRawBytes) {
+TEST(Scenario, ReportsTabsAndRawBytes) {
   EXPECT_THAT(message_of(changed("  ball: {mass", "\tball: {mass")),
               testing::AllOf(StartsWith("ball.yaml:4: "), HasSubstr("is indented by a tab")));
   EXPECT_THAT(message_of(changed("    mass: 2\n", "\tmass: 2\n")), HasSubstr("line 6 is indented by a tab"));

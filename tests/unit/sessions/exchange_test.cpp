@@ -43,7 +43,7 @@ class BusyBackend final : public ContactBackend {
   std::function<void()> work_;
 };
 
-TEST(ExchangeHandler, SessionAtWorkOnACommitIsNotIdle) {
+TEST(ExchangeHandler, SessionDuringACommitIsNotIdle) {
   Metrics metrics;
   SessionTable table({.idle_timeout = 20ms}, [](std::size_t) {});
   const auto insert = [&](std::function<void()> work) {

@@ -74,7 +74,7 @@ class TwoSpheres : public testing::TestWithParam<SpheresRow> {};
 
 // The promise is 1e-3. The table has five to six digits and 8000 steps per impact resolve maxima to 1e-7, so 1e-4
 // holds; the place of a flat maximum is known to a step: 0.02 us of at most 0.2 m/s, 4 nm of 12.4 um, inside 1e-3.
-TEST_P(TwoSpheres, MeetTheTable) {
+TEST_P(TwoSpheres, FollowTheTable) {
   const SpheresRow& row = GetParam();
   ParameterMap parameters;
   if (std::string(row.backend) != "hertz") parameters["restitution"] = 0.7;
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Machado, TwoSpheres, testing::ValuesIn(spheres_table),
 class BouncingBall : public testing::TestWithParam<test::BouncingBallRow> {};
 
 // Seven printed digits; 5000 steps per contact resolve maxima to (pi/5000)^2/8 = 5e-8.
-TEST_P(BouncingBall, MeetsTheTable) {
+TEST_P(BouncingBall, FollowsTheTable) {
   const test::BouncingBallRow& row = GetParam();
   const auto session =
       open_session(ball_on_ground(row.backend, {{"stiffness", 1.4e8}, {"restitution", row.restitution}}), no_context());
@@ -167,7 +167,7 @@ TEST(Impact, RestitutionIsAPropertyOfTheLaw) {
 }
 
 // A second impact, slower, latches its own approach speed: the restitution is the same, not that of the first.
-TEST(Impact, SecondImpactLatchesItsOwnSpeed) {
+TEST(Impact, SecondImpactStoresItsOwnVelocity) {
   const auto session =
       open_session(ball_on_ground("gonthier", {{"stiffness", 1.4e8}, {"restitution", 0.5}}), no_context());
   auto commit = [&](std::int64_t step, const PairState& s) { session->publish(session->prepare_commit(step, s)); };

@@ -81,7 +81,7 @@ class MotionTest : public testing::Test {
   }
 };
 
-TEST_F(MotionTest, IsWhatSingleCommitsGiveAndGoesOnAsThey) {
+TEST_F(MotionTest, EqualsSingleCommitsAndContinuesLikeThem) {
   const Motion motion = bounce(40);
   const Sessions single = open(false);
   const auto expected = one_by_one(single, motion, 0);
@@ -102,7 +102,7 @@ TEST_F(MotionTest, IsWhatSingleCommitsGiveAndGoesOnAsThey) {
   expect_same_state(mixed, single);
 }
 
-TEST_F(MotionTest, EndsForAllBeforeTheFirstStateThatOneRefuses) {
+TEST_F(MotionTest, EndsForAllBeforeTheFirstRejectedState) {
   Motion motion = bounce(20);
   motion[2][7].t = 7.0;  // refused
   motion[1][7].t = 6.0;  // refused at the same frame: the first pair is told
@@ -125,7 +125,7 @@ TEST_F(MotionTest, EndsForAllBeforeTheFirstStateThatOneRefuses) {
   expect_same_state(sessions, single);
 }
 
-TEST_F(MotionTest, NobodyWorksFarBeyondARefusedState) {
+TEST_F(MotionTest, NoWorkIsDoneFarBeyondARejectedState) {
   std::atomic<int> commits = 0;
   const Sessions sessions = open(true, [&] { ++commits; });
   Motion motion = bounce(400);
@@ -136,7 +136,7 @@ TEST_F(MotionTest, NobodyWorksFarBeyondARefusedState) {
   EXPECT_LT(commits, 300);
 }
 
-TEST_F(MotionTest, ADefectAtOneStateKeepsTheStatesBefore) {
+TEST_F(MotionTest, InternalErrorAtOneStateKeepsThePrecedingStates) {
   const Sessions sessions = open(true);
   Motion motion = bounce(10);
   motion[1][6].t = -1.0;
@@ -146,7 +146,7 @@ TEST_F(MotionTest, ADefectAtOneStateKeepsTheStatesBefore) {
   for (const Session* session : sessions.all) EXPECT_EQ(session->committed_step(), 5);
 }
 
-TEST_F(MotionTest, ARepetitionMayBeginLaterAndGoOnFurther) {
+TEST_F(MotionTest, RepetitionMayBeginLaterAndEndLater) {
   const Motion motion = bounce(30);
   Motion head = motion;
   for (auto& states : head) states.resize(20);
@@ -166,7 +166,7 @@ TEST_F(MotionTest, ARepetitionMayBeginLaterAndGoOnFurther) {
   expect_same_state(parts, whole);
 }
 
-TEST_F(MotionTest, TheSameAgainAnswersTheSame) {
+TEST_F(MotionTest, RepetitionHasTheSameResponse) {
   Motion motion = bounce(20);
   motion[1][15].t = 6.0;  // refused each time
   const Sessions sessions = open(true);
@@ -182,7 +182,7 @@ TEST_F(MotionTest, TheSameAgainAnswersTheSame) {
             bits_of(first.responses[0][14]));
 }
 
-TEST_F(MotionTest, OtherStepsAndOtherStatesAreRefused) {
+TEST_F(MotionTest, OtherStepsAndOtherStatesAreRejected) {
   const Motion motion = bounce(20);
   const Sessions sessions = open(false);
   (void)commit_motion_of_sessions(sessions.all, 0, motion, {});
@@ -205,7 +205,7 @@ TEST_F(MotionTest, OtherStepsAndOtherStatesAreRefused) {
   for (const Session* session : sessions.all) EXPECT_EQ(session->committed_step(), 20);
 }
 
-TEST_F(MotionTest, AStopLeavesAllSessionsWhereTheyWere) {
+TEST_F(MotionTest, StopLeavesAllSessionsUnchanged) {
   const Sessions sessions = open(true);
   std::stop_source source;
   source.request_stop();
@@ -214,7 +214,7 @@ TEST_F(MotionTest, AStopLeavesAllSessionsWhereTheyWere) {
   for (const Session* session : sessions.all) EXPECT_EQ(session->committed_step(), -1);
 }
 
-TEST_F(MotionTest, AStopInTheMiddleOfACallLeavesAllSessionsWhereTheyWere) {
+TEST_F(MotionTest, StopDuringACallLeavesAllSessionsUnchanged) {
   std::stop_source source;
   std::atomic<int> commits{0};
   const Sessions sessions = open(true, [&] {
@@ -229,7 +229,7 @@ TEST_F(MotionTest, AStopInTheMiddleOfACallLeavesAllSessionsWhereTheyWere) {
   expect_same(answers.responses, one_by_one(others, bounce(20), 0), 20);
 }
 
-TEST_F(MotionTest, ACommitInBetweenIsNoticed) {
+TEST_F(MotionTest, InterveningCommitIsDetected) {
   const Motion motion = bounce(5);
   const Sessions sessions = open(false);
   const std::string fresh = sessions.all[1]->save_state();

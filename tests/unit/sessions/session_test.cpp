@@ -48,7 +48,7 @@ class SessionTest : public testing::Test {
   std::unique_ptr<Session> session = open_session(ball_on_ground(), no_context());
 };
 
-TEST_F(SessionTest, StepsGoOneByOne) {
+TEST_F(SessionTest, StepsAreConsecutive) {
   EXPECT_EQ(session->committed_step(), -1);
   const auto refused = [&](std::int64_t step) {
     return error_of([&] { (void)session->prepare_commit(step, state(0, 0.5, 1)); }).first;
@@ -66,7 +66,7 @@ TEST_F(SessionTest, StepsGoOneByOne) {
   EXPECT_EQ(session->committed_step(), 1);
 }
 
-TEST_F(SessionTest, EvaluateKnowsTheStepBeingAttempted) {
+TEST_F(SessionTest, EvaluateReceivesTheTrialStep) {
   EXPECT_NO_THROW((void)session->evaluate(0, state(0, 0.5, 1)));
   EXPECT_NO_THROW((void)session->evaluate(-1, state(0, 0.5, 1)));
   commit(0, state(0, 0.5, 1));
@@ -76,7 +76,7 @@ TEST_F(SessionTest, EvaluateKnowsTheStepBeingAttempted) {
   EXPECT_THAT(message, AllOf(HasSubstr("ball-ground"), HasSubstr("expected step 1"), HasSubstr("found 0")));
 }
 
-TEST_F(SessionTest, RepeatedCommitAnswersTheSameBits) {
+TEST_F(SessionTest, RepeatedCommitReturnsTheSameBits) {
   commit(0, state(0, 0.5, 3));
   const PairState onset = state(0.1, -1e-6, 3);
   const auto first = bits_of(commit(1, onset));
@@ -92,7 +92,7 @@ TEST_F(SessionTest, RepeatedCommitAnswersTheSameBits) {
   EXPECT_THAT(message, HasSubstr("already committed, with another state"));
 }
 
-TEST_F(SessionTest, PreparingChangesNothing) {
+TEST_F(SessionTest, PreparationHasNoSideEffects) {
   commit(0, state(0, 0.5, 3));
   const std::string saved = session->save_state();
   auto prepared = session->prepare_commit(1, state(0.1, -1e-6, 3));
@@ -102,7 +102,7 @@ TEST_F(SessionTest, PreparingChangesNothing) {
 }
 
 // A client that lost its connection repeats a commit whose first call may still be at work.
-TEST_F(SessionTest, RetryBesideTheCallItRepeatsIsAccepted) {
+TEST_F(SessionTest, RetryBesideTheRepeatedCallIsAccepted) {
   commit(0, state(0, 0.5, 3));
   const PairState onset = state(0.1, -1e-6, 3);
   auto first = session->prepare_commit(1, onset);
@@ -127,7 +127,7 @@ TEST_F(SessionTest, SeveralSessionsArePublishedAllOrNone) {
   EXPECT_EQ(other->committed_step(), 0);
 }
 
-TEST_F(SessionTest, OppositeOrdersOfTheSameSessionsNeitherLockNorSplit) {
+TEST_F(SessionTest, OppositeOrdersOfTheSameSessionsNeitherDeadlockNorSplit) {
   const auto other = open_session(ball_on_ground("other"), no_context());
   const std::vector<Session*> forth{session.get(), other.get()};
   const std::vector<Session*> back{other.get(), session.get()};
@@ -153,7 +153,7 @@ TEST_F(SessionTest, OppositeOrdersOfTheSameSessionsNeitherLockNorSplit) {
   EXPECT_EQ(other->committed_step(), n_steps - 1);
 }
 
-TEST_F(SessionTest, HeavyPairsSideBySideGiveTheSameAndTheFirstError) {
+TEST_F(SessionTest, ConcurrentExpensivePairsGiveEqualResultsAndTheFirstError) {
   std::vector<std::unique_ptr<Session>> slow;
   std::vector<std::unique_ptr<Session>> quick;
   std::vector<Session*> slow_sessions;
@@ -188,7 +188,7 @@ TEST_F(SessionTest, HeavyPairsSideBySideGiveTheSameAndTheFirstError) {
   for (const Session* one : slow_sessions) EXPECT_EQ(one->committed_step(), 19) << "all or none";
 }
 
-TEST_F(SessionTest, RefusesNumbersThatAreNone) {
+TEST_F(SessionTest, RejectsNonFiniteNumbers) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const int field : {0, 1, 2, 3, 4}) {
     PairState s = state(0, 0.5, 1);
@@ -237,7 +237,7 @@ TEST_F(SessionTest, RestoredSessionContinuesBitForBit) {
   EXPECT_EQ(other->save_state(), session->save_state());
 }
 
-TEST_F(SessionTest, RestoreGoesBackInTime) {
+TEST_F(SessionTest, RestoreMayGoBackInTime) {
   commit(0, state(0, 0.5, 3));
   const std::string saved = session->save_state();
   commit(1, state(0.1, -1e-6, 3));
@@ -246,7 +246,7 @@ TEST_F(SessionTest, RestoreGoesBackInTime) {
   EXPECT_NO_THROW(commit(1, state(0.1, -1e-6, 2)));
 }
 
-TEST_F(SessionTest, ForeignStateIsRefusedAndChangesNothing) {
+TEST_F(SessionTest, StateOfAnotherPairIsRejectedWithoutSideEffects) {
   commit(0, state(0, 0.5, 3));
   const std::string saved = session->save_state();
   PairSpec hertz = ball_on_ground();
@@ -299,7 +299,7 @@ TEST_F(SessionTest, BatchKeepsOrderAndDoesNotDependOnThreads) {
   }
 }
 
-TEST_F(SessionTest, EvaluationsRunBesideCommits) {
+TEST_F(SessionTest, EvaluationsRunConcurrentlyWithCommits) {
   commit(0, state(0, -1e-6, 3));
   std::vector<int> failures(2, 0);
   {
@@ -335,7 +335,7 @@ TEST_F(SessionTest, DescriptionHasParametersInForceAndDigest) {
 }
 
 // States saved by earlier versions carry these digests, and are accepted as long as they stay.
-TEST(PairDigest, IsThatOfEarlierVersions) {
+TEST(PairDigest, EqualsThatOfEarlierVersions) {
   const std::pair<Surface, const char*> surfaces[] = {
       {SphereSurface{.radius = -0.1, .center = {1, 2, 3}},
        "10f4dc1970ae7ee2a89d2dfaae9dc03779702da3466104dea4552d0c7d110998"},
@@ -403,7 +403,7 @@ TEST_F(LocalContactTest, AllPairsAdvanceOrNone) {
   EXPECT_NO_THROW(contact->commit(1, std::vector{state(0.1, -1e-6, 1), state(0.1, 0.1, 1)}, responses));
 }
 
-TEST_F(LocalContactTest, AnswersAsASessionThatReceivedTheCanonicalPose) {
+TEST_F(LocalContactTest, RespondsAsASessionWithTheCanonicalPose) {
   PairState s = state(0, 0.0, 1);
   s.X_AB.R = rotation_from_vector({0.3, -0.2, 0.5});
   s.X_AB.p.z() -= 1e-4;
@@ -415,7 +415,7 @@ TEST_F(LocalContactTest, AnswersAsASessionThatReceivedTheCanonicalPose) {
   EXPECT_EQ(bits_of(responses[1]), bits_of(responses[0]));
 }
 
-TEST_F(LocalContactTest, WrongSizesAreRefused) {
+TEST_F(LocalContactTest, WrongSizesAreRejected) {
   const std::vector one{state(0, 0.5, 1)};
   EXPECT_EQ(error_of([&] { contact->evaluate(0, 0, one, responses); }).first, ErrorCode::invalid_input);
   EXPECT_EQ(error_of([&] { contact->commit(0, one, responses); }).first, ErrorCode::invalid_input);
@@ -449,7 +449,7 @@ TEST_F(LocalContactTest, OpeningReportsProgressAndCanBeCancelled) {
 }
 
 // Each pair would condense the ball for itself: refused before anything is prepared. Point laws may share it.
-TEST(LocalContact, RefusesAnElasticBodyInTwoPairs) {
+TEST(LocalContact, RejectsAnElasticBodyInTwoPairs) {
   std::vector<PairSpec> pairs{ball_on_ground("floor"), ball_on_ground("wall")};
   for (PairSpec& pair : pairs) {
     pair.main.name = "ball";

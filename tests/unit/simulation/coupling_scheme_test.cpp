@@ -220,7 +220,7 @@ class MacroStepScheme : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Integrators, MacroStepScheme, testing::Values("rk4", "cvode_index1", "ida_ggl"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(MacroStepScheme, HeldForceGivesTheMotionOfTheClosedFormAndOneExchangePerMacroStep) {
+TEST_P(MacroStepScheme, ConstantForceFollowsTheClosedFormWithOneExchangePerMacroStep) {
   const mbs::RunInput input = ball(start_height, GetParam(), end_time);
   Counts counts;
   mbs::Simulation simulation(input, entry_of<Held>());
@@ -231,7 +231,7 @@ TEST_P(MacroStepScheme, HeldForceGivesTheMotionOfTheClosedFormAndOneExchangePerM
   EXPECT_EQ(counts.evaluations, 0);
 }
 
-TEST_P(MacroStepScheme, IteratedForceGivesTheMotionOfTheClosedForm) {
+TEST_P(MacroStepScheme, IteratedForceFollowsTheClosedForm) {
   const mbs::RunInput input = ball(start_height, GetParam(), end_time);
   Counts counts;
   mbs::Simulation simulation(input, entry_of<Iterated>());
@@ -241,7 +241,7 @@ TEST_P(MacroStepScheme, IteratedForceGivesTheMotionOfTheClosedForm) {
   EXPECT_EQ(counts.commits, 1 + n_macro_steps);
 }
 
-TEST(CouplingScheme, TheTwoClosedFormsAndTheMonolithicRunAreApart) {
+TEST(CouplingScheme, ClosedFormsDifferFromTheMonolithicRun) {
   // Else the tests above would prove nothing. The spring alone, in closed form: rest + amplitude * cos(w t).
   const double rest = radius - gravity / stiffness;
   const double exact = rest + (start_height - rest) * std::cos(std::sqrt(stiffness) * end_time);
@@ -258,7 +258,7 @@ std::uint64_t bits(double x) {
   return std::bit_cast<std::uint64_t>(x);
 }
 
-TEST(CouplingScheme, ARunThatIsRestoredWithinAMacroStepGoesOnWithTheSameBits) {
+TEST(CouplingScheme, RunRestoredWithinAMacroStepContinuesWithTheSameBits) {
   const mbs::RunInput input = ball(start_height, "cvode_index1", end_time);
   Counts counts, restored_counts;
   mbs::Simulation simulation(input, entry_of<Iterated>());

@@ -34,7 +34,7 @@ std::string refusal(const std::string& coupling, const std::vector<std::string>&
   return "accepted";
 }
 
-TEST(CouplingSection, EveryMistakeIsNamedWithWhatToDo) {
+TEST(CouplingSection, EveryErrorIsReportedWithItsRemedy) {
   const auto expect = [](const std::string& message, std::initializer_list<const char*> parts) {
     for (const char* part : parts) EXPECT_THAT(message, HasSubstr(part));
   };
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "{scheme: implicit, macro_step: 4e-3, reused_steps: 2, step_control: {power_tolerance: 1e-5}}"),
     [](const auto& info) { return fmt::format("case{}", info.index); });
 
-TEST_P(EveryScheme, ARunThatIsRestoredWithinAMacroStepGoesOnWithTheSameBits) {
+TEST_P(EveryScheme, RunRestoredWithinAMacroStepContinuesWithTheSameBits) {
   const mbs::RunInput input = coupling_input(TwoMasses{}.yaml(GetParam(), 0.2, 1e-3));
   mbs::Simulation simulation(input);
   simulation.initialise(fem::open_local_contact);
@@ -117,7 +117,7 @@ TEST_P(EveryScheme, ARunThatIsRestoredWithinAMacroStepGoesOnWithTheSameBits) {
   EXPECT_GT(simulation.model().scheme().statistics()->exchanges, exchanges);
 }
 
-TEST(CouplingCheckpoint, OfAnotherSchemeIsRefusedAndNothingChanges) {
+TEST(CouplingCheckpoint, OfAnotherSchemeIsRejectedWithoutSideEffects) {
   const TwoMasses masses;
   const auto jacobi = coupling_input(masses.yaml("{scheme: jacobi, macro_step: 4e-3, extrapolation: 1}", 0.2, 1e-3));
   const auto implicit = coupling_input(masses.yaml("{scheme: implicit, macro_step: 4e-3}", 0.2, 1e-3));
@@ -193,7 +193,7 @@ output: {{interval: 1.0e-3}}
                      coupling);
 }
 
-TEST(MacroSteps, ARejectedMacroStepMovesNoStickPoint) {
+TEST(MacroSteps, RejectedMacroStepMovesNoStickPoint) {
   for (const char* coupling :
        {"{scheme: gauss_seidel, macro_step: 5e-4, step_control: {energy_tolerance: 2e-8}}",
         "{scheme: implicit, macro_step: 1e-3, substeps: 2, step_control: {energy_tolerance: 1e-7}}"}) {
@@ -230,7 +230,7 @@ std::string failure_of(const std::string& yaml) {
   return run.summary.error->what();
 }
 
-TEST(MacroSteps, AnIterationThatDoesNotConvergeSaysWhatWasReachedAndWhatToDo) {
+TEST(MacroSteps, DivergedIterationIsReportedWithResidualAndRemedy) {
   const std::string told = failure_of(
       TwoMasses{}.yaml("{scheme: implicit, macro_step: 0.11, acceleration: none, max_iterations: 7}", 0.22, 1e-3));
   for (const char* part :
@@ -240,7 +240,7 @@ TEST(MacroSteps, AnIterationThatDoesNotConvergeSaysWhatWasReachedAndWhatToDo) {
   }
 }
 
-TEST(MacroSteps, AToleranceThatNoStepMeetsEndsTheRunAtTheSmallestStep) {
+TEST(MacroSteps, UnreachableToleranceEndsTheRunAtTheMinimumStep) {
   const std::string told = failure_of(TwoMasses{}.yaml(
       "{scheme: gauss_seidel, macro_step: 8e-3, step_control: {energy_tolerance: 1e-15, min_step: 2e-3}}", 0.1, 1e-3));
   for (const char* part : {"not longer than coupling.step_control.min_step", "creates or destroys", "allows 1e-15 J",
@@ -249,7 +249,7 @@ TEST(MacroSteps, AToleranceThatNoStepMeetsEndsTheRunAtTheSmallestStep) {
   }
 }
 
-TEST(MacroSteps, WhereThePlainFixedPointDivergesStepControlRepeatsWithShorterSteps) {
+TEST(MacroSteps, StepControlShortensStepsWhereThePlainFixedPointDiverges) {
   const auto run = run_local(scenario_from(TwoMasses{}.yaml(
       "{scheme: implicit, macro_step: 0.11, acceleration: none, step_control: {energy_tolerance: 1}}", 0.44, 1e-3)));
   EXPECT_EQ(run.summary.status, "completed") << run.summary.error->what();
@@ -259,7 +259,7 @@ TEST(MacroSteps, WhereThePlainFixedPointDivergesStepControlRepeatsWithShorterSte
 // ---- parts
 
 /// x = A x + b, whose fixed point diverges: eigenvalues of A are -3 and 5 and so on.
-TEST(Acceleration, LeastSquaresSolvesALinearProblemInAsManyGuessesAsItHasUnknowns) {
+TEST(Acceleration, LeastSquaresSolvesALinearProblemInAsManyIterationsAsUnknowns) {
   constexpr Eigen::Index n = 6;
   VectorX diagonal(n), b(n);
   diagonal << -3.0, 5.0, -0.5, 2.0, -8.0, 0.25;
@@ -282,7 +282,7 @@ TEST(Acceleration, LeastSquaresSolvesALinearProblemInAsManyGuessesAsItHasUnknown
   }
 }
 
-TEST(Acceleration, ColumnsThatAreCombinationsOfNewerOnesAreLeftOut) {
+TEST(Acceleration, ColumnsDependentOnNewerOnesAreOmitted) {
   // One unknown counts, the others follow it: after two guesses every further column is a multiple of the first, up to
   // rounding, which unfiltered columns would multiply.
   const VectorX follows = VectorX::LinSpaced(4, 1.0, 4.0);
@@ -304,7 +304,7 @@ TEST(Acceleration, ColumnsThatAreCombinationsOfNewerOnesAreLeftOut) {
   }
 }
 
-TEST(ForceExtrapolation, TangentsOfTheMovedForceAreThoseOfDifferences) {
+TEST(ForceExtrapolation, TangentsOfTheExtrapolatedForceEqualDifferences) {
   std::srand(7);
   Response response;
   response.F_A = {.torque = Vector3::Random(), .force = Vector3::Random()};
@@ -343,7 +343,7 @@ TEST(ForceExtrapolation, TangentsOfTheMovedForceAreThoseOfDifferences) {
   }
 }
 
-TEST(PairPower, IsThatOfBothBodiesInTheWorld) {
+TEST(PairPower, EqualsThatOfBothBodiesInTheWorld) {
   std::srand(3);
   const Pose X_WA{.R = rotation_from_vector(Vector3::Random()), .p = Vector3::Random()};
   const Pose X_WB{.R = rotation_from_vector(Vector3::Random()), .p = Vector3::Random()};

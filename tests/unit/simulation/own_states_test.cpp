@@ -50,7 +50,7 @@ Eigen::Vector4d exact_oscillation(double t) {
   return (V * grown).real();
 }
 
-class OwnStatesWith : public testing::TestWithParam<const char*> {
+class InternalStatesWith : public testing::TestWithParam<const char*> {
  protected:
   [[nodiscard]] static bool fixed_steps() {
     return GetParam() == std::string("rk4") || GetParam() == std::string("ab4am4");
@@ -61,7 +61,7 @@ class OwnStatesWith : public testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(OwnStatesWith, CarriesTheStatesOfAForce) {
+TEST_P(InternalStatesWith, CarriesTheStatesOfAForce) {
   const RecordedRun run = run_local(scenario());
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   const auto t = run.column("time_s");
@@ -81,7 +81,7 @@ TEST_P(OwnStatesWith, CarriesTheStatesOfAForce) {
   EXPECT_GT(run.summary.energy.dissipated, 0.01);
 }
 
-TEST_P(OwnStatesWith, ResumesWithTheSameBits) {
+TEST_P(InternalStatesWith, ResumesWithTheSameBits) {
   const Scenario input = scenario();
   const mbs::RunInput run{
       .scenario = input, .assets = {}, .run_id = "test", .scenario_digest = "test", .resume_from = {}};
@@ -99,11 +99,11 @@ TEST_P(OwnStatesWith, ResumesWithTheSameBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Integrators, OwnStatesWith,
+INSTANTIATE_TEST_SUITE_P(Integrators, InternalStatesWith,
                          testing::Values("cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk", "rk4", "ab4am4"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(InternalStates, ComeToRestInTheStaticAnalysis) {
+TEST(InternalStates, ReachSteadyStateInTheStaticAnalysis) {
   // The block hangs on its strap; at rest the arms carry nothing, whatever they did on the way.
   const RecordedRun run = run_local(scenario_from(oscillator("{type: static, end_time: 1}"),
                                                   {"gravity=[9.81, 0, 0]", "bodies.block.velocity=[0, 0, 0]"}));
@@ -116,7 +116,7 @@ TEST(InternalStates, ComeToRestInTheStaticAnalysis) {
               0.5 * k * elongation * elongation - mass * 9.81 * (1.0 + elongation), 1e-8);
 }
 
-TEST(InternalStates, WithoutEquilibriumAreNamed) {
+TEST(InternalStates, WithoutEquilibriumAreReported) {
   // A spring that only flows does not hold the block: nothing does.
   const RecordedRun run =
       run_local(scenario_from(oscillator("{type: static, end_time: 1}"),
@@ -126,7 +126,7 @@ TEST(InternalStates, WithoutEquilibriumAreNamed) {
   EXPECT_THAT(run.summary.error->what(), HasSubstr("block"));
 }
 
-TEST(InternalStates, GoAlongWithPrescribedMotion) {
+TEST(InternalStates, FollowPrescribedMotion) {
   // Pulled at constant speed v: s1 = v (t - tau (1 - exp(-t / tau))).
   const auto scenario = [](double interval) {
     return scenario_from(oscillator("{type: inverse, end_time: 1}") + R"(
@@ -152,7 +152,7 @@ drivers:
   EXPECT_NEAR(errors[0] / errors[1], 4.0, 0.2);
 }
 
-TEST(InternalStates, OfListsThatDoNotBelongTogetherAreRefused) {
+TEST(InternalStates, OfInconsistentListsAreRejected) {
   for (const char* change : {"forces.strap.relaxation_times=[0.1]", "forces.strap.branch_stiffnesses=[]"}) {
     try {
       (void)scenario_from(oscillator("{end_time: 1}"), {change});

@@ -39,7 +39,7 @@ output: {{interval: 2e-3}}
 
 const std::string monolithic = "{scheme: monolithic}";
 
-TEST(RegionColumns, StandBehindAllOthersWithUnitsAndMeanings) {
+TEST(RegionColumns, FollowAllOthersWithUnitsAndMeanings) {
   const RecordedRun plain = run_local(scenario_from(falling_ball(monolithic, "")));
   const RecordedRun told = run_local(scenario_from(falling_ball(monolithic, "x- x+")));
   ASSERT_EQ(plain.summary.status, "completed");
@@ -66,7 +66,7 @@ TEST(RegionColumns, StandBehindAllOthersWithUnitsAndMeanings) {
   }
 }
 
-TEST(RegionColumns, SayWithAndWithoutContactWhatThePairSays) {
+TEST(RegionColumns, EqualThePairWithAndWithoutContact) {
   for (const std::string& coupling :
        {monolithic, std::string("{scheme: jacobi, macro_step: 4e-4, extrapolation: 1}")}) {
     const RecordedRun run = run_local(scenario_from(falling_ball(coupling, "x- x+")));
@@ -110,14 +110,14 @@ TEST(RegionColumns, SayWithAndWithoutContactWhatThePairSays) {
   }
 }
 
-class HeldRegions : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Coupling, HeldRegions,
+class StoredRegions : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Coupling, StoredRegions,
                          testing::Values("{scheme: monolithic}", "{scheme: jacobi, macro_step: 4e-4, extrapolation: 2}",
                                          "{scheme: gauss_seidel, macro_step: 4e-4, extrapolation: tangent}",
                                          "{scheme: implicit, macro_step: 4e-4}"),
                          [](const auto& info) { return fmt::format("case{}", info.index); });
 
-TEST_P(HeldRegions, SurviveACheckpointWithinAStep) {
+TEST_P(StoredRegions, AreStoredInACheckpointWithinAStep) {
   mbs::RunInput input = coupling_input(falling_ball(GetParam(), "halves"));
   mbs::Simulation simulation(input);
   simulation.initialise(fem::open_local_contact);

@@ -49,7 +49,7 @@ class AnyIntegrator : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Integrators, AnyIntegrator,
                          testing::Values("cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk", "rk4", "ab4am4"));
 
-TEST_P(AnyIntegrator, UnevenPiecesGiveTheRowsOfTheRun) {
+TEST_P(AnyIntegrator, UnevenIntervalsGiveTheRowsOfTheRun) {
   const mbs::RunInput input = bouncing_ball(GetParam());
   const RecordedRun run = run_local(input.scenario);
   ASSERT_EQ(run.summary.status, "completed");
@@ -122,7 +122,7 @@ RecordedRun counted_run(const Scenario& scenario, int& n_evaluations_requested) 
   });
 }
 
-TEST_P(AnyIntegrator, GuaranteesChangeNoBitOfARun) {
+TEST_P(AnyIntegrator, SeparationBoundsChangeNoBitOfARun) {
   const std::string yaml = read_text(HEELSTRIKE_SOURCE_DIR "/examples/colliding_spheres.yaml");
   std::vector<std::string> changes = {"analysis.integrator.name=" + std::string(GetParam())};
   if (changes[0].ends_with("rk4") || changes[0].ends_with("ab4am4")) {
@@ -159,7 +159,7 @@ std::vector<std::vector<double>> course(mbs::Simulation& simulation) {
   return rows;
 }
 
-TEST_P(AnyIntegrator, WhatFollowsASaveIsWhatFollowsItsRestore) {
+TEST_P(AnyIntegrator, RestoreRepeatsWhatFollowedTheSave) {
   const mbs::RunInput input = bouncing_ball(GetParam());
   // In free flight, and inside of the first contact, which lasts from 0.4284 s for 1.3 ms.
   for (const double t : {0.2, 0.4285}) {
@@ -207,7 +207,7 @@ std::vector<std::string> by(const std::string& integrator) {
   return changes;
 }
 
-TEST_P(AnyIntegrator, ForcesAndTorquesActFromWhereTheyAreSet) {
+TEST_P(AnyIntegrator, ForcesAndTorquesActFromTheirStart) {
   const mbs::RunInput input = input_of(scenario_from(free_body, by(GetParam())));
   mbs::Simulation simulation(input);
   simulation.initialise({});
@@ -243,7 +243,7 @@ TEST_P(AnyIntegrator, ForcesAndTorquesActFromWhereTheyAreSet) {
   }
 }
 
-TEST_P(AnyIntegrator, ADriverFollowsItsInput) {
+TEST_P(AnyIntegrator, DriverFollowsItsInput) {
   const mbs::RunInput input = input_of(scenario_from(R"yaml(
 heelstrike: 1
 gravity: [0, 0, 0]
@@ -286,7 +286,7 @@ class Recorder final : public mbs::SimulationListener {
   int n_steps_allowed = 1'000'000;
 };
 
-TEST(Simulation, TellsTheBeginAndTheEndOfEveryContact) {
+TEST(Simulation, ReportsOnsetAndEndOfEveryContact) {
   const mbs::RunInput input = bouncing_ball();
   const RecordedRun run = run_local(input.scenario);
   ASSERT_GE(run.episodes.size(), 2U);
@@ -310,7 +310,7 @@ TEST(Simulation, TellsTheBeginAndTheEndOfEveryContact) {
   EXPECT_EQ(recorder.episodes[0].max_force, run.episodes[0].max_force);
 }
 
-TEST(Simulation, AListenerThatRefusesAStepStopsBeforeIt) {
+TEST(Simulation, ListenerThatRejectsAStepStopsBeforeIt) {
   const mbs::RunInput input = bouncing_ball();
   Recorder recorder;
   mbs::Simulation simulation(input);
@@ -337,7 +337,7 @@ void expect_refused(const std::function<void()>& action, const std::string& part
   }
 }
 
-TEST(Simulation, RefusesWhatDoesNotExistAndStaysWhereItIs) {
+TEST(Simulation, RejectsUnknownNamesWithoutSideEffects) {
   const mbs::RunInput input = bouncing_ball();
   mbs::Simulation simulation(input);
   simulation.initialise(fem::open_local_contact);

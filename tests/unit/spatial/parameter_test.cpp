@@ -55,7 +55,7 @@ Refusal refusal(const ParameterMap& given) {
   return {"", "accepted"};
 }
 
-TEST(Parameters, DefaultsAreFilledInAndDerivedOnesLeftOut) {
+TEST(Parameters, DefaultsAreFilledInAndDerivedOnesOmitted) {
   const auto p = checked_parameters({{"stiffness", 5.0}}, example_schema(), "x");
   EXPECT_EQ(number(p, "stiffness"), 5.0);
   EXPECT_EQ(number(p, "restitution"), 1.0);
@@ -66,7 +66,7 @@ TEST(Parameters, DefaultsAreFilledInAndDerivedOnesLeftOut) {
   EXPECT_EQ(optional_number(p, "stiffness"), 5.0);
 }
 
-TEST(Parameters, GivenValuesWin) {
+TEST(Parameters, GivenValuesHavePrecedence) {
   const auto p = checked_parameters(
       {{"stiffness", 5.0}, {"form", std::string("approximate")}, {"weights", std::vector{0.0, 2.0}}, {"warm", false}},
       example_schema(), "x");
@@ -74,7 +74,7 @@ TEST(Parameters, GivenValuesWin) {
   EXPECT_FALSE(flag(p, "warm"));
 }
 
-TEST(Parameters, MissingRequiredOne) {
+TEST(Parameters, MissingRequiredParameter) {
   const auto r = refusal({});
   EXPECT_EQ(r.field, "contact.a.parameters.stiffness");
   EXPECT_THAT(r.message, AllOf(HasSubstr("missing"), HasSubstr("> 0"), HasSubstr("N/m"), HasSubstr("meaning of")));
@@ -129,7 +129,7 @@ TEST(Parameters, KindAndChoices) {
               AllOf(HasSubstr("exact, approximate"), HasSubstr("'exakt'")));
 }
 
-TEST(Parameters, AccessToWhatWasNotCheckedIsADefect) {
+TEST(Parameters, AccessToUncheckedValuesIsAnInternalError) {
   try {
     (void)number({}, "stiffness");
     FAIL() << "expected an error";
@@ -148,7 +148,7 @@ TEST(Range, Text) {
   EXPECT_FALSE(Range{}.contains(std::nan("")));
 }
 
-TEST(NearestName, OnlyWhatIsNearEnough) {
+TEST(NearestName, IsLimitedToSimilarNames) {
   const std::vector<std::string> names{"hertz", "hooke", "flores", "hunt_crossley"};
   EXPECT_EQ(nearest_name("hert", names), "hertz");
   EXPECT_EQ(nearest_name("hunt-crosley", names), "hunt_crossley");

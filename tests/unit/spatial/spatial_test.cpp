@@ -76,7 +76,7 @@ TEST(Twist, RelativeTwistOfABodyToItselfIsZero) {
 
 const Wrench F_A{.torque = {1.0, -2.0, 0.5}, .force = {30.0, 10.0, -20.0}};
 
-TEST(Wrench, ShiftByHand) {
+TEST(Wrench, ShiftClosedForm) {
   // 10 N along y, applied 2 m along x from A: 20 N m about z at A, none at the point itself.
   const Wrench at_A{.torque = {0, 0, 20}, .force = {0, 10, 0}};
   const Wrench at_point = shift_wrench(at_A, {2, 0, 0});
@@ -84,7 +84,7 @@ TEST(Wrench, ShiftByHand) {
   EXPECT_EQ(at_point.force, at_A.force);
 }
 
-TEST(Wrench, ShiftThereAndBack) {
+TEST(Wrench, ShiftRoundTrip) {
   const Vector3 p(0.3, -0.4, 0.9);
   EXPECT_LT((shift_wrench(shift_wrench(F_A, p), -p).vector() - F_A.vector()).norm(), 30 * eps);
 }
@@ -148,7 +148,7 @@ TEST(Quaternion, NearestRotationOfASlightlyDeformedOne) {
 
 // A second trip may change last bits (the polar decomposition rounds), never more; both paths therefore make equally
 // many.
-TEST(CanonicalPose, SecondTripChangesAtMostRounding) {
+TEST(CanonicalPose, SecondRoundTripChangesAtMostRounding) {
   std::mt19937 generator(7);
   std::uniform_real_distribution<double> angle(-3.0, 3.0);
   for (int i = 0; i < 1000; ++i) {
@@ -163,7 +163,7 @@ TEST(CanonicalPose, SecondTripChangesAtMostRounding) {
   }
 }
 
-TEST(CanonicalPose, IdentityAndQuarterTurnsAreExact) {
+TEST(CanonicalPose, IdentityAndQuarterRotationsAreExact) {
   EXPECT_EQ(canonical_pose(Pose{}).R, Matrix3::Identity());
   Matrix3 half = Matrix3::Identity();
   half(0, 0) = half(1, 1) = -1.0;

@@ -51,13 +51,13 @@ Surface example_of(const SurfaceKind& kind) {
   return parse_scenario(yaml, "kinds.yaml", mbs::scenario_catalog()).pairs.at(0).spec.main.surface;
 }
 
-class EveryKind : public testing::TestWithParam<std::string> {
+class EverySurfaceKind : public testing::TestWithParam<std::string> {
  protected:
   const SurfaceKind& kind_ = kind_of(Surface{.kind = GetParam()});
   const Surface surface_ = example_of(kind_);
 };
 
-TEST_P(EveryKind, ValuesOfAFileAreAcceptedFromAnotherProcessAndKeepTheirBits) {
+TEST_P(EverySurfaceKind, ValuesOfAFileRoundTripBetweenProcesses) {
   EXPECT_EQ(checked_surface(surface_, false, "surface"), surface_);
   for (const KeySchema& key : kind_.keys.keys) {
     if (!key.required && key.fallback.empty()) continue;
@@ -72,7 +72,7 @@ TEST_P(EveryKind, ValuesOfAFileAreAcceptedFromAnotherProcessAndKeepTheirBits) {
   }
 }
 
-TEST_P(EveryKind, PlaceIsAKeyOfThreeNumbers) {
+TEST_P(EverySurfaceKind, PositionIsAKeyOfThreeNumbers) {
   if (kind_.place.empty()) return;
   const auto key = std::ranges::find(kind_.keys.keys, kind_.place, &KeySchema::name);
   ASSERT_NE(key, kind_.keys.keys.end());
@@ -83,7 +83,7 @@ TEST_P(EveryKind, PlaceIsAKeyOfThreeNumbers) {
 // The gap is a smooth function with the normal as gradient and `curvature` as Hessian: central differences with a step
 // h of gaps of size L have errors of h^2 / L^2 by the curve and 1e-16 L / h by rounding; the tolerances are those of h
 // = 1e-5 and L = 0.1 for the gradient with a factor of 100, and likewise for differences of the normal.
-TEST_P(EveryKind, NormalAndCurvatureAreDerivativesOfTheGap) {
+TEST_P(EverySurfaceKind, NormalAndCurvatureAreDerivativesOfTheGap) {
   if (kind_.distance == nullptr) return;
   const auto distance = kind_.distance(surface_);
   std::mt19937 random(3);
@@ -105,7 +105,7 @@ TEST_P(EveryKind, NormalAndCurvatureAreDerivativesOfTheGap) {
   }
 }
 
-TEST_P(EveryKind, WhatIsDrawnLiesOnTheSurface) {
+TEST_P(EverySurfaceKind, DrawnPointsLieOnTheSurface) {
   ASSERT_EQ(kind_.drawing == nullptr, kind_.distance == nullptr) << "what can be met can be drawn";
   if (kind_.drawing == nullptr) return;
   const Triangles drawn = kind_.drawing(surface_, {.center = {0.1, 0.2, 0.3}, .extent = 0.5});
@@ -115,7 +115,7 @@ TEST_P(EveryKind, WhatIsDrawnLiesOnTheSurface) {
   for (const auto& triangle : drawn.triangles) EXPECT_LT(std::ranges::max(triangle), drawn.vertices.size());
 }
 
-TEST_P(EveryKind, BoundaryIsClosedAndLooksOut) {
+TEST_P(EverySurfaceKind, BoundaryIsClosedWithOutwardNormals) {
   if (kind_.boundary == nullptr) return;
   const Triangles boundary = kind_.boundary(surface_, 0.02);
   std::map<std::array<std::uint32_t, 2>, int> edges;
@@ -131,7 +131,7 @@ TEST_P(EveryKind, BoundaryIsClosedAndLooksOut) {
   }
 }
 
-TEST_P(EveryKind, PagesKnowTheSolidThatStandsForIt) {
+TEST_P(EverySurfaceKind, PageDrawsItsSolid) {
   if (kind_.outline == nullptr) return;
   const ParameterMap outline = kind_.outline(surface_);
   const std::map<std::string, std::vector<std::string>> needed = {{"sphere", {"radius", "center"}},
@@ -149,10 +149,10 @@ std::vector<std::string> kind_names() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, EveryKind, testing::ValuesIn(kind_names()),
+INSTANTIATE_TEST_SUITE_P(Registry, EverySurfaceKind, testing::ValuesIn(kind_names()),
                          [](const auto& info) { return info.param; });
 
-TEST(SurfaceKinds, UnknownNamesAreRefusedWithTheNearest) {
+TEST(SurfaceKinds, UnknownNamesAreRejectedWithTheNearest) {
   try {
     (void)kind_of(Surface{.kind = "sphera"}, "contact.a.main.surface");
     FAIL() << "accepted";

@@ -28,7 +28,7 @@ std::string nested(std::size_t depth, const std::string& open, const std::string
   return text;
 }
 
-TEST(XmlNesting, DepthIsLimitedWhateverStandsBetween) {
+TEST(XmlNesting, DepthIsLimitedAcrossOtherContent) {
   EXPECT_EQ(message_of(nested(max_xml_depth, "<a>", "</a>")), "accepted");
   const auto refused = AllOf(HasSubstr("part.xml, line 1001"), HasSubstr("at most 1000 nested elements"));
   EXPECT_THAT(message_of(nested(max_xml_depth + 1, "<a>\n", "</a>")), refused);
@@ -37,13 +37,13 @@ TEST(XmlNesting, DepthIsLimitedWhateverStandsBetween) {
   EXPECT_THAT(message_of(nested(50'000, "<a>\n", "")), refused);  // not closed
 }
 
-TEST(XmlNesting, LongIsNotDeep) {
+TEST(XmlNesting, LongFilesAreNotDeep) {
   std::string text = "<a>";
   for (std::size_t i = 0; i < 3 * max_xml_depth; ++i) text += "<b/><c d='>'></c><!-- <e> --><![CDATA[<e>]]><?e <e> ?>";
   EXPECT_EQ(message_of(text + "</a>"), "accepted");
 }
 
-TEST(XmlNesting, EntitiesAndOtherEncodingsAreRefused) {
+TEST(XmlNesting, EntitiesAndOtherEncodingsAreRejected) {
   EXPECT_EQ(message_of("<!DOCTYPE mujoco><a/>"), "accepted");
   EXPECT_THAT(message_of("<?xml version='1.0'?>\n<!DOCTYPE a [<!ENTITY b 'bbbb'><!ENTITY c '&b;&b;'>]><a>&c;</a>"),
               AllOf(HasSubstr("line 2"), HasSubstr("entity declarations")));
@@ -53,7 +53,7 @@ TEST(XmlNesting, EntitiesAndOtherEncodingsAreRefused) {
 }
 
 /// Whatever is cut off is for the parser to say.
-TEST(XmlNesting, BrokenTextEnds) {
+TEST(XmlNesting, ParsingInvalidTextTerminates) {
   for (const char* text : {"", "<", "<!", "<!--", "<![CDATA[", "<?", "</", "<a", "<a b='", "</a></a>", "text"}) {
     EXPECT_EQ(message_of(text), "accepted") << text;
   }

@@ -139,7 +139,7 @@ Hertz hertz(const ModalModel& model, double speed) {
   return result;
 }
 
-TEST(BallVibration, KeepsWhatHertzForceGivesToItsModes) {
+TEST(BallVibration, ConservesTheEnergyBetweenHertzForceAndModes) {
   const ModalModel model = ball(0.005, 0.02, 40);
   const ModalContact contact("fem_modal", model, {});
   std::printf("%zu candidates, %.3g to %.3g Hz, c = %.4g m/s\n", model.points.size(),

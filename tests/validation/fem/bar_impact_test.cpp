@@ -117,7 +117,7 @@ Impact hit(const ContactBackend& bar) {
 
 // Modes of a bar that come first bend and twist it: how many lie along the push is told when the pair is opened, with
 // what the impact then misses of duration and speed.
-TEST(BarImpact, WhatTooFewModesMissIsTold) {
+TEST(BarImpact, TooFewModesAreReported) {
   const double T = 2.0 * length / bar_wave_speed;
   for (const auto& [n_modes, element] :
        {std::pair{40.0, "from_mesh"}, std::pair{40.0, "hex8"}, std::pair{120.0, "hex8"}}) {
@@ -133,7 +133,7 @@ TEST(BarImpact, WhatTooFewModesMissIsTold) {
   }
 }
 
-TEST(BarImpact, LastsForTheTimeThatAWaveTakesThereAndBack) {
+TEST(BarImpact, LastsForTheRoundTripOfAWave) {
   const double T = 2.0 * length / bar_wave_speed;
   const double F = bar_density * bar_wave_speed * breadth * breadth * speed;
   std::printf("wave equation: 2 L / c = %.4g s, rho c A v = %.4g N\n  modes  N  duration c/2L  speed out  mean force\n",

@@ -54,7 +54,7 @@ double stick_stiffness() {
 constexpr double row_interval = 0.02;                                   // [s]
 constexpr std::size_t first_stroke = 10, reversals[] = {50, 100, 150};  // rows at 0.2 s and at 1, 2 and 3 s
 
-TEST(BlockFriction, FullOrderEqualsCondensedAndBothStickSlipAndTurnBack) {
+TEST(BlockFriction, FullOrderEqualsCondensedInStickSlipAndReversal) {
   const RecordedRun condensed = run_block("fem_condensed", {});
   const RecordedRun full = run_block("fem_full", {"contact.material_law=linear"});
   ASSERT_EQ(condensed.summary.status, "completed") << condensed.summary.error->what();

@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(Friction, FootOrder, testing::Values(0.0, 0.3),
 
 // A neo-Hookean layer over a condensed interior lies between the linear and the neo-Hookean body, and tends to the
 // latter as it grows; with a linear layer it is the linear body.
-TEST(FootLayer, TendsToTheFullOrderAsItGrows) {
+TEST(FootLayer, ConvergesToTheFullOrderAsItGrows) {
   PairState state;
   state.X_AB.p = Vector3(0.0, 0.0, -FootDimensions{}.ankle_height + 8.8e-3);
   // One mesh for all; with 0, 20 and 45 mm more the table is that of docs/theory/contact_fem.md.

@@ -37,7 +37,7 @@ void expect_completed(const RecordedRun& run) {
   ASSERT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
 }
 
-TEST(FreeBlock, FrictionAloneHoldsIt) {
+TEST(FreeBlock, FrictionAloneSupportsIt) {
   const auto run = run_local(block("}\nloads:\n  push: {body: block, fx: {expression: \"0.4*t\"}}", 0.5, at_rest));
   expect_completed(run);
   const auto t = run.column("time_s");
@@ -64,7 +64,7 @@ TEST(FreeBlock, WithoutFrictionEveryTimeOfASequenceHasItsEquilibrium) {
 
 /// On a slope of 15 degrees, put down 10 um to 1 mm deep: friction 0.5 holds it, and Newton's steps of the overdamped
 /// motion see that. Without the stiffness of what sticks they slid to and fro for 2000 steps.
-TEST(FreeBlock, FrictionHoldsItOnASlopeFromAnyOverlap) {
+TEST(FreeBlock, FrictionSupportsItOnASlopeFromAnyOverlap) {
   const double slope = 15.0 * std::numbers::pi / 180.0;
   const double gx = 10.0 * std::sin(slope);
   const double gz = 10.0 * std::cos(slope);
@@ -81,7 +81,7 @@ TEST(FreeBlock, FrictionHoldsItOnASlopeFromAnyOverlap) {
 }
 
 /// Bodies that exactly touch at the start turn by what rounds in their wrenches, and come by overlaps of 1e-89 m.
-TEST(FreeBlock, SlidesFromExactTouchWithEveryIntegrator) {
+TEST(FreeBlock, SlidesFromZeroGapWithEveryIntegrator) {
   std::vector<double> speeds;
   for (const char* integrator : {"arkode_dirk", "arkode_erk", "cvode_index1", "ida_ggl"}) {
     SCOPED_TRACE(integrator);
@@ -95,7 +95,7 @@ TEST(FreeBlock, SlidesFromExactTouchWithEveryIntegrator) {
 }
 
 /// Dropped with a speed along the ground: it sticks, slides, lifts off and comes again.
-TEST(FreeBlock, ResumedWithFrictionItRepeatsEveryBit) {
+TEST(FreeBlock, ResumesWithFrictionBitForBit) {
   const Scenario scenario = block(", velocity: [0.05, 0, 0]}", 0.3,
                                   "analysis: {end_time: 0.02, integrator: {rtol: 1.0e-5, atol: 1.0e-7}}\n"
                                   "output: {interval: 0.001, checkpoint_interval: 0.004}",

@@ -62,7 +62,7 @@ TEST(FrictionBlock, SticksThenSlidesAndReverses) {
   EXPECT_NEAR(work, dissipated + stored, 0.01 * work);
 }
 
-TEST(FrictionBlock, ResultDoesNotDependOnHowAStepIsCut) {
+TEST(FrictionBlock, ResultDoesNotDependOnTheStepDivision) {
   const auto block = make_dragged_block();
   const auto start = block->commit(*block->initial_history(), tangentially_displaced(0.0)).history;
   for (const double target : {2e-5, 4e-4}) {
@@ -75,7 +75,7 @@ TEST(FrictionBlock, ResultDoesNotDependOnHowAStepIsCut) {
   }
 }
 
-TEST(FrictionBlock, WorkOfFrictionIsWhatIsDissipated) {
+TEST(FrictionBlock, WorkOfFrictionEqualsTheDissipation) {
   // Two closed cycles: what is stored returns, so all the work of the drag is dissipated. The trapezoidal rule errs by
   // the square of the step; both step widths are shown.
   const auto block = make_dragged_block();

@@ -125,7 +125,7 @@ TEST(ManufacturedSolution, DisplacementAndStressConvergeWithTheirOrders) {
 
 // At nu = 0.4999 with a motion that keeps the volume, d perpendicular to k: what locks does not converge before the
 // elements are much smaller than here.
-TEST(ManufacturedSolution, MixedElementsConvergeWhereTheVolumeIsKept) {
+TEST(ManufacturedSolution, MixedElementsConvergeForIsochoricMotion) {
   std::printf("%12s %6s %14s %7s %14s %7s   nu = 0.4999\n", "element", "1/h", "displacement", "order", "stress",
               "order");
   for (const ElementKind& kind : element_kinds()) {

@@ -157,7 +157,7 @@ Shell hollow_sphere(const ElementKind& kind, std::size_t n) {
   return result;
 }
 
-TEST(NearlyIncompressible, HollowSphereUnderPressureIsThatOfLame) {
+TEST(NearlyIncompressible, HollowSphereUnderPressureFollowsLame) {
   std::printf(
       "hollow sphere, b / a = 2, nu = %.4f: error of the inner displacement, of the stress and of its mean [p]\n", nu);
   std::printf("%12s %4s %8s %12s %10s %10s %14s\n", "element", "n", "dofs", "u / exact-1", "stress", "mean", "entries");

@@ -38,7 +38,7 @@ std::unique_ptr<CondensedContact> meshed_ball(const Meshed& mesh) {
 // Requirement: 3 % at a / h = 10 on any mesh of the mesher (a / h = 5 of quadratic elements, whose nodes are as dense).
 // The scatter of the nodes is of the order of h / a, so the bounds of coarser contacts follow the same line, 0.3 h / a,
 // with a tenth of h / a for the curvature within the reach of the recovery.
-TEST(PeakPressure, FollowsHertzWhateverTheMesh) {
+TEST(PeakPressure, FollowsHertzForAnyMesh) {
   std::printf("%8s %6s %6s %8s %8s %8s\n", "h [mm]", "order", "a/h", "nodes", "a/aH", "p0/pH");
   for (const Meshed& mesh : {Meshed{1.1e-3, 1, {0.0, 0.0, -1.0}}, Meshed{1.0e-3, 1, {0.0, 0.0, -1.0}},
                              Meshed{1.1e-3, 1, {0.3, 0.5, -0.8}}, Meshed{2.0e-3, 2, {0.0, 0.0, -1.0}}}) {

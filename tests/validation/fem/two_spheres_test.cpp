@@ -84,7 +84,7 @@ TEST(TwoSpheres, FollowHertzWithRelativeCurvatureAndCommonModulus) {
 
 // Requirement: meshes that do not match, 3 % in the peak pressure with ten elements over the contact radius. Neither
 // lines nor sizes of the meshes agree, the balls are offset by a third of an element, and either takes the pressures.
-TEST(TwoSpheres, MeshesThatDoNotMatchFollowHertzToo) {
+TEST(TwoSpheres, NonMatchingMeshesFollowHertz) {
   constexpr double h = 1.4e-3;
   constexpr double fine = 0.016;
   constexpr double depth = 4e-3;  // a = 14 mm = 10 h

@@ -60,7 +60,7 @@ RecordedRun run_andrews(const std::string& integrator, double rtol, double atol)
                 fmt::format("analysis.integrator.atol={}", atol)}));
 }
 
-TEST(Andrews, ErrorsAreThoseOfTheTolerance) {
+TEST(Andrews, ErrorsFollowTheTolerance) {
   // Other BDF codes are off by 170 rtol at 1e-8 (1.7e-6 rad; the motion is chaotic enough to multiply every error by
   // some hundreds); three times that is allowed to cvode_index1, ten times to the others, whose formulas and norms
   // differ. With projected error estimates cvode_index1 was off by 1600 rtol at 1e-8 and 10000 at 1e-10. At 1e-10 its
@@ -132,7 +132,7 @@ std::vector<double> euler_flips() {
   return flips;
 }
 
-TEST(Tumbling, TheDefaultFindsAllFlipsInTime) {
+TEST(Tumbling, DefaultToleranceFindsAllFlipsInTime) {
   // The time between flips depends on the logarithm of the energy's distance from that of the rotation about the middle
   // axis, 4e-8 of the energy here: a method that loses more than that flips at other times.
   const auto run = run_local(scenario_from(tumbling));
@@ -173,7 +173,7 @@ TEST(FixedSteps, WarnWhenTheirErrorEstimateIsLarge) {
   }
 }
 
-TEST(FixedSteps, NeverAcceptAStateThatIsNone) {
+TEST(FixedSteps, NeverAcceptANonFiniteState) {
   // Fifty steps in one turn of the pendulum and a stiff spring that the step cannot follow: the state grows without
   // bound.
   const std::string yaml = std::string(pendulum) +
@@ -193,7 +193,7 @@ TEST(FixedSteps, NeverAcceptAStateThatIsNone) {
   }
 }
 
-TEST(Assembly, MovingABodyFarIsAWarning) {
+TEST(Assembly, LargeCorrectionIsAWarning) {
   // The bob stands a quarter turn and more away from the rod's only place.
   const std::string yaml = R"(
 heelstrike: 1

@@ -41,7 +41,7 @@ double settled_peak(const std::string& example, const std::string& strain) {
   return run.column("cartilage.peak_pressure_Pa").back();
 }
 
-TEST(BeiKnee, LargeStrainRaisesThePeakOfAKneeOfOurOwn) {
+TEST(BeiKnee, LargeStrainRaisesThePeakOfAParametricKnee) {
   const double large = settled_peak("knee_settle", "large");
   const double small = settled_peak("knee_settle", "small");
   fmt::print("knee_settle: peak {:.3f} MPa with large strain, {:.3f} with small, {:+.1f} %\n", 1e-6 * large,

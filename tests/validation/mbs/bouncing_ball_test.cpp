@@ -18,7 +18,7 @@ double deviation(double value, double reference) {
   return std::abs(value / reference - 1.0);
 }
 
-TEST(BouncingBall, FirstContactMeetsTheReferenceTable) {
+TEST(BouncingBall, FirstContactFollowsTheReferenceTable) {
   fmt::print("{:20} {:>4} {:>12} {:>12} {:>12} {:>12} {:>9} {:>6} {:>6}\n", "law", "c_r", "d_max mm", "F_max N",
              "contact ms", "v_sep m/s", "worst", "steps", "evals");
   for (const auto& reference : bouncing_ball_table) {

@@ -38,7 +38,7 @@ std::string row_of_balls(int n, double gap) {
 
 // What is at rest stays at rest to each other, with a rate of the gap that is zero all the time. With a gap wider than
 // any overlap (0.37 mm) the impacts come one after the other, and equal balls hand on the whole of their speed.
-TEST_P(EveryEventIntegrator, ARowOfBallsHandsOnItsSpeed) {
+TEST_P(EveryEventIntegrator, RowOfBallsTransfersItsVelocity) {
   for (const int n : {3, 5}) {
     const RecordedRun run = completed(scenario_from(row_of_balls(n, 1e-3), {integrator()}));
     EXPECT_NEAR(run.column(fmt::format("b{}.vx_m_s", n - 1)).back(), 5.0, 1e-4) << n;
@@ -47,7 +47,7 @@ TEST_P(EveryEventIntegrator, ARowOfBallsHandsOnItsSpeed) {
 }
 
 // Narrower ones share the impact; momentum and energy are kept whatever the gap.
-TEST_P(EveryEventIntegrator, NarrowGapsKeepMomentumAndEnergy) {
+TEST_P(EveryEventIntegrator, NarrowGapsConserveMomentumAndEnergy) {
   for (const double gap : {0.0, 1e-12, 1e-9, 1e-6, 1e-4}) {
     const RecordedRun run = completed(scenario_from(row_of_balls(4, gap), {integrator()}));
     double momentum = 0.0, energy = 0.0;
@@ -82,7 +82,7 @@ output: {interval: 0.005, steps: none}
 )";
 
 // At rest from T = 0.51 s on. Without an event there friction pushes it back with 0.4 m/s.
-TEST_P(EveryEventIntegrator, ASliderStopsAndStays) {
+TEST_P(EveryEventIntegrator, SliderStopsAndStays) {
   const RecordedRun run = completed(scenario_from(slider, {integrator()}));
   constexpr double limit = 0.4 * 2.0 * g;  // [N]
   const double stop = 0.5 * 2.001 * 2.0 * 2.0 / limit;

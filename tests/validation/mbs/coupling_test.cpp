@@ -145,7 +145,7 @@ TEST(CouplingSchemes, OrderOfConvergenceOfTheTwoMassOscillator) {
   }
 }
 
-TEST(CouplingSchemes, StabilityLimitOfTheTwoMassOscillatorIsWhereTheoryPutsIt) {
+TEST(CouplingSchemes, StabilityLimitOfTheTwoMassOscillatorFollowsTheory) {
   TwoMasses masses;
   masses.damping = 6.0;
   masses.start = 1e-7;  // so small that what grows does not separate the bodies, 10 mm pressed together
@@ -187,7 +187,7 @@ TEST(CouplingSchemes, StabilityLimitOfTheTwoMassOscillatorIsWhereTheoryPutsIt) {
   }
 }
 
-TEST(CouplingSchemes, StabilityLimitOfHeldForcesInClosedForm) {
+TEST(CouplingSchemes, StabilityLimitOfConstantForcesInClosedForm) {
   TwoMasses masses;
   masses.damping = 6.0;
   // docs/theory/coupling.md: the determinant of the map of {u, v} passes 1.
@@ -289,7 +289,7 @@ output: {{interval: 1.0e-3}}
   return impact;
 }
 
-TEST(CouplingSchemes, RestitutionOfTheBouncingBallWithHeldForces) {
+TEST(CouplingSchemes, RestitutionOfTheBouncingBallWithConstantForces) {
   // Computed independently with a force frozen over H, the first exchange exactly at first touch, exact motion between.
   struct Row {
     double H, hertz_e, hertz_deepest_mm, flores_08, flores_02;

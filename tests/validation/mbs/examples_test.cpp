@@ -30,7 +30,7 @@ const std::map<std::string, std::vector<std::string>> until_contact = {
     {"knee_compare", {"analysis.end_time=1", "output.interval=1"}},
 };
 
-TEST(Examples, EveryOneRuns) {
+TEST(Examples, EachOneRuns) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(HEELSTRIKE_SOURCE_DIR "/examples")) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());

@@ -74,7 +74,7 @@ double lateral_end(const RecordedRun& run) {
   return end;
 }
 
-TEST(HefzyKnee, BendsAsTheRegressionTableSays) {
+TEST(HefzyKnee, FlexionFollowsTheRegressionTable) {
   const RecordedRun& run = bent_knee();
   ASSERT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
   const auto angles = angles_of(run);
@@ -143,7 +143,7 @@ std::vector<double> curve(const RecordedRun& run, const std::string& name) {
 }
 
 // The values of the source's text, beside those of its equations with the true angular velocity.
-TEST(HefzyKnee, ExtremesAreThoseOfTheEquationsAndTheTextIsBesideThem) {
+TEST(HefzyKnee, ExtremesEqualTheEquationsAndDifferFromTheText) {
   const RecordedRun& run = bent_knee();
   ASSERT_EQ(run.summary.status, "completed");
   const auto angles = angles_of(run);
@@ -165,7 +165,7 @@ TEST(HefzyKnee, ExtremesAreThoseOfTheEquationsAndTheTextIsBesideThem) {
 
 // With joints that let go in the place of the contacts every integrator bends the knee to 90 degrees, through the
 // separation of the lateral condyle.
-TEST(HefzyKnee, EveryIntegratorBendsItAlike) {
+TEST(HefzyKnee, AllIntegratorsAgree) {
   const std::string joints = read_text(HEELSTRIKE_SOURCE_DIR "/examples/knee_hefzy_joints.yaml");
   const auto leg = [](const std::string& text, const char* end) {
     const auto begin = text.find("gravity:");

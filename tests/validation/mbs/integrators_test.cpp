@@ -88,7 +88,7 @@ TEST(Integrators, SpinningBodyKeepsItsEnergy) {
   }
 }
 
-TEST(Integrators, KeysThatDoNotFitAreRefused) {
+TEST(Integrators, InvalidKeysAreRejected) {
   const std::pair<std::vector<std::string>, const char*> cases[] = {
       {{"analysis.integrator.name=rk4"}, "analysis.integrator.step: missing"},
       {{"analysis.integrator.step=1e-3"}, "analysis.integrator.step"},

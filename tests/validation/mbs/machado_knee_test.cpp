@@ -14,7 +14,7 @@
 namespace heelstrike::test {
 namespace {
 
-TEST(MachadoKnee, IndentationOverFlexionIsThatOfTheStudy) {
+TEST(MachadoKnee, IndentationOverFlexionFollowsTheStudy) {
   const std::string example = read_text(HEELSTRIKE_SOURCE_DIR "/examples/knee_machado_2d.yaml");
   const auto run = run_local(scenario_from(example));
   ASSERT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
@@ -66,7 +66,7 @@ double flexion_with(const std::string& contact, const std::string& integrator) {
 
 // A thousand times as stiff, cartilage gives way by a hundredth of what it did: the leg goes where rigid contact lets
 // it, another integrator with another treatment of the gaps, and not where soft cartilage does.
-TEST(MachadoKnee, StiffCartilageIsRigidContact) {
+TEST(MachadoKnee, StiffCartilageConvergesToRigidContact) {
   const std::string hertz = "backend: hertz\n    parameters: {exponent: 1.5, stiffness: ";
   const double soft = flexion_with(hertz + "1.21e6}", "name: cvode_index1, rtol: 1.0e-8");
   const double stiff = flexion_with(hertz + "1.21e9}", "name: cvode_index1, rtol: 1.0e-7");

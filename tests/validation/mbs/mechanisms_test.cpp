@@ -38,7 +38,7 @@ Drift drift_of(const RecordedRun& run, const std::string& name) {
   return drift;
 }
 
-TEST(Mechanisms, EnergyAndConstraintsHold) {
+TEST(Mechanisms, EnergyAndConstraintsAreConserved) {
   for (const std::string name : {"simple_pendulum", "double_pendulum", "four_bar_n", "bricard", "governor"}) {
     const auto run = run_local(scenario_from(mechanism(name)));
     ASSERT_EQ(run.summary.status, "completed") << name << ": " << run.summary.error->what();
@@ -88,7 +88,7 @@ std::string failure_of(const RecordedRun& run) {
   return run.summary.error ? run.summary.error->what() : "no error";
 }
 
-TEST(Mechanisms, ContradictionNamesTheJoints) {
+TEST(Mechanisms, ContradictionIsReportedWithItsJoints) {
   std::string yaml = mechanism("double_pendulum");
   // A rod of another length between points that the two hinges already hold 2 m or less apart.
   yaml.replace(yaml.find("analysis:"), 0,
@@ -99,7 +99,7 @@ TEST(Mechanisms, ContradictionNamesTheJoints) {
   EXPECT_NE(failure_of(run).find("positions remain violated"), std::string::npos) << failure_of(run);
 }
 
-TEST(Mechanisms, AssemblyCorrectsARoughGuessAndTellsSo) {
+TEST(Mechanisms, AssemblyCorrectsARoughGuessAndReportsIt) {
   const auto run = run_local(scenario_from(
       mechanism("double_pendulum"),
       {"analysis.end_time=0.01",

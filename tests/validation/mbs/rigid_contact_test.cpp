@@ -60,7 +60,7 @@ TEST(RigidContact, BallReboundsToItsHeightsAndComesToRest) {
   }
 }
 
-TEST(RigidContact, BarOnThreeSupportsRestsOnTheSmallestForces) {
+TEST(RigidContact, BarOnThreeSupportsHasMinimalForces) {
   const auto run = completed(scenario_from(example_of_contact("bar_on_three")));
   for (const char* pair : {"left", "middle", "right"}) {
     EXPECT_NEAR(run.column(std::string(pair) + ".fz_N").back(), -6.54, 1e-6) << pair;
@@ -71,7 +71,7 @@ TEST(RigidContact, BarOnThreeSupportsRestsOnTheSmallestForces) {
 }
 
 // The same with friction, and a table: nothing drives them aside, so that nothing stands by friction.
-TEST(RigidContact, FrictionLeavesRedundantPointsTheSmallestForces) {
+TEST(RigidContact, RedundantPointsWithFrictionHaveMinimalForces) {
   std::vector<std::string> rough;
   for (const char* pair : {"left", "middle", "right"}) {
     rough.push_back(fmt::format("contact.{}.backend=rigid_coulomb", pair));
@@ -139,7 +139,7 @@ output: {{interval: 0.001}}
 // Painleve's rod through time stepping: with a friction of 3 there is no acceleration where it slides towards its lean
 // (1 + 3 cos (cos - mu sin) < 0 of its angle), and two the other way. The run goes on, stays above the ground and loses
 // energy.
-TEST(RigidContact, PainlevesRodNeitherFailsNorExplodes) {
+TEST(RigidContact, PainlevesRodNeitherFailsNorDiverges) {
   for (const double speed : {3.0, -3.0}) {
     for (const double restitution : {0.0, 0.5}) {
       const auto run = painleves_rod(1.1, speed, restitution);
@@ -162,7 +162,7 @@ TEST(RigidContact, PainlevesRodNeitherFailsNorExplodes) {
 }
 
 // An impact has an impulse and no force, however short the step that follows it.
-TEST(RigidContact, AnImpactCountsByItsImpulse) {
+TEST(RigidContact, ImpactIsReportedWithItsImpulse) {
   const auto run = completed(scenario_from(example_of_contact("restitution_drop")));
   ASSERT_GE(run.episodes.size(), 2U);
   EXPECT_NEAR(run.episodes[0].max_impulse.value_or(0.0), 0.067 * 1.79 * run.episodes[0].approach_velocity, 1e-9);
@@ -173,7 +173,7 @@ TEST(RigidContact, AnImpactCountsByItsImpulse) {
 
 // Two bars laid across each other: no corner of the one meets the other, their edges do. The upper one falls 1 cm,
 // rebounds to e^2 of it and comes to rest.
-TEST(RigidContact, ABarAcrossAnotherReboundsAndRests) {
+TEST(RigidContact, BarAcrossAnotherReboundsAndRests) {
   constexpr double e = 0.5;
   constexpr double fall = 0.01;
   const auto run = completed(scenario_from(fmt::format(R"(
@@ -239,7 +239,7 @@ TEST(RigidContact, BlockOnAnInclineSticksOrSlides) {
 }
 
 // Each leg carries a quarter of a table that three could carry.
-TEST(RigidContact, TableStandsOnFourLegs) {
+TEST(RigidContact, TableRestsOnFourLegs) {
   const auto run = completed(scenario_from(R"(
 heelstrike: 1
 gravity: [0, 0, -9.81]
@@ -266,7 +266,7 @@ output: {interval: 0.05}
 
 // A slender block that rocks from one edge to the other keeps 1 - 3/2 sin^2(alpha) of its angular velocity
 // [housner1963].
-TEST(RigidContact, RockingBlockLosesWhatHousnerSays) {
+TEST(RigidContact, RockingBlockFollowsHousner) {
   const double half_width = 0.1, half_height = 0.4, tilt = 0.05, m = 2.0;
   const double alpha = std::atan(half_width / half_height);
   const double r = std::hypot(half_width, half_height);
@@ -311,7 +311,7 @@ output: {{interval: 1.0e-4}}
 
 // Balls of equal mass exchange their velocities contact after contact: the last one leaves with the speed of the first,
 // w = sqrt(2 m g L (1 - cos a) / (m L^2 + I)) about its string's end, and the others stay.
-TEST(RigidContact, ACradleHandsMotionOnWithinAnInstant) {
+TEST(RigidContact, CradleTransfersMotionInstantly) {
   const auto run = completed(scenario_from(example_of_contact("newtons_cradle")));
   constexpr double length = 0.2, mass = 0.1, inertia = 1.6e-5, angle = 0.5;
   const double w = std::sqrt(2.0 * mass * g * length * (1.0 - std::cos(angle)) / (mass * length * length + inertia));
@@ -374,7 +374,7 @@ output:
   return warnings;
 }
 
-TEST(RigidContact, ARowOfImpactsWithoutAnEndIsToldWithItsPlaceAndItsRemedy) {
+TEST(RigidContact, EndlessImpactsAreReportedWithPlaceAndRemedy) {
   const auto told = warnings_of_a_squeezed_ball(4e6, "sequential", 1.0);
   ASSERT_EQ(told.size(), 1U) << "once in a run";
   EXPECT_THAT(told[0], testing::HasSubstr("1000 sequential impacts"));
@@ -388,7 +388,7 @@ TEST(RigidContact, ARowOfImpactsWithoutAnEndIsToldWithItsPlaceAndItsRemedy) {
 
 // An elastic impact at three points with friction that the solver does not find: it is told, with its place and its
 // remedy, keeps the bodies apart and creates no energy.
-TEST(RigidContact, AnImpactThatIsNotSolvedIsToldWithItsPlaceAndItsRemedy) {
+TEST(RigidContact, UnsolvedImpactIsReportedWithPlaceAndRemedy) {
   const std::string struck = R"yaml(
 heelstrike: 1
 gravity: [0, 0, 0]
@@ -424,7 +424,7 @@ output: {interval: 0.001}
 }
 
 // All contacts at once: the first ball rebounds.
-TEST(RigidContact, ImpactsAtOnceHoldTheCradleTogether) {
+TEST(RigidContact, SimultaneousImpactsKeepTheCradleTogether) {
   const auto run = completed(
       scenario_from(example_of_contact("newtons_cradle"), {"contact.impact_law=newton", "analysis.end_time=0.3"}));
   EXPECT_LT(run.column("ball1.vx_m_s").back(), -0.1);
@@ -432,7 +432,7 @@ TEST(RigidContact, ImpactsAtOnceHoldTheCradleTogether) {
 
 // [piazza2001]: contact at any number of points, through the whole bend. Which points bear is chance of the triangles,
 // the force that they make together is not.
-TEST(RigidContact, AKneeBendsAlikeOnCoarseAndFineTriangles) {
+TEST(RigidContact, KneeFlexionAgreesOnCoarseAndFineTriangles) {
   const std::string yaml = example_of_contact("knee_piazza_delp");
   const auto bend = [&](double edge) {
     return completed(scenario_from(yaml, {fmt::format("contact.implant.main.surface.knee.edge={}", edge),
@@ -490,13 +490,13 @@ void expect_the_same_bits(const Scenario& scenario) {
   }
 }
 
-TEST(RigidContact, GoesOnFromACheckpointWithTheSameBits) {
+TEST(RigidContact, ResumesFromACheckpointWithTheSameBits) {
   expect_the_same_bits(scenario_from(example_of_contact("restitution_drop"),
                                      {"output.checkpoint_interval=0.25", "analysis.end_time=0.6"}));
 }
 
 // A coin that rolls on its rim, held by its force to the error of a step.
-TEST(RigidContact, ACoinRollsOnFromACheckpointWithTheSameBits) {
+TEST(RigidContact, CoinRollsFromACheckpointWithTheSameBits) {
   expect_the_same_bits(scenario_from(R"(
 heelstrike: 1
 gravity: [0, 0, -9.81]
@@ -594,7 +594,7 @@ TEST(RigidContact, CubesStandSideBySide) {
 }
 
 // A row of cubes as a floor: one that slides over its seams is slowed by friction alone.
-TEST(RigidContact, NothingCatchesOnTheSeamsOfAFloor) {
+TEST(RigidContact, SeamsOfAFloorCauseNoImpact) {
   const auto text = cubes({{0, 0, 0.05}, {0.1, 0, 0.05}, {0.2, 0, 0.05}, {0.01, 0.013, 0.15}}, {{0, 3}, {1, 3}, {2, 3}},
                           {0, 1, 2}, 0.1);
   const auto run =
@@ -661,7 +661,7 @@ TEST(RigidContact, SlipEndsInRolling) {
 }
 
 // Accelerations know of rigid contact: none at rest, those of friction while sliding, gravity in flight.
-TEST(RigidContact, AccelerationsKnowOfImpulses) {
+TEST(RigidContact, AccelerationsIncludeImpulses) {
   const char* block = "{block: {lengths: [0.2, 0.2, 0.2]}}";
   const auto rest = on_the_floor(block, "[1, 1, 1]", 0.3, 0.0, 0.0, 0.1);
   for (const double a : rest.column("b0.az_m_s2")) EXPECT_NEAR(a, 0.0, 1e-6);
@@ -677,7 +677,7 @@ TEST(RigidContact, AccelerationsKnowOfImpulses) {
 
 // Two light boxes are caught on an edge, turned and laid flat within milliseconds by a heavy one that falls on them,
 // all without friction: the points that bear change within a step.
-TEST(RigidContact, ABoxThatIsCaughtBetweenOthersIsNotEntered) {
+TEST(RigidContact, BoxBetweenOthersDoesNotPenetrate) {
   struct Box {
     double mass;
     Vector3 lengths;
@@ -717,7 +717,7 @@ TEST(RigidContact, ABoxThatIsCaughtBetweenOthersIsNotEntered) {
   }
 }
 
-TEST(RigidContact, SaysWhatIsWrong) {
+TEST(RigidContact, ReportsErrors) {
   const auto contains = [](const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };

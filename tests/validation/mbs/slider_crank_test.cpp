@@ -149,7 +149,7 @@ double second_impact_error(const RecordedRun& run, const Reference& reference) {
                    relative(run.column("block.x_m").back(), reference.block_at_end)});
 }
 
-TEST(SliderCrank, BothImpactsMeetTheReferenceTable) {
+TEST(SliderCrank, BothImpactsFollowTheReferenceTable) {
   fmt::print("{:20} {:>9} {:>9} {:>8} {:>9} {:>9} {:>9} {:>8} {:>8} {:>8} {:>8} {:>9} {:>6}\n", "law", "onset s",
              "d_max mm", "F_max kN", "time us", "onset2 s", "d2 mm", "F2 kN", "error 1", "error 2", "|Phi|", "dE rel",
              "steps");
@@ -222,7 +222,7 @@ TEST(SliderCrank, VariableStepIntegratorsAgree) {
   }
 }
 
-TEST(SliderCrank, RedundantEquationsAreNamed) {
+TEST(SliderCrank, RedundantEquationsAreReported) {
   const auto run = run_local(
       scenario_from(read_text(HEELSTRIKE_SOURCE_DIR "/examples/slider_crank.yaml"), {"analysis.end_time=0.001"}));
   std::string all;

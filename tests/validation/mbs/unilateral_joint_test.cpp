@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Integrators, UnilateralJoint,
                          testing::Values("cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk", "rk4", "ab4am4"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(UnilateralJoint, AStoneLeavesAShakenPlatformAndIsThrownUpAgain) {
+TEST_P(UnilateralJoint, StoneLeavesAShakenPlatformAndIsThrownAgain) {
   const auto run = completed(scenario_from(shaken(), choice()));
   // It leaves where the platform falls away with g, sin(w t) = 1/2.
   const double leaves = std::numbers::pi / 6.0 / frequency;
@@ -118,7 +118,7 @@ TEST_P(UnilateralJoint, AStoneLeavesAShakenPlatformAndIsThrownUpAgain) {
 }
 
 // It slides down without friction and leaves the sphere where cos = 2/3 of the height that its energy comes from.
-TEST_P(UnilateralJoint, ABallLeavesTheSphereItSlidesDown) {
+TEST_P(UnilateralJoint, BallLeavesTheSphereItSlidesDown) {
   constexpr double radius = 0.5, start_speed = 0.4;
   auto overrides = choice();
   overrides.push_back("output.steps=all");
@@ -149,7 +149,7 @@ output: {{interval: 0.01}}
 
 // Infinitely many bounces end after sqrt(2 h / g) (1 + e) / (1 - e); those slower than restitution_threshold are left
 // out.
-TEST_P(UnilateralJoint, AStoneThatBouncesComesToRestAndIsBorne) {
+TEST_P(UnilateralJoint, BouncingStoneComesToRest) {
   const auto run = completed(scenario_from(R"yaml(
 heelstrike: 1
 gravity: [0, 0, -9.81]
@@ -177,7 +177,7 @@ output: {interval: 0.001}
   EXPECT_NEAR(run.column("stone.x_m").back(), 0.3 * 0.25, 1e-8);
 }
 
-TEST_P(UnilateralJoint, GoesOnFromACheckpointWithTheSameBits) {
+TEST_P(UnilateralJoint, ResumesFromACheckpointWithTheSameBits) {
   auto overrides = choice();
   overrides.push_back("output.checkpoint_interval=0.06");
   const Scenario scenario = scenario_from(shaken(), overrides);
@@ -205,7 +205,7 @@ output: {interval: 0.01}
 )yaml";
 
 // A force that jumps to twice the weight lifts it at once; saved and restored in between, bounces included.
-TEST(UnilateralJoints, AnInputThatJumpsLiftsAStone) {
+TEST(UnilateralJoints, SteppedInputLiftsAStone) {
   mbs::RunInput input{
       .scenario = scenario_from(resting_stone), .assets = {}, .run_id = {}, .scenario_digest = {}, .resume_from = {}};
   mbs::Simulation simulation(input);
@@ -234,7 +234,7 @@ std::string refusal_of(const std::string& yaml, const std::vector<std::string>& 
   }
 }
 
-TEST(UnilateralJoints, SayWhatIsWrong) {
+TEST(UnilateralJoints, ReportErrors) {
   using testing::HasSubstr;
   const std::string sunk = refusal_of(resting_stone, {"joints.floor.points=[[0, 0, 0], [0, 0, -0.002]]"});
   EXPECT_THAT(sunk, HasSubstr("violated at the start"));
