@@ -1,5 +1,5 @@
-// A browser for the page tests: Debian's Chromium, driven by playwright-core. Whatever a page asks the network for and
-// whatever it complains of is collected.
+// Browser for the page tests: Debian's Chromium, driven by playwright-core. All network requests and console messages
+// of a page are collected.
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -12,7 +12,7 @@ export function skip(why) {
 }
 
 function chromiumPath() {
-  // The variable decides alone, also for "none".
+  // The variable takes precedence, also with the value "none".
   const named = process.env.HEELSTRIKE_CHROMIUM;
   const candidates = named ? [named] : ['/usr/lib/chromium/chromium', '/usr/bin/chromium'];
   return candidates.find((file) => fs.existsSync(file));
@@ -32,7 +32,7 @@ export async function openBrowser(npmFolder) {
 export async function openPage(browser, file, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
-  // A page being printed hears of no new sizes; window.sizesAreSilent makes a window do the same.
+  // A printed page receives no resize events; window.sizesAreSilent has the same effect in a window.
   await page.addInitScript(() => {
     window.ResizeObserver = class extends window.ResizeObserver {
       constructor(callback) { super((...news) => { if (!window.sizesAreSilent) callback(...news); }); }
@@ -40,7 +40,7 @@ export async function openPage(browser, file, options = {}) {
   });
   page.complaints = [];
   page.requests = [];
-  // Notes of the browser on this test reading pictures back, not on the page.
+  // Browser warnings about this test reading pictures back, not about the page.
   const ofScreenshots = (text) => text.includes('GPU stall due to ReadPixels') || text.includes('Multiple readback operations');
   page.on('console', (message) => { if (!ofScreenshots(message.text()) && ['error', 'warning'].includes(message.type())) page.complaints.push(message.text()); });
   page.on('pageerror', (error) => page.complaints.push(String(error)));

@@ -1,4 +1,5 @@
-// The live page: runs on real servers are watched, a run is stopped from the page, the page goes and the run stays.
+// The live page: runs on real servers are watched, a run is stopped from the page, and a run continues after its page
+// is closed.
 // Usage: node live_test.mjs BIN_FOLDER EXAMPLES NPM_FOLDER OUTPUT_FOLDER
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -10,7 +11,7 @@ const [bin, examples, npmFolder, output] = process.argv.slice(2);
 const browser = await openBrowser(npmFolder);
 fs.rmSync(output, { recursive: true, force: true });
 fs.mkdirSync(output, { recursive: true });
-// Paths of sockets are short.
+// Socket paths have a short maximum length.
 const sockets = fs.mkdtempSync(path.join(os.tmpdir(), 'heelstrike-live-'));
 const programs = [];
 
@@ -69,7 +70,7 @@ function startRun(mbs, folder, scenario, ...settings) {
 }
 
 async function testWatching(mbs) {
-  // Long enough to be stopped, on any machine: hours of simulated time with thousands of bounces.
+  // Long enough to be stopped on any machine: hours of simulated time with thousands of bounces.
   const ball = startRun(mbs, 'ball', 'bouncing_ball.yaml', 'analysis.end_time=20000', 'analysis.budget.rows=1000000000', 'contact.restitution=0.99');
   const watch = new Program('heelstrike', ['watch', mbs, '--web', '--allow-stop']);
   const [, url] = await watch.says(/at (http:\S+)/);
@@ -84,14 +85,14 @@ async function testWatching(mbs) {
   check(true, `the curves grow: ${before} rows, then ${await rowsOf(page, run)}`);
   check(await drawnPixels(page, chart) > 500, 'the force is drawn');
 
-  // The same in the terminal, from the server and from the folder that its client writes.
+  // The same view in the terminal, from the server and from the folder written by its client.
   for (const what of [mbs, 'ball']) {
     const terminal = new Program('heelstrike', ['watch', what, '--once']);
     check(await terminal.ended === 0, `watch --once of ${what === mbs ? 'a server' : 'a folder'} ends`);
     check(/t = [0-9.e-]+ of 20000 s, \d+ %/.test(terminal.text) && /fz_N +[▁▂▃▄▅▆▇█]+ /.test(terminal.text), `and shows progress and force: ${terminal.text.split('\n')[0]}`);
   }
 
-  // A second page that looks from elsewhere and goes away in the middle; then many visits.
+  // A second page views another run and is closed during it; then many visits follow.
   const other = await openLive(url.split('#')[0]);
   await other.waitForSelector('tr[data-state=running]');
   check(await other.locator('button.stop').count() === 0, 'without the token there is no button to stop');
@@ -131,7 +132,7 @@ async function testReconnects({ watch, url }) {
 }
 
 async function testPressureMap(mbs, { page }) {
-  // Long enough to be seen by a page that lists twice a second, even with mesh and compliance from the cache.
+  // Long enough for a page that polls twice a second, even with mesh and compliance from the cache.
   const press = startRun(mbs, 'press', 'foot_press.yaml', 'contact.sole-plate.element_size=0.01', 'output.interval=0.002', 'output.fields.interval=0.02');
   await page.waitForSelector('section.run .pressure-map', { timeout: 120000 }).catch(async (error) => {
     const runs = await page.locator('tr[data-run]').allTextContents();
@@ -148,7 +149,7 @@ async function testPressureMap(mbs, { page }) {
   check(Object.values(parts).reduce((a, b) => a + b) <= whole, `the parts are not more than the whole of ${whole} s`);
   check(Math.abs(rpc.round_trip_time_s - rpc.server_time_s - parts.transport_s) < 1e-9, 'transport is what the exchanges took beyond serving');
   await page.waitForFunction(() => [...document.querySelectorAll('section.run')].some((s) => s.querySelector('.pressure-map') && s.dataset.state === 'completed'));
-  // The state of a run is shown before its map is drawn.
+  // The state of a run is shown before its pressure map is drawn.
   await page.waitForFunction(() => /t = 1 s/.test(document.querySelector('figure:has(.pressure-map) figcaption').textContent)).catch(() => {});
   check(/t = 1 s/.test(await heading()), `the pressure map grew: "${first}", then "${await heading()}"`);
   await page.waitForTimeout(300);

@@ -1,4 +1,4 @@
-// A part of a page as a picture, from its top or from the first to the last element named:
+// Screenshot of a part of a page, from its top or from the first to the last named element:
 // node picture.mjs PAGE NPM_FOLDER PICTURE LAST [FIRST]
 import path from 'node:path';
 import { openBrowser, openPage } from './browser.mjs';

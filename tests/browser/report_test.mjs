@@ -1,4 +1,4 @@
-// The pages of real runs of the real program, in a real browser.
+// Report pages of runs of the installed program in a real browser.
 // Usage: node report_test.mjs HEELSTRIKE EXAMPLES NPM_FOLDER OUTPUT_FOLDER
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -36,7 +36,7 @@ async function cursorEqualsCsv(page, chart, curve, csv, column) {
       const entry = [...figure.querySelectorAll('.legend-entry')].find((e) => e.dataset.curve === k);
       return { time: Number(figure.querySelector('.cursor-position').dataset.time), value: entry.querySelector('.value').dataset.value };
     }, [chart, curve]);
-    // An event has several rows at one time: any of them may be shown.
+    // An event has several rows at one time; any of them may be shown.
     const rows = csv.time_s.map((t, i) => [t, csv[column][i]]).filter(([t]) => t === time).map(([, v]) => v);
     const expected = rows.map((v) => (v === 0 ? '0' : Math.abs(v) >= 1e-3 && Math.abs(v) < 1e6 ? shown(v) : null));
     check(rows.length > 0, `${chart}: ${time} s is a time of the CSV`);
@@ -99,7 +99,7 @@ async function testScene() {
   check(first.length > 8000, `the ball is drawn (${first.length} bytes of picture)`);
   await setSlider(page, 0);
   const at = Number(await page.locator('[id="chart-force-ball-ground"] .cursor-position').getAttribute('data-time'));
-  // The nearest row is shown; out of contact there is one every millisecond.
+  // The nearest row is shown; out of contact there is one row per millisecond.
   check(Math.abs(at - from) <= 1e-3, `the slider moves the cursor of the charts: ${from} s, ${at} s`);
   const plot = page.locator('[id="chart-force-ball-ground"] .u-over');
   await plot.scrollIntoViewIfNeeded();
@@ -238,14 +238,14 @@ output: {interval: 0.002}
   await setSlider(page, 0);
   const first = await view.screenshot();
   const share = await bodyShare(page);
-  // A ring that fills a fifth of the height or more; sticks or a point take less than a hundredth.
+  // A ring fills a fifth of the height or more; sticks and points take less than a hundredth.
   check(share > 0.03 && share < 0.5, `ring: drawn as a ring, ${(100 * share).toFixed(1)} % of the picture`);
   await setSlider(page, 400);
   check(Buffer.compare(first, await view.screenshot()) !== 0, 'ring: it moves with its body');
   check(Math.abs(await bodyShare(page) - share) < 0.5 * share, 'ring: and is still in the picture');
   await page.screenshot({ path: path.join(output, 'ring.png') });
   await clean(page, 'ring');
-  // A run of an earlier version knows no meshes.
+  // A run of an earlier version has no meshes.
   fs.rmSync(path.join(output, 'ring/shapes.json'));
   heelstrike('report', 'ring');
   const old = await openPage(browser, file);
@@ -343,7 +343,8 @@ async function testComparison() {
   await printsWhole(file);
 }
 
-/// A sheet of paper is narrower than the window, and nobody tells the page: charts keep the size they were drawn with.
+/// A sheet of paper is narrower than the window and causes no resize event: charts keep the size at which they were
+/// drawn.
 async function printsWhole(file) {
   const page = await openPage(browser, file);
   await page.evaluate(() => { window.sizesAreSilent = true; });
@@ -366,7 +367,7 @@ async function testHostileNames() {
   try {
     heelstrike('run', file, '--in-process', '--quiet', '-o', 'hostile');
   } catch {
-    // Such a name of a pair is refused; the name of the scenario is not.
+    // This name is rejected for a pair but not for the scenario.
     refused = true;
     fs.writeFileSync(file, text.replaceAll('"<script>&amp;"', 'ball-ground'));
     heelstrike('run', file, '--in-process', '--quiet', '-o', 'hostile', '--force');
@@ -512,7 +513,7 @@ async function testRealFields(name, scenario, pair, fieldInterval, ...settings) 
 async function testGait() {
   await testRealFields('gait', 'gait_synthetic.yaml', 'foot-ground', 0.02, 'output.fields.interval=0.02');
   const page = await openPage(browser, path.join(output, 'gait/report.html'));
-  // In the middle of the step both segments carry load; where one stood without colours, its pixels are no longer black.
+  // In the middle of the step both segments carry load; a segment without colours would leave black pixels.
   await page.waitForSelector('html[data-fields=true]');
   await page.evaluate(() => {
     const slider = document.querySelector('.field-time input');
@@ -599,7 +600,7 @@ async function testMillionRows() {
     const column = window.heelstrikeReport.runs[0].columns.find((c) => c.name === 'ball-ground.fz_N');
     return { kept: column.value.length, largest: column.value.reduce((a, b) => Math.max(a, b)) };
   });
-  // What makes it open at once: 20,000 samples of a column at most, and the two ends (report/page.cpp).
+  // Why the page opens quickly: at most 20,000 samples of a column, and the two end points (report/page.cpp).
   check(spike.kept <= 20002, `a million rows: ${spike.kept} samples of a column, at most 20002`);
   check(spike.largest === 12345.678, `the spike of one sample is kept: ${spike.largest} among ${spike.kept} samples`);
   await page.screenshot({ path: path.join(output, 'million.png') });

@@ -1,5 +1,5 @@
-/// Fuzz target: whatever the bytes of a scenario file, parsing answers with a scenario or with Error{invalid_input}
-/// that names file and line; a scenario that is good stays good when it is written out again by an override.
+/// Fuzz target: for any bytes of a scenario file, parsing returns a scenario or throws Error{invalid_input} with file
+/// and line; a valid scenario remains valid when an override writes it out again.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ BackendSchemas backends() {
   return {{"flores", {stiffness, restitution}}, {"hunt_crossley", {stiffness, restitution}}};
 }
 
-/// Types of every kind, with keys of every kind; the real ones need more than the reader of scenarios.
+/// Types of every kind, with keys of every kind; the real ones need more than the scenario reader.
 Catalog catalog() {
   using namespace config;
   ElementType spring{.name = "spring_damper", .meaning = "spring", .keys = attachment_keys({})};

@@ -1,6 +1,6 @@
-// libFuzzer target for one mesh format, named by the environment variable HEELSTRIKE_FUZZ_FORMAT: stl, msh, ...
-// Whatever the bytes, a reader answers with a mesh or with Error{invalid_input, limit}; what was read must also survive
-// the checks.
+// libFuzzer target for one mesh format, given by the environment variable HEELSTRIKE_FUZZ_FORMAT: stl, msh, ... For any
+// bytes, a reader returns a mesh or throws Error{invalid_input, limit}; the mesh also passes through the checks without
+// a crash.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,8 +1,8 @@
-// Scenarios with other numbers: whatever passes the checks, running it ends, completed with numbers in every row,
-// stopped when asked to, or failed with an error that is not a defect. The seeds are examples and the files of
-// run_corpus; the mutations are the same in every run. HEELSTRIKE_FUZZ_RUNS and HEELSTRIKE_FUZZ_FIRST choose how many
-// and from which on; the sanitizer presets run this test like all others. What is being run lies in the build folder,
-// so that a crash leaves the scenario behind.
+// Scenarios with mutated numbers: every run of a scenario that passes the checks terminates: completed with finite
+// numbers in every row, stopped on request, or failed with an error other than an internal one. The seeds are examples
+// and the files of run_corpus; the mutations are reproducible. HEELSTRIKE_FUZZ_RUNS and HEELSTRIKE_FUZZ_FIRST select
+// their number and the first one; the sanitizer presets run this test like all others. The current scenario is stored
+// in the build folder, so that a crash leaves it behind.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -33,11 +33,12 @@
 namespace heelstrike::test {
 namespace {
 
-/// What a run may take before it is asked to stop; one that does not hear it is found by the time limit of the test.
+/// Time limit after which a run is requested to stop; a run that ignores the request is found by the time limit of the
+/// test.
 constexpr std::size_t max_rows = 60;
 constexpr std::chrono::milliseconds longest_run{300};
 
-/// Asks a run to stop after `longest_run`.
+/// Requests a run to stop after `longest_run`.
 class Timer {
  public:
   explicit Timer(std::stop_source& stop)
@@ -60,7 +61,7 @@ class CheckingSink final : public RunSink {
   void on_schema(std::span<const Column> columns) override { columns_.assign(columns.begin(), columns.end()); }
   void on_row(std::span<const double> values) override {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      // A centre of pressure there is only in contact.
+      // The centre of pressure exists in contact only.
       if (std::isfinite(values[i]) || columns_.at(i).name.find(".cop") != std::string::npos) continue;
       ADD_FAILURE() << columns_[i].name << " = " << values[i] << " at t = " << values[0];
     }
@@ -87,7 +88,7 @@ void expect_to_end_well(const Scenario& scenario) {
   try {
     summary = mbs::run_scenario(input, fem::open_local_contact, sink, stop.get_token());
   } catch (const Error& e) {
-    // What only the model can know is refused before the run.
+    // Errors that only the assembled model reveals are rejected before the run.
     EXPECT_EQ(e.code(), ErrorCode::invalid_input) << e.what();
     return;
   }
@@ -101,7 +102,7 @@ struct Token {
   std::size_t begin = 0, size = 0;
 };
 
-/// Numbers of the text that stand for themselves.
+/// Numbers of the text that are values.
 std::vector<Token> numbers_in(std::string_view text) {
   constexpr std::string_view inner = "0123456789+-.eE";
   std::vector<Token> tokens;
@@ -123,7 +124,7 @@ std::vector<Token> numbers_in(std::string_view text) {
   return tokens;
 }
 
-/// Another number in place of `word`: nearby, of another size, or at the ends of what ranges allow.
+/// Another number in place of `word`: nearby, of another magnitude, or at the limits of the ranges.
 std::string changed_number(std::string_view word, std::minstd_rand& random) {
   double value = 0.0;
   (void)std::from_chars(word.data(), word.data() + word.size(), value);
@@ -196,7 +197,7 @@ TEST(MutatedScenarios, TerminateWithoutCrash) {
                                std::filesystem::copy_options::overwrite_existing);
     FAIL() << "see " << folder / fmt::format("{}.yaml", n);
   }
-  // Mutations that the checks refuse test only them.
+  // Mutations rejected by the checks test the checks only.
   EXPECT_GT(n_good, n_runs / 4);
 }
 

@@ -1,5 +1,5 @@
 /// The bouncing ball of Flores et al. (2011): m 1 kg, R 0.1 m, K 1.4e8 N/m^1.5, v0 = sqrt(2 g 0.9 m), gravity acting
-/// during contact. Independent RK4 and DOP853 integrations that agree in every digit given.
+/// during contact. Independent RK4 and DOP853 integrations that agree in all digits given.
 #pragma once
 
 #include <ostream>

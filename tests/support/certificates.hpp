@@ -1,4 +1,4 @@
-/// Certificates for tests of encrypted connections, made on the spot with the openssl program.
+/// Certificates for tests of encrypted connections, made with the openssl program.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,7 @@
 namespace heelstrike::testing_support {
 
 /// Authority "ca" with a certificate "server" for the name "contact.test" and two for clients, "client" and "guest"; a
-/// second authority "other" that nobody trusts, with a certificate "stranger".
+/// second authority "other" that is not trusted, with a certificate "stranger".
 class Certificates {
  public:
   /// @param folder  exists; gets the files. Fails the test when openssl does

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Owns the folder of the reports; looks into it after the last test of this process.
+/// Manages the folder of the reports; reads it after the last test of this process.
 class SanitizerReports final : public testing::Environment {
  public:
   void TearDown() override {
@@ -29,7 +29,7 @@ class SanitizerReports final : public testing::Environment {
     folder_.clear();
   }
 
-  /// Prefix of the report files; makes the folder at the first use.
+  /// Prefix of the report files; creates the folder at the first use.
   std::string prefix() {
     if (folder_.empty()) {
       std::string name = (fs::temp_directory_path() / "heelstrike-reports-XXXXXX").string();

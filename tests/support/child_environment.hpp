@@ -1,4 +1,4 @@
-/// Environment for the programs that a test starts, so that what a sanitizer finds in them fails the test.
+/// Environment for the programs started by a test, so that sanitizer findings in them fail the test.
 #pragma once
 
 #include <chrono>
@@ -8,13 +8,12 @@
 
 namespace heelstrike::testing_support {
 
-/// This process' environment with `extra` on top, as "key=value" entries. In a sanitizer build the programs (and their
-/// own children) write their reports, leaks included, to a folder of this test binary; when the tests are over, every
-/// report there is a failure. Reports of programs that are killed are not lost, but leaks are only looked for at a
-/// regular end.
+/// This process' environment with `extra` added, as "key=value" entries. In a sanitizer build the programs (and their
+/// children) write their reports, leaks included, to a folder of this test binary; after the tests, every report there
+/// is a failure. Reports of killed programs are kept, but leaks are checked at a regular end only.
 [[nodiscard]] std::vector<std::string> child_environment(const std::map<std::string, std::string>& extra = {});
 
-/// A time limit of a test, longer where the build makes programs slow (HEELSTRIKE_TEST_TIME_FACTOR of the build).
+/// A time limit of a test, longer in builds with slow programs (HEELSTRIKE_TEST_TIME_FACTOR of the build).
 template <typename Duration>
 [[nodiscard]] constexpr Duration scaled_time_limit(Duration limit) {
   return limit * HEELSTRIKE_TEST_TIME_FACTOR;

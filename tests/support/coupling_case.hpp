@@ -10,13 +10,13 @@
 
 namespace heelstrike::test {
 
-/// Two bodies on the x axis, in contact through a linear spring with memoryless, one-sided force, pressed together by
-/// equal loads, with dampers to the ground in proportion to their masses. Their distance beyond that of rest obeys
-/// u'' + a u' = -(k / mu) u with the reduced mass mu, as long as they touch.
+/// Two bodies on the x axis, in contact through a linear spring with a history-independent, one-sided force, pressed
+/// together by equal loads, with dampers to the ground in proportion to their masses. Their distance beyond equilibrium
+/// obeys u'' + a u' = -(k / mu) u with the reduced mass mu while in contact.
 struct TwoMasses {
   double m1 = 1.0, m2 = 2.0;  ///< [kg]
   double stiffness = 600.0;   ///< [N/m] k
-  double load = 6.0;          ///< [N] that rest presses the contact with: 10 mm
+  double load = 6.0;          ///< [N] force at equilibrium: 10 mm
   double damping = 0.0;       ///< [1/s] a
   double start = 1e-3;        ///< [m] u at the start, at rest
 

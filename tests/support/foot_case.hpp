@@ -1,7 +1,7 @@
 /// The foot of the press test: the scan of the thesis, clamped at and above z = 0, its sole on a plane.
 ///
-/// The scan is not part of the repository: HEELSTRIKE_DATA names the folder that holds foot/foot_left.stl. Meshes and
-/// compliances are kept in HEELSTRIKE_FEM_CACHE when that is set.
+/// The scan is not part of the repository: HEELSTRIKE_DATA names the folder that contains foot/foot_left.stl. Meshes
+/// and compliances are stored in HEELSTRIKE_FEM_CACHE if set.
 #pragma once
 
 #include <cmath>
@@ -53,7 +53,7 @@ inline std::string file_content(const std::string& path) {
   return content.str();
 }
 
-/// As the mesher makes it, or the one that was kept. @param h  [m] edge length
+/// Meshed, or read from the cache. @param h  [m] edge length
 inline VolumeMesh meshed_foot(double h) {
   const std::string folder = cache_folder();
   const std::string kept = folder.empty() ? std::string() : fmt::format("{}/foot_{:.3f}mm.msh", folder, 1e3 * h);
@@ -81,7 +81,7 @@ inline VolumeMesh foot_mesh(double h) {
   return mesh;
 }
 
-/// Body, clamp and candidates: all surface nodes below the clamp whose faces look down within `angle`.
+/// Body, clamp and candidates: all surface nodes below the clamp whose faces have a downward normal within `angle`.
 inline PreparedBody foot_body(VolumeMesh mesh, double friction, double angle = std::numbers::pi / 2) {
   BodyModel body(std::move(mesh), std::vector<Material>{{.youngs_modulus = foot_youngs_modulus,
                                                          .poissons_ratio = foot_poissons_ratio,
@@ -121,7 +121,7 @@ inline CondensedModel condensed_model(const PreparedBody& prepared) {
   return model;
 }
 
-/// Height of the lowest candidate: the plane touches the undeformed foot there.
+/// Height of the lowest candidate, where the plane touches the undeformed foot first.
 inline double sole_height(const std::vector<Vector3>& points) {
   double lowest = points.front().z();
   for (const Vector3& p : points) lowest = std::min(lowest, p.z());
@@ -135,7 +135,7 @@ inline double scan_height() {
   return sole_height(read_surface(file_content(read.name), read).vertices);
 }
 
-/// The plane `depth` above the first touch.
+/// The plane `depth` above the first contact.
 inline PairState pressed_foot(double sole, double depth) {
   PairState state;
   state.X_AB.p = Vector3(0.0, 0.0, sole + depth);

@@ -1,4 +1,4 @@
-/// A contact that passes every call on to another one: base of those that time, count or refuse some of them.
+/// A contact that forwards every call to another one: base of those that time, count or reject calls.
 #pragma once
 
 #include <memory>

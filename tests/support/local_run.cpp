@@ -79,7 +79,7 @@ RecordedRun run_with(const Scenario& scenario, const ContactFactory& open_contac
                     .run_id = "test",
                     .scenario_digest = "test",
                     .resume_from = std::move(resume_from),
-                    // Which stands still: no checkpoints by wall time, however busy the machine is.
+                    // Constant: no checkpoints by wall time, however busy the machine is.
                     .clock = [] { return 0.0; }},
                    open_contact);
 }

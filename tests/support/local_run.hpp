@@ -1,4 +1,4 @@
-/// Runs a scenario in this process and keeps everything it told.
+/// Runs a scenario in this process and stores all its output.
 #pragma once
 
 #include <map>
@@ -18,8 +18,8 @@ struct RecordedRun {
   std::vector<ContactEpisode> episodes;
   std::vector<FieldFrame> fields;
   std::vector<Checkpoint> checkpoints;
-  std::vector<std::size_t> rows_before;    ///< per checkpoint: rows that came before it
-  std::vector<std::size_t> fields_before;  ///< likewise
+  std::vector<std::size_t> rows_before;    ///< per checkpoint: preceding rows
+  std::vector<std::size_t> fields_before;  ///< per checkpoint: preceding frames
   RunSummary summary;
 
   /// Values of one column over all rows. @throws std::out_of_range for an unknown name
@@ -37,7 +37,7 @@ struct RecordedRun {
 
 /// Runs with the contact partner in this process.
 [[nodiscard]] RecordedRun run_local(const Scenario& scenario, std::optional<Checkpoint> resume_from = {});
-/// The same from an input that says more, its clock for instance.
+/// The same from an input with further settings, for instance its clock.
 [[nodiscard]] RecordedRun run_input(const mbs::RunInput& input, const ContactFactory& open_contact);
 /// The same with any contact partner.
 [[nodiscard]] RecordedRun run_with(const Scenario& scenario, const ContactFactory& open_contact,

@@ -1,4 +1,4 @@
-/// Ports of this machine that nobody else reaches.
+/// Free ports of this machine.
 #pragma once
 
 #include <netinet/in.h>
@@ -17,7 +17,7 @@ inline sockaddr_in loopback(int port) {
   return address;
 }
 
-/// A port that was free a moment ago.
+/// A port that was free at the time of the call.
 inline int free_port() {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address = loopback(0);

@@ -1,4 +1,4 @@
-/// Numbers in pictures of fields.
+/// Numbers in field files.
 #pragma once
 
 #include <cstring>

@@ -187,7 +187,7 @@ bool ChaosProxy::pass_on(const Relay& relay, bool from_server) {
     const std::scoped_lock lock(mutex_);
     if (from_server && order_) most = std::min<std::size_t>(most, order_->bytes);
   }
-  if (most == 0) return true;  // an order that came just now
+  if (most == 0) return true;  // an order that has just been given
   const ssize_t n = ::read(from, buffer, most);
   if (n > 0) {
     const std::scoped_lock lock(mutex_);
@@ -217,7 +217,7 @@ void ChaosProxy::serve_relays() {
   std::vector<pollfd> waiting = {{wake_, POLLIN, 0}, {listener_, POLLIN, 0}};
   const bool paused = std::chrono::steady_clock::now() < paused_until_;
   for (const Relay& relay : relays_) {
-    // A negative descriptor is left out by poll.
+    // poll ignores a negative descriptor.
     waiting.push_back({paused ? -1 : relay.client, POLLIN, 0});
     waiting.push_back({paused ? -1 : relay.server, POLLIN, 0});
   }

@@ -1,5 +1,5 @@
-/// A TCP relay on the loopback that does to connections what networks do: ends, resets in one or both directions, ends
-/// that only one side hears of, cuts in the middle of a message, pauses, refusals for a while.
+/// A TCP relay on the loopback that reproduces network faults: closed connections, resets in one or both directions,
+/// half-closed connections, cuts within a message, pauses, temporary rejections.
 #pragma once
 
 #include <chrono>
@@ -17,9 +17,9 @@ enum class Cut {
   reset_client,
   reset_server,
   reset_both,
-  client_only,  ///< the server's side stays open and hears nothing more
-  server_only,  ///< the client's side stays open and hears nothing more
-  pause,        ///< nothing is cut: it only takes time
+  client_only,  ///< the server's side stays open and receives nothing more
+  server_only,  ///< the client's side stays open and receives nothing more
+  pause,        ///< no cut, only a delay
 };
 
 class ChaosProxy {
@@ -31,27 +31,26 @@ class ChaosProxy {
   ChaosProxy& operator=(const ChaosProxy&) = delete;
 
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-  /// Cuts all connections once `bytes` more have come from the servers; 0 = now.
-  /// @param time  new connections are refused for so long; a pause lasts so long
+  /// Cuts all connections after `bytes` more have arrived from the servers; 0 = immediately.
+  /// @param time  duration of rejected connections, or of a pause
   void cut(Cut kind, std::uint64_t bytes = 0, std::chrono::milliseconds time = {});
-  /// From now on what comes from a server is passed on so much later, and every connection that is made is made twice:
-  /// the server hears the same bytes a second time, as from a network element that repeats itself; what it answers
-  /// there reaches nobody.
+  /// From now on, data from a server is delayed by this time, and every connection is duplicated: the server receives
+  /// the same bytes a second time, as from a repeating network element; its second response is discarded.
   void disturb(std::chrono::milliseconds delay, bool duplicate);
-  /// Changes one bit once `bytes` more have passed. @param from_server  in what the server sends, else the client
+  /// Flips one bit after `bytes` more have passed. @param from_server  in the server's data, else in the client's
   void damage(bool from_server, std::uint64_t bytes, int bit);
-  /// Bits that were changed.
+  /// Bits that were flipped.
   [[nodiscard]] int n_damages() const;
-  /// Connections that were made twice.
+  /// Connections that were duplicated.
   [[nodiscard]] int n_duplicates() const;
-  /// Cuts and pauses that met a connection.
+  /// Cuts and pauses that affected a connection.
   [[nodiscard]] int n_cuts() const;
 
  private:
   struct Relay {
     int client = -1;
     int server = -1;
-    int shadow = -1;  ///< the same server once more; negative = none
+    int shadow = -1;  ///< duplicate connection to the server; negative = none
   };
   struct Order {
     Cut kind = Cut::end;
@@ -75,10 +74,10 @@ class ChaosProxy {
   int port_ = 0;
   int listener_ = -1;
   int wake_;
-  std::list<Relay> relays_;  ///< this and the next of the thread alone
-  std::list<int> left_;      ///< sockets whose other side has gone without a word
+  std::list<Relay> relays_;  ///< this and the next one are used by the thread only
+  std::list<int> left_;      ///< sockets whose peer is lost without notice
   std::chrono::steady_clock::time_point paused_until_{};
-  mutable std::mutex mutex_;  ///< guards what follows
+  mutable std::mutex mutex_;  ///< guards the members below
   std::optional<Order> order_;
   std::chrono::steady_clock::time_point refuse_until_{};
   int n_cuts_ = 0;

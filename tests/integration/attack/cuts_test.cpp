@@ -1,4 +1,4 @@
-// A lost connection never ends a run while the server is there, and changes none of its bits.
+// A lost connection never ends a run while the server is available, and changes none of its bits.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,16 +22,16 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Of a test; HEELSTRIKE_ATTACK_CUTS asks for more (docs/guide/operating.md says what came of 1,000).
+/// Number of cuts of a test; HEELSTRIKE_ATTACK_CUTS increases it (docs/guide/operating.md gives the results for 1,000).
 int number_of_cuts(int usual) {
   const char* wanted = std::getenv("HEELSTRIKE_ATTACK_CUTS");
   return wanted != nullptr ? std::atoi(wanted) : usual;
 }
 
-/// What happens to connections, the same in every run of a test.
+/// Connection faults, equal in every run of a test.
 class Trouble {
  public:
-  /// @param max_bytes  the cut falls behind so many bytes from the server at most; every other one falls at once
+  /// @param max_bytes  the cut follows after at most this number of bytes from the server; every other cut is immediate
   explicit Trouble(std::uint64_t max_bytes) : most_bytes_(max_bytes) {}
 
   void make(ChaosProxy& proxy) {
@@ -54,7 +54,7 @@ class Trouble {
   std::mt19937 random_{20261};
 };
 
-/// Steps of a bounce with `trouble` before each commit; the bits of all answers.
+/// Steps of a bounce with `trouble` before each commit; returns the bits of all responses.
 std::string bounce_through(Contact& contact, int n_steps, const std::function<void(int)>& trouble) {
   std::string answers;
   Response response[1];
@@ -75,7 +75,7 @@ TEST(Cuts, InterruptedConnectionsNeitherEndARunNorChangeABit) {
   const ServerProcess server({}, {"127.0.0.1:0"});
   const std::string expected = bounce_through(*open_contact(server.address()), n, [](int) {});
   ChaosProxy proxy(server.address());
-  // An exchange of one pair is answered with some 700 bytes: the cut falls before, into or behind the answer.
+  // The response to an exchange of one pair has about 700 bytes: the cut falls before, into or behind the response.
   Trouble trouble(1200);
   const auto contact = open_contact(proxy.address());
   try {
@@ -85,11 +85,11 @@ TEST(Cuts, InterruptedConnectionsNeitherEndARunNorChangeABit) {
     ADD_FAILURE() << "after " << proxy.n_cuts() << " cuts, the last a " << trouble.last() << ": " << error.what();
   }
   std::cout << proxy.n_cuts() << " cuts of exchanges\n";
-  // Some orders meet a connection that is being made and count once for two.
+  // Some orders affect a connection during its setup and count once for two.
   EXPECT_GT(proxy.n_cuts(), n / 2);
 }
 
-/// Where `server`, which listens on a port of its choice, can be reached.
+/// Address of `server`, which listens on a port that it chooses.
 std::string address_of(const cli_test::Program& server) {
   const std::string log = server.output();
   const std::string mark = "addresses=\"";
@@ -97,7 +97,7 @@ std::string address_of(const cli_test::Program& server) {
   return log.substr(begin, log.find('"', begin) - begin);
 }
 
-// From the submission to the last row: either connection of a run, at any time.
+// From the submission to the last row: either connection of a run is cut at any time.
 TEST(Cuts, InterruptingBothConnectionsOfWholeRunsLosesNothing) {
   const int n = number_of_cuts(8);
   const cli_test::ScratchFolder folder;
@@ -120,7 +120,7 @@ TEST(Cuts, InterruptingBothConnectionsOfWholeRunsLosesNothing) {
     while (cli_test::alive(client.pid())) {
       const int before = n_cuts();
       trouble.make(*proxies[trouble.choose(2)]);
-      // How long a run takes to send the bytes before the cut is the machine's affair: ctest alone limits it.
+      // The time that a run needs to send the bytes before the cut depends on the machine; ctest limits it.
       while (n_cuts() == before && cli_test::alive(client.pid())) std::this_thread::sleep_for(milliseconds{5});
     }
     const auto result = client.wait();
@@ -133,8 +133,8 @@ TEST(Cuts, InterruptingBothConnectionsOfWholeRunsLosesNothing) {
   EXPECT_EQ(mbs.wait().exit_code, 0) << mbs.output();
 }
 
-// Late answers, and a network that says everything twice: submissions, evaluations and commits are heard again by
-// servers that have had them.
+// Delayed responses and a network that duplicates everything: servers receive submissions, evaluations and commits a
+// second time.
 TEST(Cuts, DelaysAndDuplicatesCauseNoSilentLoss) {
   const cli_test::ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", cli_test::ball_scenario());
@@ -159,9 +159,9 @@ TEST(Cuts, DelaysAndDuplicatesCauseNoSilentLoss) {
     const auto result =
         cli_test::run("heelstrike", {"run", file, "--mbs", to_mbs.address(), "-o", "out", "--force"}, here);
     if (result.exit_code != 0) {
-      // Questions and commits are under way while others are: their echo may commit before they are heard, and be many
-      // steps ahead where nobody waits for commits. That they are too late is refused by name, by whichever check
-      // comes first: of a question, of a commit that begins, or of one that is about to be published.
+      // Evaluations and commits overlap: a duplicate may commit before the original arrives, and be many steps ahead
+      // where the client does not wait for commits. Late originals are rejected by name, by whichever check comes
+      // first: of an evaluation, at the start of a commit, or before its publication.
       EXPECT_TRUE(twice_to_fem) << result.err;
       const char* const too_late[] = {"the one after the last commit", "steps are committed consecutively",
                                       "another commit or restore intervened between the two phases"};
@@ -183,7 +183,7 @@ TEST(Cuts, DelaysAndDuplicatesCauseNoSilentLoss) {
   EXPECT_EQ(mbs.wait().exit_code, 0) << mbs.output();
 }
 
-// Without TLS nothing but the checksums of TCP guards a byte, and network elements that rewrite it make them anew.
+// Without TLS only the checksums of TCP protect a byte, and network elements that modify it recompute them.
 TEST(Cuts, CorruptedBitsDoNotChangeAResponse) {
   const int n = number_of_cuts(60);
   constexpr int n_steps = 12;
@@ -193,7 +193,7 @@ TEST(Cuts, CorruptedBitsDoNotChangeAResponse) {
   std::mt19937 random(20265);
   int n_errors = 0;
   for (int i = 0; i < n; ++i) {
-    // The session is open when the bit falls: an exchange is asked in some 250 bytes and answered in some 700.
+    // The session is open when the bit is flipped: a request has about 250 bytes and its response about 700.
     const bool from_server = random() % 2 == 0;
     const std::uint64_t bytes = random() % (from_server ? 8'000 : 3'000);
     const int bit = static_cast<int>(random() % 8);
@@ -208,7 +208,7 @@ TEST(Cuts, CorruptedBitsDoNotChangeAResponse) {
       });
       EXPECT_TRUE(answers == expected) << "a changed bit has changed an answer";
     } catch (const Error& error) {
-      // A bit of the headers of a call: another method, another length. It is told, which is what counts.
+      // A flipped bit in the headers of a call may change the method or the length. An error is sufficient.
       ++n_errors;
     }
   }

@@ -1,4 +1,4 @@
-// Floods of connections: a server that had no descriptor left lets people in again, and no kept run holds one.
+// Connection floods: a server that ran out of descriptors accepts clients again, and a stored run holds no descriptor.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Connections that say nothing.
+/// Idle connections.
 class Idlers {
  public:
   Idlers(const std::string& address, int n) {
@@ -53,7 +53,7 @@ class Idlers {
   std::vector<int> sockets_;
 };
 
-/// The soft limit of open files of this process and of those it starts meanwhile.
+/// Soft limit of open files of this process and of its child processes.
 class FewDescriptors {
  public:
   explicit FewDescriptors(rlim_t soft) {
@@ -72,7 +72,7 @@ class FewDescriptors {
 TEST(Descriptors, IdleConnectionsDoNotBlockAServer) {
   const ServerProcess server({}, {"127.0.0.1:0"});
   const auto early = open_contact(server.address());
-  // Behind its back, so that it really runs out of descriptors instead of keeping some in reserve.
+  // Set without the program's knowledge, so that it runs out of descriptors instead of keeping a reserve.
   const rlimit few{.rlim_cur = 64, .rlim_max = 64};
   ASSERT_EQ(::prlimit(cli_test::children(::getpid(), "fem_server").at(0), RLIMIT_NOFILE, &few, nullptr), 0);
   {
@@ -117,7 +117,7 @@ TEST(Descriptors, StoredRunHoldsNoDescriptor) {
   const std::ptrdiff_t before = n_descriptors(servers.mbs->pid());
   for (int i = 0; i < 30; ++i) keep_one();
   EXPECT_EQ(runs.count(), 31);
-  // The last ones may still be on their way out.
+  // The last ones may still be closing.
   EXPECT_TRUE(cli_test::eventually([&] { return n_descriptors(servers.mbs->pid()) < before + 10; }))
       << before << " descriptors with one kept run, " << n_descriptors(servers.mbs->pid()) << " with 31";
 }

@@ -1,5 +1,4 @@
-// Disks that are full, folders that are in use, servers that come back: the client says what happened and keeps what
-// is.
+// Full disks, folders in use, restarted servers: the client reports the error and keeps the existing results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mount.h>
@@ -22,7 +21,7 @@ std::string long_scenario() {
   return ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 1000000000}");
 }
 
-/// A disk of 128 KiB at `folder`; unmounted at the end.
+/// A disk of 128 KiB at `folder`; unmounted by the destructor.
 class SmallDisk {
  public:
   explicit SmallDisk(fs::path folder) : folder_(std::move(folder)) {
@@ -42,7 +41,7 @@ class SmallDisk {
   bool mounted_ = false;
 };
 
-/// What a run leaves that could not write on.
+/// What a run leaves after it could not write.
 void expect_an_honest_folder(const fs::path& out, const std::string& reason) {
   EXPECT_THAT(read_text(out / "INCOMPLETE"), HasSubstr(reason));
   const std::string rows = read_text(out / "timeseries.csv");
@@ -104,7 +103,7 @@ TEST(Folder, InUseIsNotOverwritten) {
   EXPECT_THAT(read_text(folder.path() / "out/INCOMPLETE"), HasSubstr("cancelled"));
 }
 
-/// A named multibody server that is killed and started again under a client goes on with its run.
+/// A named multibody server that is killed and restarted during a run resumes it.
 TEST(Restart, MultibodyServerResumesItsRunsAfterARestart) {
   const ScratchFolder folder;
   ServerPair servers(folder.path());
@@ -120,7 +119,8 @@ TEST(Restart, MultibodyServerResumesItsRunsAfterARestart) {
   servers.mbs = std::make_unique<Program>(
       "mbs_server", std::vector<std::string>{"--listen", servers.mbs_address, "--fem", servers.fem_address, "--spool",
                                              (folder.path() / "spool").string()});
-  // Rows that the first server had sent may still come: the message is waited for, then the rows of the second one.
+  // Rows sent by the first server may still arrive: the test waits for the message and then for the rows of the second
+  // server.
   const std::string message = "the multibody server was restarted; the run resumes from t = ";
   EXPECT_TRUE(eventually([&] { return client.output().find(message) != std::string::npos; })) << client.output();
   EXPECT_TRUE(eventually([&] { return read_text(table).size() > reached + 100000; })) << client.output();

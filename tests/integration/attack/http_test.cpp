@@ -1,4 +1,4 @@
-// Pages under clients that do not behave.
+// Pages under clients that violate the protocol.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -48,7 +48,7 @@ TEST(Http, SlowConnectionsDoNotBlockThePage) {
   const Connection honest(port);
   EXPECT_TRUE(honest.send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"));
   EXPECT_THAT(honest.read_all(), testing::HasSubstr("heelstrike_sessions_open"));
-  // Who trickles is sent away: reading ends.
+  // A client that sends slowly is disconnected: reading ends.
   (void)tricklers.front()->read_all();
 }
 
@@ -59,7 +59,7 @@ TEST(Http, ChunkedBodyHasALimit) {
   EXPECT_TRUE(endless.send("POST /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"));
   const std::string chunk = "10000\r\n" + std::string(0x10000, 'x') + "\r\n";
   int sent = 0;
-  while (sent < 1000 && endless.send(chunk)) ++sent;  // 64 MiB, unless somebody stops it
+  while (sent < 1000 && endless.send(chunk)) ++sent;  // 64 MiB, unless the server stops it
   EXPECT_LT(sent, 1000) << "the server reads whatever comes";
 }
 

@@ -1,4 +1,4 @@
-// Servers under limits of the operating system: each serves, or says that it cannot, and a stop is a stop.
+// Servers under limits of the operating system: each runs, or reports the limit, and stops regularly.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using cli_test::eventually;
 using cli_test::read_text;
 using testing::HasSubstr;
 
-/// A server program with so much address space.
+/// A server program with a limited address space.
 class LimitedServer {
  public:
   LimitedServer(const std::string& name, const std::vector<std::string>& arguments, rlim_t bytes)
@@ -52,7 +52,7 @@ class LimitedServer {
   [[nodiscard]] std::string address() const { return "unix:" + folder_.path("server.sock"); }
   [[nodiscard]] std::string log() const { return read_text(log_); }
   void signal(int number) const { ::kill(pid_, number); }
-  /// Whether it has ended, looking now.
+  /// Whether it has ended, without waiting.
   bool ended() {
     ended_ = ended_ || ::waitpid(pid_, &status_, WNOHANG) == pid_;
     return ended_;
@@ -72,7 +72,7 @@ class LimitedServer {
   int status_ = 0;
 };
 
-/// From where its libraries just fit to where nothing is missing.
+/// From the smallest address space that loads its libraries to one that is sufficient.
 class AddressSpace : public testing::TestWithParam<int> {};
 
 TEST_P(AddressSpace, ServerRunsOrReportsTheLimitAndExits) {

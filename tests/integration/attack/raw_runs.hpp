@@ -1,4 +1,4 @@
-/// Runs over the contract itself: a client that does what the project's own one never would.
+/// Runs over the raw contract: a client that makes calls the project's client never makes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ class RawRuns {
   std::unique_ptr<v1::SimulationService::Stub> stub_;
 };
 
-/// The code of what `body` throws; `internal` and a failure of the test when it throws nothing.
+/// Code of the error thrown by `body`; `internal` and a test failure if nothing is thrown.
 template <typename Body>
 ErrorCode code_of(const Body& body) {
   try {

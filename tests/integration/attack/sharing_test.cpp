@@ -1,4 +1,4 @@
-// Clients that share a server: what one of them cannot take from the others, see of them, or do to them.
+// Clients that share a server: none can deprive, observe or affect the others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(Sessions, SessionsOfLostClientsAreReplacedAndAFullTableIsReported) {
   const auto stub = server.stub();
   const auto held = open_contact(server.address());
   for (int i = 0; i < 2; ++i) (void)open_session(*stub);
-  // Nobody holds them and nobody calls them: after 0.2 s each gives way to somebody who comes.
+  // The sessions are unused: after 0.2 s each may be replaced by that of a new client.
   EXPECT_TRUE(eventually([&] {
     try {
       (void)open_session(*stub);
@@ -80,7 +80,7 @@ TEST(Uploads, HaveAMemoryBudget) {
       ASSERT_TRUE(writer->Write(part));
     }
   }
-  // Two MiB may have arrived; whichever comes third is refused.
+  // Two MiB may have arrived; the third is rejected.
   grpc::Status refused;
   for (int i = 0; i < 100 && unfinished[2]->Write(part); ++i) {
   }
@@ -131,7 +131,7 @@ TEST(Logs, ForgedLinesAreEscapedAndInvalidUtf8IsAccepted) {
   EXPECT_EQ(runs.watch(runs.submit(ball_scenario())).status(), "completed");
 }
 
-/// Clients by the names of their certificates.
+/// Clients identified by the names of their certificates.
 class Owners : public cli_test::EncryptedServers {
  protected:
   [[nodiscard]] rpc::Endpoint endpoint(const std::string& address, const std::string& client) const {

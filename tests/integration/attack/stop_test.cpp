@@ -1,4 +1,4 @@
-// Work that nobody waits for ends, and a server that is told to stop stops, whatever it computes.
+// Work without a waiting client ends, and a server stops on request during any computation.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ std::uint64_t status_mask(const std::filesystem::path& file, const std::string& 
   return at == std::string::npos ? 0 : std::stoull(text.substr(at + key.size()), nullptr, 16);
 }
 
-/// A batch that takes a server minutes, asked by a thread of its own.
+/// A batch that takes a server minutes, requested by a separate thread.
 class LongBatch {
  public:
   explicit LongBatch(const ServerProcess& server) : stub_(server.stub()) {
@@ -91,7 +91,7 @@ class LongBatch {
 };
 
 TEST(Stop, BatchEndsAfterItsClientHasDisconnected) {
-  // The drain would wait for the batch: that it is idle says that the batch has ended.
+  // The drain would wait for the batch: an idle server shows that the batch has ended.
   ServerProcess server({"--cache-dir", "", "--drain-timeout", "25"});
   LongBatch batch(server);
   batch.leave();
@@ -114,8 +114,8 @@ TEST(Stop, SecondSignalStopsImmediately) {
   EXPECT_EQ(server.wait(SIGTERM), 0) << server.log();
 }
 
-/// Whether all threads of `process` but its first one have the signals blocked that ask it to stop. The first thread of
-/// a server waits for them (sigtimedwait), for which the kernel lets them through.
+/// Whether all threads of `process` except the first block the stop signals. The first thread of a server waits for
+/// them (sigtimedwait), for which the kernel delivers them.
 bool blocks_stop_signals_everywhere(pid_t process) {
   constexpr std::uint64_t wanted = (1U << (SIGHUP - 1)) | (1U << (SIGINT - 1)) | (1U << (SIGTERM - 1));
   const std::string number = std::to_string(process);
@@ -126,8 +126,8 @@ bool blocks_stop_signals_everywhere(pid_t process) {
   return true;
 }
 
-// Libraries start threads before main and put handlers of their own in place (OpenBLAS, METIS): a signal that one
-// thread lets through ends the process in ways that nobody has written.
+// Libraries start threads before main and install handlers (OpenBLAS, METIS): a signal delivered to another thread
+// would end the process irregularly.
 TEST(Stop, NoOtherThreadHandlesStopSignals) {
   const cli_test::ScratchFolder folder;
   const cli_test::ServerPair servers(folder.path());
@@ -146,17 +146,17 @@ TEST(Stop, IsDetectedWhileMetisHandlesTheSignal) {
   ServerProcess server({"--cache-dir", "", "--drain-timeout", "3600"});
   v1::OpenSessionRequest open;
   open.set_contract(contract_version);
-  *open.mutable_pair() = block_over_plane(0.0011);  // 20,000 nodes, which METIS orders for some 0.1 s
+  *open.mutable_pair() = block_over_plane(0.0011);  // 20,000 nodes, which METIS orders in about 0.1 s
   const auto stub = server.stub();
   const std::jthread client([&] {
     try {
       (void)open_session(*stub, open);
-    } catch (const Error&) {  // the server has gone
+    } catch (const Error&) {  // the server has exited
     }
   });
   const pid_t process = cli_test::children(::getpid(), "fem_server").at(0);
   const auto status = "/proc/" + std::to_string(process) + "/status";
-  // Nobody else catches SIGTERM.
+  // No other handler catches SIGTERM.
   ASSERT_TRUE(cli_test::eventually([&] { return (status_mask(status, "SigCgt:") & (1U << (SIGTERM - 1))) != 0; }));
   EXPECT_EQ(server.wait(SIGTERM), 0) << server.log();
 }

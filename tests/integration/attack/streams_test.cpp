@@ -1,4 +1,4 @@
-// Streams that carry nothing: whoever opens many of them keeps nobody out.
+// Idle streams: a client that opens many of them does not block others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -76,7 +76,7 @@ TEST(Streams, WithoutSessionsAreClosed) {
   const auto stub = server.stub();
   const auto held = open_contact(server.address());
   Idlers idlers(server.address(), 2, 20);
-  // To ask for what is not there is not to hold something.
+  // A request for an unknown session does not hold one.
   v1::ExchangeRequest request;
   request.set_kind(v1::ExchangeRequest::KIND_ATTACH);
   request.add_pairs()->set_session_id("nobody's");
@@ -91,7 +91,7 @@ TEST(Streams, InactiveStreamsAreReplaced) {
   const ServerProcess server({"--max-streams", "6", "--max-streams-per-client", "6", "--min-lease", "0.2"},
                              {"127.0.0.1:0"});
   std::vector<std::unique_ptr<Contact>> contacts;
-  // Seven clients of six places: each is served whenever it asks, because the others are silent meanwhile.
+  // Seven clients share six places: each is served on request, because the others are idle meanwhile.
   for (int i = 0; i < 7; ++i) contacts.push_back(open_contact(server.address()));
   const std::string expected = bounce(*open_contact(server.address()), 5);
   for (auto& contact : contacts) EXPECT_EQ(bounce(*contact, 5), expected);
@@ -146,7 +146,7 @@ TEST(Streams, WatchStreamsAreCountedPerClient) {
     try {
       status = runs.watch(id).status();
     } catch (const Error& error) {
-      status = error.what();  // the places of those who have left are free soon
+      status = error.what();  // the places of disconnected clients are free soon
     }
     return status == "cancelled";
   })) << status;
@@ -174,7 +174,7 @@ TEST(Sockets, HaveTheirModeForAnyUmask) {
   ::umask(before);
 }
 
-// The ticket is known to the server before its client knows it, and is not taken back for newer ones.
+// The server stores the ticket before its client has it, and does not replace it by newer ones.
 TEST(Sockets, FirstTicketIsValid) {
   const ServerProcess server;
   const rpc::Address address = rpc::parse_address(server.address(1));

@@ -1,4 +1,4 @@
-// Every mistake a user can make gives a sentence that names it, and the documented exit code.
+// Every input error gives a message that names it, and the documented exit code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,8 +12,8 @@ using testing::HasSubstr;
 
 struct BadScenario {
   std::string name;
-  std::string from;               ///< text of the good scenario
-  std::string to;                 ///< what stands there instead
+  std::string from;               ///< text of the valid scenario
+  std::string to;                 ///< its replacement
   std::vector<std::string> said;  ///< parts of the message
 };
 
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct BadCommand {
   std::string name;
-  std::vector<std::string> arguments;  ///< SCENARIO stands for a good one
+  std::vector<std::string> arguments;  ///< SCENARIO is replaced by a valid one
   int exit_code;
   std::vector<std::string> said;
 };
@@ -172,7 +172,7 @@ TEST(BadCommandLine, EveryHelpHasAnExampleAndTheExitCodes) {
   }
 }
 
-// Protobuf takes UTF-8 only, many editors still write something else.
+// Protobuf accepts UTF-8 only; many editors still write other encodings.
 TEST(BadBytes, Latin1CommentDoesNotAffectARemoteRun) {
   const ScratchFolder folder;
   const std::string file =

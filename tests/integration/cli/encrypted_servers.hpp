@@ -1,4 +1,4 @@
-/// Both servers with mutual TLS, the multibody server a client of the contact server by its own certificate.
+/// Both servers with mutual TLS; the multibody server is a client of the contact server with its own certificate.
 #pragma once
 
 #include <gtest/gtest.h>

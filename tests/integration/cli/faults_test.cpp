@@ -1,4 +1,4 @@
-// What is left when something dies, is stopped, or is not what it should be.
+// State after a crash, a stop, or an unexpected peer.
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-/// A run that lasts until somebody ends it, with private servers whose folder is in `base`.
+/// A run that lasts until it is ended, with private servers whose folder is in `base`.
 struct LongRun {
   LongRun() : base(scratch.path() / "run") {
     fs::create_directory(base);
@@ -31,7 +31,7 @@ struct LongRun {
     client = std::make_unique<Program>(
         "heelstrike", std::vector<std::string>{"run", file, "-o", "out"},
         ProgramOptions{.working_folder = scratch.path(), .environment = {{"XDG_RUNTIME_DIR", base.string()}}});
-    // Some rows on disk: the run is in its middle.
+    // Some rows on disk: the run is in progress.
     EXPECT_TRUE(eventually([&] { return read_text(out() / "timeseries.csv").size() > 20000; })) << client->output();
     fem = children(client->pid(), "fem_server");
     mbs = children(client->pid(), "mbs_server");
@@ -48,7 +48,7 @@ struct LongRun {
     EXPECT_TRUE(fs::is_empty(base)) << "stale " << fs::directory_iterator(base)->path();
   }
 
-  /// Whole rows, the same as those of an undisturbed run.
+  /// Complete rows, equal to those of an uninterrupted run.
   void expect_rows_are_a_beginning() const {
     const std::string rows = read_text(out() / "timeseries.csv");
     EXPECT_EQ(rows.back(), '\n') << "a torn row";
@@ -70,7 +70,7 @@ struct LongRun {
   std::vector<pid_t> mbs;
 };
 
-/// Whoever `who` is now; waits until there is one.
+/// Current process of this role; waits until it exists.
 pid_t current(const LongRun& run, const char* who) {
   std::vector<pid_t> found;
   EXPECT_TRUE(eventually([&] {
@@ -80,7 +80,7 @@ pid_t current(const LongRun& run, const char* who) {
   return found.empty() ? -1 : found[0];
 }
 
-/// A server that dies by chance is started anew, and the run goes on behind what it had.
+/// A server that crashes by chance is restarted, and the run continues after its last rows.
 void expect_it_goes_on(LongRun& run, pid_t server, const std::string& name) {
   ::kill(server, SIGKILL);
   const auto reached = read_text(run.out() / "timeseries.csv").size();
@@ -104,7 +104,7 @@ TEST(Faults, KilledMultibodyServerIsRestarted) {
   expect_it_goes_on(run, run.mbs.at(0), "(mbs_server)");
 }
 
-/// One that dies again and again before the run gets any further is not started for ever.
+/// A server that crashes repeatedly before the run progresses is not restarted for ever.
 TEST(Faults, RepeatedCrashAtTheSameTimeEndsTheRunWithTheServerName) {
   for (const char* name : {"mbs_server", "fem_server"}) {
     LongRun run;

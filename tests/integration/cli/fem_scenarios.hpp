@@ -68,14 +68,14 @@ inline std::string cloud_scenario(const std::string& more = "", const std::strin
   return text.replace(text.find(from), from.size(), "friction: 0.5" + more + "}");
 }
 
-/// The same block as a layer over a condensed interior; `more` are further parameters.
+/// The same block as a layer on a condensed interior; `more` are further parameters.
 inline std::string outer_layer_scenario(const std::string& more = "") {
   std::string text = block_scenario("backend: fem_condensed", "backend: fem_layered");
   const std::string from = "friction: 0.5}";
   return text.replace(text.find(from), from.size(), "friction: 0.5" + more + "}");
 }
 
-/// A cylinder of 40 mm along z made of a soft pad (10 mm, below) and bone, without Poisson's effect and without
+/// A cylinder of 40 mm along z made of a soft pad (10 mm, below) and bone, with zero Poisson's ratio and without
 /// friction, pressed 0.1 mm onto the plane; `from` empty = unchanged.
 inline std::string layered_scenario(const std::string& from = "", const std::string& to = "") {
   std::string text = block_scenario("{block: {lengths: [0.04, 0.03, 0.02]}}",
@@ -91,7 +91,7 @@ inline std::string layered_scenario(const std::string& from = "", const std::str
   return text;
 }
 
-/// The block's surface taken from a file instead.
+/// The block's surface read from a file instead.
 inline std::string mesh_scenario(const std::string& file, const std::string& parameters) {
   std::string text = block_scenario("{block: {lengths: [0.04, 0.03, 0.02]}}", "{mesh: {file: " + file + "}}");
   const std::string from = "{element_size: 0.005, clamped_set: top, contact_set: bottom, friction: 0.5}";

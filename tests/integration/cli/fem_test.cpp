@@ -1,5 +1,5 @@
-// Finite elements through the real programs: the same bits everywhere, the cache, the files for ParaView, and what
-// becomes of bad meshes, vanished clients and clients that ask for the same thing.
+// Finite elements end to end: equal bits in all modes, the cache, the files for ParaView, and the handling of invalid
+// meshes, lost clients and concurrent equal requests.
 #include "tests/integration/cli/fem_scenarios.hpp"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Runs below `folder` with a cache of its own.
+/// Runs below `folder` with a separate cache.
 ProgramOptions here(const ScratchFolder& folder, std::map<std::string, std::string> more = {}) {
   more["XDG_CACHE_HOME"] = (folder.path() / "cache").string();
   return {.working_folder = folder.path(), .environment = std::move(more)};
@@ -43,7 +43,7 @@ std::string results_of(const fs::path& run) {
   return text;
 }
 
-// Requirement: local, in-process and remote runs with 1 and 2 threads give the same bits, fields included.
+// Requirement: local, in-process and remote runs with 1 and 2 threads have the same bits, fields included.
 TEST(Fem, ResultsAreEqualBitForBitInAllModes) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
@@ -103,7 +103,7 @@ double last_value(const fs::path& run, const std::string& column) {
   return std::stod(last.at(static_cast<std::size_t>(found - names.begin())));
 }
 
-// A cloud of points as partner: the same bits in this process and over the wire, pictures included.
+// A cloud of points as partner: the same bits in this process and over the wire, fields included.
 TEST(Fem, PointCloudContactIsSolvedAndWritten) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
@@ -150,14 +150,14 @@ TEST(Fem, PointCloudContactIsSolvedAndWritten) {
       {"run", file, "--in-process", "-o", "c", "--set", "contact.block-ground.parameters.cloud_distance=approximate"},
       here(folder));
   ASSERT_EQ(approximate.exit_code, 0) << approximate.err;
-  // How far it is off is for cloud_contact_test; here it has arrived, and stays between the same columns.
+  // cloud_contact_test measures the deviation; here the result only stays between the same two forces.
   const double found = last_value(folder.path() / "c", "block-ground.fz_N");
   EXPECT_NE(found, force);
   EXPECT_GT(found, 4.0);
   EXPECT_LT(found, 12.0);
 }
 
-// The outer layer through the same session; with a linear layer it is the condensed body.
+// The outer layer through the same session; with a linear layer it equals the condensed body.
 TEST(Fem, LayerOnACondensedInteriorIsEqualBitForBitInAllModes) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
@@ -179,7 +179,7 @@ TEST(Fem, LayerOnACondensedInteriorIsEqualBitForBitInAllModes) {
   for (const char* column : {"block-ground.fz_N", "block-ground.fx_N"}) {
     const double layer = last_value(folder.path() / "c", column);
     const double condensed = last_value(folder.path() / "d", column);
-    // The solvers' accuracy over twenty commits of friction's history.
+    // Solver accuracy accumulated over twenty commits of the friction history.
     EXPECT_NEAR(layer, condensed, 1e-6 * std::abs(condensed)) << column;
     // 0.1 mm on 20 mm: half a percent of strain.
     EXPECT_NEAR(last_value(folder.path() / "a", column), condensed, 0.02 * std::abs(condensed)) << column;
@@ -187,7 +187,8 @@ TEST(Fem, LayerOnACondensedInteriorIsEqualBitForBitInAllModes) {
 }
 
 // Materials of element sets, from the file through both servers: two springs in series.
-// Requirement: candidates that the partner cannot reach are left out by themselves, told, and missed by nobody.
+// Requirement: candidates that the partner cannot reach are excluded automatically and reported, without effect on the
+// result.
 TEST(Fem, NodesOutOfReachOfThePlateAreExcludedAndReported) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
@@ -208,7 +209,7 @@ TEST(Fem, NodesOutOfReachOfThePlateAreExcludedAndReported) {
               HasSubstr("contact nodes omitted: the plane cannot reach them"));
   const double all = last_value(folder.path() / "a", "sole-plate.fz_N");
   EXPECT_GT(std::abs(all), 1.0) << "[N]";
-  // Another order of elimination: rounding times the condition number of the stiffness, about 1e5.
+  // Another elimination order: rounding times the condition number of the stiffness, about 1e5.
   EXPECT_NEAR(last_value(folder.path() / "b", "sole-plate.fz_N"), all, 1e-9 * std::abs(all));
 }
 
@@ -233,7 +234,7 @@ TEST(Fem, LayersOfTwoMaterialsFollowTheClosedForm) {
       }
       const Finished result = run("heelstrike", arguments, here(folder));
       ASSERT_EQ(result.exit_code, 0) << result.err;
-      // Rounding: the stiffness is conditioned like 1e7, the pose written as -0.0999...e-3.
+      // Rounding: the condition number of the stiffness is about 1e7, the pose is written as -0.0999...e-3.
       EXPECT_NEAR(last_value(folder.path() / out, "block-ground.fz_N"), expected(E_pad), 1e-8 * expected(E_pad)) << out;
     }
   }
@@ -248,7 +249,7 @@ TEST(Fem, WritesASeriesForParaView) {
                            "block-ground_ground_partner_00000.vtu"}) {
     EXPECT_THAT(index, HasSubstr(part));
   }
-  // The ground stands still: written once, shown at every time.
+  // The ground is fixed: written once, shown at every time.
   EXPECT_FALSE(fs::exists(folder.path() / "a/fields/block-ground_ground_partner_00001.vtu"));
   const std::string last = read_text(folder.path() / "a/fields/block-ground_block_00002.vtu");
   for (const char* name : {"displacement", "contact_pressure", "traction", "von_mises", "principal_stress"}) {
@@ -263,7 +264,7 @@ TEST(Fem, WritesASeriesForParaView) {
   const std::string selected = read_text(folder.path() / "b/fields/block-ground_block_00002.vtu");
   EXPECT_THAT(selected, HasSubstr("von_mises"));
   EXPECT_THAT(selected, Not(HasSubstr("traction")));
-  // Point laws have no fields: the run goes on and says so.
+  // Point laws have no fields: the run continues and reports this.
   const std::string ball = folder.write("ball.yaml", R"(heelstrike: 1
 gravity: [0, 0, -9.81]
 bodies: {ball: {mass: 1.0, inertia: [0.1, 0.1, 0.1], position: [0, 0, 0.2]}}
@@ -284,7 +285,7 @@ output: {interval: 1.0e-3, fields: {interval: 5.0e-3}}
 
 TEST(Fem, PreparationIsReadFromTheCacheAndRebuiltIfDamaged) {
   const ScratchFolder folder;
-  // A surface to be meshed, so that both kinds of files are in the cache.
+  // A surface to be meshed, so that the cache contains both kinds of files.
   folder.write("cube.stl", cube_stl());
   const std::string file =
       folder.write("cube.yaml", mesh_scenario("cube.stl",
@@ -511,7 +512,7 @@ INSTANTIATE_TEST_SUITE_P(
                 block_scenario("0.0101 - 0.2e-3 * step(t, 0, 0.2)", "0.0101 - 12e-3 * step(t, 0, 0.2)"),
                 {},
                 {"frame at t = 0.1", "skipped", "deep", "max_penetration = 0.005 m"},
-                7},  // prescribed motion goes on behind frames that fail, and is incomplete
+                7},  // prescribed motion continues after failed frames, and is incomplete
         BadBody{"WrongKindOfFile",
                 mesh_scenario("cube.stl", clamped_cube),
                 {{"cube.stl", "this is a letter\n"}},
@@ -579,7 +580,7 @@ output: {interval: 0.01}
 )";
 }
 
-// Requirement: two clients that ask for the same preparation at once have it done once.
+// Requirement: two concurrent clients with the same preparation compute it once.
 TEST(Fem, ConcurrentEqualPreparationsAreComputedOnce) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", (folder.path() / "server_cache").string()});
@@ -600,12 +601,12 @@ TEST(Fem, ConcurrentEqualPreparationsAreComputedOnce) {
   EXPECT_EQ(n_condensed, 1);
 }
 
-// Requirement: a client that goes away during the preparation leaves neither work nor memory behind.
+// Requirement: a client lost during the preparation leaves neither work nor memory behind.
 TEST(Fem, LostClientStopsItsPreparation) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", ""});
   const std::string small = folder.write("block.yaml", block_scenario());
-  // Libraries and buffers that any preparation leaves behind.
+  // Libraries and buffers that any preparation leaves allocated.
   ASSERT_EQ(run("heelstrike", {"condense", small, "--fem", servers.fem_address}, here(folder)).exit_code, 0);
   const double before = memory_use_of(servers.fem->pid());
   const std::string file = folder.write("ball.yaml", large_ball());
@@ -618,9 +619,9 @@ TEST(Fem, LostClientStopsItsPreparation) {
     (void)client.wait();
   }
   EXPECT_TRUE(servers.fem->wait_for_output("stopped on request", std::chrono::seconds{120})) << servers.fem->output();
-  // The factorisation is one call that ends by itself, after seconds on an idle machine.
-  // Measured within 10 MiB; an eighth of the product allows for fragments. AddressSanitizer keeps the last 256 MiB of
-  // what was freed.
+  // The factorisation is one call that cannot be interrupted; it takes seconds on an idle machine.
+  // Measured within 10 MiB; an eighth of the product allows for fragmentation. AddressSanitizer retains the last 256
+  // MiB of freed memory.
   const double allowed = HEELSTRIKE_TEST_TIME_FACTOR > 1 ? 60.0 + 256.0 : 60.0;
   EXPECT_TRUE(eventually([&] { return memory_use_of(servers.fem->pid()) < before + allowed; }))
       << before << " MiB before, " << memory_use_of(servers.fem->pid()) << " MiB after";
@@ -683,7 +684,7 @@ TEST(Mesh, RejectsAndWarnsOfImplausibleSizes) {
   EXPECT_THAT(huge.err, HasSubstr("huge.stl"));
 }
 
-// Cartilage of prisms from two surfaces to fields in a page; what holds no prisms is told.
+// Prism cartilage from two surfaces to fields in a page; formats without prisms are reported.
 TEST(Mesh, FillsALayerWithPrismsUsableAsABody) {
   const ScratchFolder folder;
   const auto mesh = [&](std::vector<std::string> arguments) {
@@ -743,7 +744,8 @@ output: {interval: 1, fields: {interval: 1, mesh: volume}}
   EXPECT_THAT(refused.err, HasSubstr("hex8 has 8 nodes, the elements of 'layer.vtu' have 6 and do not support it"));
 }
 
-// What a run refuses before any contact, after minutes of preparation or at once, is refused by a look at the file.
+// Input that a run rejects before any contact, immediately or after minutes of preparation, is rejected by a check of
+// the file.
 TEST(Validate, RejectsWhatARunRejects) {
   const ScratchFolder folder;
   const std::string good = R"yaml(heelstrike: 1
@@ -816,7 +818,7 @@ output: {interval: 1.0e-6}
   EXPECT_EQ(run("heelstrike", {"validate", folder.write("pair.yaml", good)}, here(folder)).exit_code, 0);
 }
 
-/// A square of 20 x 20 mm at a height [m] that looks up, cut into triangles of 1 mm.
+/// A square of 20 x 20 mm at a height [m] with an upward normal, divided into triangles of 1 mm.
 std::string square_stl(double height) {
   std::string text = "solid square\n";
   const auto corner = [&](int i, int j) { return fmt::format("vertex {} {} {}\n", 1e-3 * i, 1e-3 * j, height); };
@@ -831,7 +833,7 @@ std::string square_stl(double height) {
   return text + "endsolid\n";
 }
 
-// The bone below a layer is a file of the scenario as its surface is: between servers, in one process, by any name.
+// The bone below a layer is a file of the scenario like its surface: on servers, in one process, under any name.
 TEST(Foundation, LayerReachesTheBoneSurfaceOfAFile) {
   const ScratchFolder folder;
   folder.write("surface.stl", square_stl(0.0));
@@ -871,7 +873,7 @@ output: {{interval: 0.25}}
   };
   const std::string between_servers = rows_with("back_file: bone.stl", "servers", false);
   EXPECT_EQ(rows_with("back_file: bone.stl", "alone", true), between_servers);
-  // The bone is a copy of the surface 2 mm below: every spring is as long as with one number.
+  // The bone is a copy of the surface 2 mm below: every spring has the length of a uniform thickness.
   const std::string constant = rows_with("thickness: 0.002", "constant", true);
   const auto last = [](const std::string& rows) {
     const std::string row = rows.substr(rows.rfind('\n', rows.size() - 2) + 1);
@@ -919,7 +921,7 @@ TEST(Mesh, StopsAfterTheTimeLimit) {
   EXPECT_THAT(scenario.err, HasSubstr("max_meshing_time"));
 }
 
-// The force of a linear body is proportional to its modulus: the result is known beforehand.
+// The force of a linear body is proportional to its modulus: the result is known in advance.
 TEST(Calibrate, FindsTheModulusForAForce) {
   const ScratchFolder folder;
   const std::string file = folder.write("block.yaml", block_scenario(", friction: 0.5", ""));

@@ -1,5 +1,5 @@
-// Walking on deformable feet through the real programs: the example that ships with the project, and the walking
-// subject where HEELSTRIKE_DATA says.
+// Gait on deformable feet end to end: the example included in the project, and the walking subject if HEELSTRIKE_DATA
+// is set.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ using testing::HasSubstr;
 
 const std::string examples = HEELSTRIKE_SOURCE_DIR "/examples/";
 
-/// Folder of the measured walk; empty where there is none.
+/// Folder of the measured walk; empty if absent.
 std::string walking_subject() {
   const char* data = std::getenv("HEELSTRIKE_DATA");
   const std::string folder = data == nullptr ? "" : std::string(data) + "/gait_subject01";
@@ -44,7 +44,7 @@ void expect_regions_carry_the_foot(const ScratchFolder& folder, const TimeSeries
   const auto value = [&](const char* region, const char* name) {
     return json[0]["regions"][region][name].get<double>();
   };
-  // Not by their peaks: those of the arch lie on its borders with heel and ball.
+  // Areas and forces instead of peaks: those of the arch lie on its borders with heel and ball.
   EXPECT_GT(value("heel", "impulse_Ns"), value("midfoot", "impulse_Ns")) << "the arch carries less";
   EXPECT_GT(value("metatarsal", "impulse_Ns"), value("midfoot", "impulse_Ns"));
   EXPECT_GT(value("hallux", "peak_pressure_Pa"), 0.0);
@@ -64,8 +64,8 @@ void expect_regions_carry_the_foot(const ScratchFolder& folder, const TimeSeries
     for (const char* region : {"heel", "midfoot", "metatarsal", "hallux", "lesser_toes"}) {
       sum += table.column(fmt::format("foot-ground.{}.force_N", region))[i];
     }
-    // Forces of the faces add up to the normal force, which is the vertical one on a flat ground; the rim of the cut
-    // between the segments is in it. Rounding of some hundred faces, and of files with all digits.
+    // Forces of the faces sum to the normal force, which is the vertical one on flat ground; the rim of the cut between
+    // the segments is included. Rounding of several hundred faces, and of files with all digits.
     EXPECT_NEAR(sum, load, 1e-9 * load + 1e-9) << "at " << table.column("time")[i] << " s";
     n_loaded += load > 100.0 ? 1 : 0;
   }
@@ -111,17 +111,17 @@ TEST(GaitFem, SyntheticStepIsEqualInAllModes) {
   EXPECT_LT(first_load(foot), first_load(toes)) << "the heel is loaded before the toes";
   EXPECT_GT(middle(toes), middle(foot) + 7.0) << "and the toes carry on when the heel has left";
   for (std::size_t i = 0; i < foot.size(); ++i) {
-    // Coulomb, node by node and so in sum; the solver ends at 1e-10 of the load.
+    // Coulomb's law holds per node and therefore in the sum; the solver ends at 1e-10 of the load.
     EXPECT_LE(std::hypot(shear[i], sideways[i]), 0.3 * foot[i] * (1.0 + 1e-6) + 1e-6) << i;
   }
 
   expect_regions_carry_the_foot(folder, series);
 }
 
-// Requirement: the same gait run twice, and on servers, gives the same files; frames without history go in batches
-// there too. Coarse, because it is about bytes.
-// Bonded in the tangential plane: 26 of these 137 frames were not solved, because Newton's method goes round between
-// nodes that stick and nodes that open.
+// Requirement: the same gait run twice, and on servers, has the same files; frames without history are batched there
+// too. The mesh is coarse, because only bytes are compared.
+// Bonded in the tangential plane: otherwise 26 of these 137 frames are not solved, because Newton's method cycles
+// between sticking and opening nodes.
 TEST(GaitFem, FeetBondedToTheGroundAreSolvedInEveryFrame) {
   const ScratchFolder folder;
   const Finished result =
@@ -156,7 +156,7 @@ TEST(GaitFem, RunIsRepeatableFromItsFiles) {
       std::size_t n_compared = 0;
       for (const auto& entry : fs::recursive_directory_iterator(folder.path() / ("first" + friction))) {
         const std::string name = entry.path().filename().string();
-        // These tell wall times; everything else is a result.
+        // These contain wall times; everything else is a result.
         if (!entry.is_regular_file() || name == "timing.json" || name == "run.log" || name == "report.html") continue;
         const fs::path relative = fs::relative(entry.path(), folder.path() / ("first" + friction));
         EXPECT_TRUE(read_text(entry.path()) == read_text(folder.path() / (other + friction) / relative))
@@ -178,7 +178,7 @@ TEST(GaitFem, PlantarWithoutFieldsReportsTheMissingKey) {
   EXPECT_THAT(plantar.err, HasSubstr("fields"));
 }
 
-// Requirement: a frame that fails is listed with its reason, and the others are there.
+// Requirement: a failed frame is listed with its reason, and the others are present.
 TEST(GaitFem, FailedFramesAreListed) {
   const ScratchFolder folder;
   const Finished result =
@@ -202,7 +202,7 @@ TEST(GaitFem, FailedFramesAreListed) {
   EXPECT_THAT(summary["error"]["message"].get<std::string>(),
               HasSubstr(std::to_string(n_listed) + " of 69 frames have no solution"));
 
-  // Nothing is integrated over what is missing: the impulse is that of neighbouring rows.
+  // Missing frames are not integrated over: the impulse is that of neighbouring rows.
   const Finished plantar = run("heelstrike", {"plantar", "deep", "--json"}, in_folder(folder));
   ASSERT_EQ(plantar.exit_code, 0) << plantar.err;
   double impulse = 0.0;
@@ -218,11 +218,11 @@ TEST(GaitFem, FailedFramesAreListed) {
     if (t[i] - t[i - 1] < 0.015) neighbours += piece;
   }
   EXPECT_LT(neighbours, 0.9 * bridged) << "frames of the middle of stance are missing";
-  // Regions carry the normal force, some percent more than the vertical one where the sole is curved or inclined.
+  // Regions carry the normal force, a few percent more than the vertical one where the sole is curved or inclined.
   EXPECT_LT(std::abs(impulse - neighbours), 0.5 * (bridged - neighbours)) << impulse << " of " << neighbours << " N s";
 }
 
-/// Largest and smallest force of one foot between two times.
+/// Maximum and minimum force of one foot between two times.
 struct Extremes {
   double largest = 0.0;
   double smallest = 1e9;
@@ -266,9 +266,9 @@ TEST(GaitFem, WalkingSubjectIsSupportedInEveryFrame) {
           in_folder(folder));
   ASSERT_EQ(compared.exit_code, 0) << compared.err;
 
-  // Height and pitch from the vertical forces of the incomplete stances, docs/studies/gait.md. A millimetre is 200 N,
-  // so what is asserted is the shape: peaks where the plates have them, within 0.1 s, and less in between (measured 593
-  // N right, 569 N left). On the left a third hump lies in between too, which no assertion here denies.
+  // Height and pitch from the vertical forces of the incomplete stances, docs/studies/gait.md. A millimetre corresponds
+  // to 200 N, so that the shape is asserted: peaks at those of the plates within 0.1 s, and less in between (measured
+  // 593 N right, 569 N left). A third peak on the left is not excluded by any assertion.
   const TimeSeries series =
       walk("kinematic",
            {"analysis.type=kinematic",
@@ -283,7 +283,7 @@ TEST(GaitFem, WalkingSubjectIsSupportedInEveryFrame) {
   };
   expect_peaks("right", 0.82, 1.23);
   expect_peaks("left", 1.43, 1.83);
-  // When a marker was dropped at heel strike the pose jumped, and the force with it to 860 N.
+  // With a marker lost at heel strike the pose jumped, and the force with it to 860 N.
   EXPECT_LT(force_between(series, "left", 1.26, 1.34).largest, 450.0) << "measured 105 to 480 N";
 }
 
@@ -308,7 +308,7 @@ TEST(GaitFem, WalkingSubjectStepsOnFeetWithMass) {
   for (std::size_t i = 0; i < foot.size(); ++i) give = std::max(give, std::abs(foot[i] - path[i]));
   EXPECT_GT(give, 0.001) << "the ground pushes the foot away";
   EXPECT_LT(give, 0.010) << "1000 N on 100 kN/m";
-  // The plates' own columns: the foot with mass counts as the one whose path it is tied to.
+  // Columns of the plates: the foot with mass corresponds to the one whose path it is tied to.
   const MotionTable table = read_motion_table(read_text(folder.path() / "forward/ground_reactions.mot"), "forward");
   EXPECT_NEAR(table.column("time").back(), 0.7, 1e-9) << "clock of the recording";
   EXPECT_GT(table.column("ground_force_vy").back(), 200.0) << "measured 512 N at 0.7 s";
@@ -316,8 +316,8 @@ TEST(GaitFem, WalkingSubjectStepsOnFeetWithMass) {
   EXPECT_LT(table.column("1_ground_force_vy").back(), table.column("1_ground_force_vy").front()) << "pushes off";
 }
 
-// Requirement, on the stances that nothing was fitted to: centre of pressure within 15 mm rms over 10 to 90 % of
-// stance, and a fore-aft force that brakes first and drives then.
+// Requirement for the stances that were not used in a fit: centre of pressure within 15 mm rms over 10 to 90 % of
+// stance, and an anterior-posterior force that first brakes and then propels.
 TEST(GaitFem, WalkingSubjectIsPredicted) {
   if (walking_subject().empty()) {
     GTEST_SKIP() << "HEELSTRIKE_DATA names no folder with gait_subject01: measured data are not part of the project";

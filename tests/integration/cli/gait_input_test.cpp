@@ -1,5 +1,5 @@
-// From recorded markers to ground reactions beside force plates, on the command line: a foot made of numbers, and the
-// walking subject where HEELSTRIKE_DATA says.
+// From recorded markers to ground reactions compared with force plates, on the command line: a synthetic foot, and the
+// walking subject if HEELSTRIKE_DATA is set.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -117,7 +117,7 @@ class Gait : public testing::Test {
     here_ = {.working_folder = folder_.path(), .environment = {{"GAIT_TEST_FOLDER", folder_.path().string()}}};
   }
 
-  /// What `heelstrike run` says of the scenario with one text replaced.
+  /// Output of `heelstrike run` for the scenario with one text replaced.
   Finished run_with(const std::string& from = "", const std::string& to = "") const {
     std::string text = scenario;
     if (!from.empty()) text.replace(text.find(from), from.size(), to);
@@ -133,7 +133,7 @@ TEST_F(Gait, BodiesFollowMarkersAndTheGround) {
   const Finished result = run_with();
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, AllOf(HasSubstr("mm from heel to toe tip"), HasSubstr("ground moves at [-1.2000, ")));
-  // Where a scan has to go; the foot points 15 mm to the left on 290 mm.
+  // Result expected of a scan; the foot points 15 mm to the left over 290 mm.
   EXPECT_THAT(result.err, AllOf(HasSubstr("right: no registration"), HasSubstr("heel marker is at x = -73.9"),
                                 HasSubstr("the force plate at z = -101.0 mm")));
   const TimeSeries series = read_timeseries(folder_.path() / "out");
@@ -142,12 +142,12 @@ TEST_F(Gait, BodiesFollowMarkersAndTheGround) {
   const auto heel = series.column("heel.fz_N"), ball = series.column("ball.fz_N");
   ASSERT_EQ(t.size(), 101U);
   for (std::size_t i = 0; i < t.size(); ++i) {
-    // Files have 1e-9 m; splines through samples go through them.
+    // Files have 1e-9 m; splines interpolate the samples.
     EXPECT_NEAR(x[i], belt * t[i], 1e-8) << i;
     EXPECT_NEAR(z[i], 0.101 - press(t[i]), 1e-8) << i;
     EXPECT_NEAR(v[i], belt, 1e-5) << i;
     EXPECT_NEAR(slip[i], belt, 1e-9) << i;
-    // Spheres touch when the foot is pressed.
+    // Spheres are in contact when the foot is pressed down.
     EXPECT_NEAR(heel[i] + ball[i], 4.0e6 * std::pow(press(t[i]), 1.5), 1e-2) << i;
   }
 }
@@ -161,7 +161,7 @@ TEST_F(Gait, GroundReactionsEqualTheMeasuredPlate) {
   const double f = 4.0e6 * std::pow(press(0.5), 1.5);
   EXPECT_NEAR(plate.force[50].y(), f, 1e-2) << "y is up in the laboratory";
   // A quarter of the load on the heel's sphere, three quarters on the ball's; the foot points from heel to toe tip, 15
-  // mm to the left on 290 mm, and its y is -z of the laboratory.
+  // mm to the left over 290 mm, and its y is -z of the laboratory.
   const double yaw = std::atan2(0.015, 0.290);
   const double x = 0.25 * -0.05 + 0.75 * 0.15, y = 0.25 * 0.01 + 0.75 * -0.02;
   EXPECT_NEAR(plate.point[50].x(), belt * 0.5 + std::cos(yaw) * x - std::sin(yaw) * y, 1e-6);
@@ -170,7 +170,7 @@ TEST_F(Gait, GroundReactionsEqualTheMeasuredPlate) {
   EXPECT_LT(plate.force[0].norm(), 1e-9) << "the foot only touches";
 }
 
-// Requirement: nothing that a run was given is called predicted.
+// Requirement: prescribed input of a run is never called predicted.
 TEST_F(Gait, ComparisonReportsTheInputsOfTheRun) {
   ASSERT_EQ(run_with("{type: kinematic, end_time: 1.0}",
                      "{type: hybrid, end_time: 1.0, balance: {foot: {bodies: [foot], force: {plate: walk.right}}}}")
@@ -249,7 +249,7 @@ TEST_F(Gait, RejectsInvalidFiles) {
   refused("static.trc", changed("static.trc", "3\t0.02", "3\t0.01"), {"static.trc:9", "must increase"});
 }
 
-/// The rows of a .trc with a marker's three entries changed by `change`; x, y, z in the laboratory.
+/// Rows of a .trc with a marker's three entries modified by `change`; x, y, z in the laboratory.
 std::string with_marker(const std::string& text, std::size_t marker,
                         const std::function<void(std::array<std::string, 3>&)>& change) {
   std::istringstream lines(text);
@@ -294,7 +294,7 @@ TEST_F(Gait, RejectsInvalidStaticTrials) {
   };
   const auto blank = [](std::array<std::string, 3>& entries) { entries = {"", "", ""}; };
   refused(with_marker(good, 0, blank), {"gait.yaml:10", "static.trc", "'Heel'", "gaps in all 10 frames"});
-  // The toe tip 150 mm up on 290 mm: 24 degrees, beyond the 15 that are believed.
+  // The toe tip 150 mm up on 290 mm: 24 degrees, beyond the accepted 15.
   refused(with_marker(good, 3, [](std::array<std::string, 3>& entries) { entries[1] = "201.0"; }),
           {"gait.yaml:10", "static.trc", "foot flat", "degrees upwards"});
 }
@@ -314,7 +314,8 @@ TEST_F(Gait, RejectsModuliOutsideTheScan) {
   refused({"--moduli", "2e5,4e5,8e5"}, "--registration");
 }
 
-/// Columns of one plate [N, m]: force up 700 sin, fore-aft 100 cos over 0 to 1 s, centre of pressure from 0 to 0.2 m.
+/// Columns of one plate [N, m]: force up 700 sin, anterior-posterior 100 cos over 0 to 1 s, centre of pressure from 0
+/// to 0.2 m.
 std::string half_sine(double factor, double cop_offset) {
   std::string text =
       "time\tground_force_vx\tground_force_vy\tground_force_vz\tground_force_px\tground_force_py\tground_force_pz\t"
@@ -342,7 +343,7 @@ TEST(CompareGrf, ReportsDeviationsPutIntoTheData) {
   const auto json = nlohmann::json::parse(result.out);
   ASSERT_EQ(json["stances"].size(), 1U);
   const auto& stance = json["stances"][0];
-  // Root mean square of a tenth of a half sine; the rows cut off at 20 N are 1.8 % of the stance with next to nothing.
+  // Root mean square of a tenth of a half sine; the rows cut off at 20 N are 1.8 % of the stance with almost no load.
   const auto& vertical = stance["components"]["vy"];
   EXPECT_NEAR(vertical["rms"].get<double>(), 70.0 / std::numbers::sqrt2, 0.6);
   EXPECT_NEAR(vertical["rms_percent_body_weight"].get<double>(), 100.0 * vertical["rms"].get<double>() / (70 * 9.80665),
@@ -363,10 +364,10 @@ TEST(CompareGrf, ReportsDeviationsPutIntoTheData) {
   EXPECT_EQ(run("heelstrike", {"compare-grf", "nowhere", "--measured", "measured.mot"}, here).exit_code, 2);
 }
 
-// The walking subject with spheres under the feet, nothing fitted to the measured forces. What kinematic spheres reach
-// is limited by the markers' height, -2.0 to +2.7 mm in mid-stance: of 6.1 mm of indentation that is a third to a half
-// of every force. The centre of pressure depends less on it: 18.9 mm (right) and 28.3 mm (left) rms when this was
-// written, beside 21 and about 30 mm of an independent calculation with one-segment feet.
+// The walking subject with spheres under the feet, without a fit to the measured forces. The accuracy of kinematic
+// spheres is limited by the markers' height, -2.0 to +2.7 mm in mid-stance: of 6.1 mm of indentation, a third to a half
+// of every force. The centre of pressure depends less on it: 18.9 mm (right) and 28.3 mm (left) rms when this test was
+// written, compared with 21 and about 30 mm of an independent calculation with one-segment feet.
 TEST(GaitSpheres, WalkEndToEnd) {
   const char* data = std::getenv("HEELSTRIKE_DATA");
   if (data == nullptr || !fs::exists(std::string(data) + "/gait_subject01")) {

@@ -1,4 +1,4 @@
-// One knee, every kind of contact: the example that the guide compares, on coarse triangles.
+// One knee with every kind of contact: the example compared in the guide, on coarse triangles.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ double last(const TimeSeries& run, const std::string& column) {
   return run.values[(run.rows() - 1) * run.columns.size() + static_cast<std::size_t>(found - run.columns.begin())];
 }
 
-// Requirement: any back-end answers the same scenario by its name alone, and what they say can be set side by side.
+// Requirement: any back-end runs the same scenario by its name alone, and the results are comparable.
 TEST(KneeCompare, AllBackEndsCarryTheSameLoadOnTheSameKnee) {
   const ScratchFolder folder;
   const std::vector<std::string> backends{"elastic_foundation", "fem_condensed", "fem_full", "rigid", "hertz"};
@@ -42,7 +42,7 @@ TEST(KneeCompare, AllBackEndsCarryTheSameLoadOnTheSameKnee) {
     const std::string& name = backends[i];
     ASSERT_EQ(rows[i]["backend"], name);
     const TimeSeries run = read_timeseries(folder.path() / "knee" / name);
-    // Equilibria are balanced to 1e-8 of the forces in them, and what rests in time has less left.
+    // Equilibria are balanced to 1e-8 of their forces; a dynamic rest state has a smaller residual.
     EXPECT_NEAR(std::abs(last(run, "cartilage.fy_N")), 500.0, 1e-4) << name;
     sinks[name] = -last(run, "femur.y_m");
     if (name == "rigid") {
@@ -52,22 +52,22 @@ TEST(KneeCompare, AllBackEndsCarryTheSameLoadOnTheSameKnee) {
     peak[name] = rows[i]["peak_pressure_Pa"].get<double>();
     EXPECT_GT(last(run, "cartilage.mean_pressure_Pa"), 0.3 * peak[name]) << name;
     EXPECT_GT(rows[i]["area_m2"].get<double>(), 2e-5) << name;
-    // The load's line of action, 6 mm beside the middle of 48 mm, divides it; condyles touch beside the middle of
-    // their dishes by less than a millimetre.
+    // The load's line of action, 6 mm from the middle of 48 mm, divides it; condyles touch within a millimetre of the
+    // middle of their dishes.
     const double medial = last(run, "cartilage.medial.force_N");
     const double lateral = last(run, "cartilage.lateral.force_N");
     EXPECT_NEAR(medial / (medial + lateral), 0.5 + 6.0 / 48.0, 0.03) << name;
   }
-  // A bed of springs cannot give way sideways, so that it is stiffer than the same layer of elements and bears on less;
-  // a half space without bone behind it is much softer; rigid bodies hardly move.
+  // An elastic foundation does not deform sideways: it is stiffer than the same layer of elements and has a smaller
+  // area; a half space without bone behind it is much softer; rigid bodies hardly move.
   EXPECT_LT(sinks["elastic_foundation"], sinks["fem_condensed"]);
   EXPECT_GT(sinks["hertz"], 2.0 * sinks["fem_condensed"]);
   EXPECT_LT(sinks["rigid"], 0.3 * sinks["elastic_foundation"]);
   EXPECT_GT(peak["elastic_foundation"], peak["fem_condensed"]);
-  // Small strains: the condensed body and the full order differ by what strain does.
+  // Small strains: the condensed body and the full order differ by the effect of strain.
   EXPECT_NEAR(peak["fem_full"] / peak["fem_condensed"], 1.0, 0.25);
 
-  // Cartilage on the femur, too: layers in series yield more and spread the same load.
+  // Cartilage on the femur as well: layers in series are more compliant and spread the same load.
   const Finished layered =
       run("heelstrike",
           {"compare", examples + "knee_compare.yaml", "--backends", "elastic_foundation,fem_condensed,fem_full",
@@ -86,8 +86,8 @@ TEST(KneeCompare, AllBackEndsCarryTheSameLoadOnTheSameKnee) {
   }
 }
 
-// The whole load at once on bodies that just touch: forces jump between the facets on the first way, and the
-// equilibrium is the one that a load which grows finds.
+// The whole load on bodies at zero gap: forces jump between the facets at first, and the equilibrium equals that of a
+// load ramp.
 TEST(KneeCompare, SuddenLoadReachesTheEquilibriumOfARamp) {
   const ScratchFolder folder;
   const auto sinks = [&](const std::string& name, const std::vector<std::string>& changes) {
@@ -100,7 +100,7 @@ TEST(KneeCompare, SuddenLoadReachesTheEquilibriumOfARamp) {
   };
   const double grown = sinks("grown", {});
   const double at_once = sinks("at_once", {"loads.weight={body: femur, force: [0, -500, 0], torque: [-3, 0, 0]}"});
-  // What 1e-10 of 500 N leaves at a stiffness of some 1e6 N/m is 5e-14 m.
+  // 1e-10 of 500 N at a stiffness of about 1e6 N/m is 5e-14 m.
   EXPECT_NEAR(at_once, grown, 1e-12);
   EXPECT_THAT(read_text(folder.path() / "at_once/run.log"), HasSubstr("repeated with shorter steps"));
 }

@@ -1,5 +1,5 @@
-// Mistakes in models through the real program: each is named with file, line and key, before or instead of a run. And
-// what a run leaves that cannot go on.
+// Errors in models end to end: each is reported with file, line and key, before or instead of a run. Results kept by a
+// run that cannot continue.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -34,8 +34,8 @@ output: {interval: 0.05}
 
 struct BadModel {
   std::string name;
-  std::string from;               ///< text of the good scenario
-  std::string to;                 ///< what stands there instead
+  std::string from;               ///< text of the valid scenario
+  std::string to;                 ///< its replacement
   std::vector<std::string> said;  ///< parts of the message
 };
 
@@ -129,7 +129,7 @@ TEST(Assembly, InfeasibleGuessIsReportedWithItsJoints) {
       folder,
       pendulum("analysis: {end",
                "  eye: {type: spherical, bodies: [ground, lower], points: [[5, 0, 0], [0.5, 0, 0]]}\nanalysis: {end"));
-  // Assembly is the first thing that a run does: the file as such is right.
+  // Assembly is the first action of a run: the file itself is valid.
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_THAT(result.err, HasSubstr("model.yaml:9: joints.eye: "));
   EXPECT_THAT(result.err, HasSubstr("expected an initial state that satisfies all joints and drivers"));
@@ -147,7 +147,7 @@ TEST(Assembly, RoughGuessIsCorrectedAndTheDistanceReported) {
 
 TEST(Assembly, RedundantLoopIsReportedAndRuns) {
   const ScratchFolder folder;
-  // A plane of motion that both hinges already keep.
+  // A plane of motion that both hinges already enforce.
   const Finished result = run_in(
       folder, pendulum("analysis: {end",
                        "  guide: {type: point_on_plane, bodies: [ground, lower], point: [1.5, 0, 0], axis: [0, 0, 1]}\n"
@@ -169,7 +169,7 @@ TEST(Assembly, ContradictoryLoopIsRejectedWithTheConflictingJoints) {
   EXPECT_THAT(result.err, HasSubstr("in shoulder, elbow, strut"));
 }
 
-// A driver that asks for more than the rods can reach stops the run; what came before is on disk.
+// A driver beyond the reach of the rods stops the run; earlier rows are on disk.
 TEST(RunFailure, ReportsTimeReasonAndPlaceAndKeepsTheResults) {
   const ScratchFolder folder;
   const std::string text = pendulum("analysis: {end_time: 0.5",
@@ -197,7 +197,7 @@ TEST(RunFailure, ReportsTimeReasonAndPlaceAndKeepsTheResults) {
   EXPECT_THAT(message, testing::AnyOf(HasSubstr("'driver pull'"), HasSubstr("'rail'"), HasSubstr("'elbow'"),
                                       HasSubstr("'shoulder'")))
       << "a constraint that is involved";
-  // The rows up to there are kept: about 0.6 s of them.
+  // The rows up to there are kept: about 0.6 s.
   const TimeSeries series = read_timeseries(out);
   const auto t = series.column("time_s");
   ASSERT_GT(t.size(), 5U);
@@ -207,8 +207,7 @@ TEST(RunFailure, ReportsTimeReasonAndPlaceAndKeepsTheResults) {
   EXPECT_NEAR(t.back(), end, 0.05 + 1e-9);
 }
 
-/// Columns of motion files in all three formats drive the shoulder; the angle comes back as sin(angle) of the upper
-/// rod.
+/// Motion files in all three formats drive the shoulder; the angle returns as sin(angle) of the upper rod.
 TEST(MotionFiles, DriveAJointEndToEnd) {
   const ScratchFolder folder;
   std::string rows, csv = "t_s,knee,hip\n", mot = "Coordinates\nversion=1\ninDegrees=yes\nendheader\ntime\tknee\thip\n";
@@ -237,7 +236,7 @@ TEST(MotionFiles, DriveAJointEndToEnd) {
   }
 }
 
-// A run's own folder as the source of an inverse analysis: the loads of the run come back.
+// The folder of a run as the source of an inverse analysis returns the loads of the run.
 TEST(MotionFiles, ARunFolderIsTheMotionOfAnInverseAnalysis) {
   const ScratchFolder folder;
   const std::string loads = "loads:\n  motor: {body: upper, tz: {expression: \"2*sin(6*t)\"}}\n";
@@ -276,7 +275,7 @@ TEST(StaticAnalysis, WritesOneRowInEquilibriumEndToEnd) {
   EXPECT_NEAR(series.column("shoulder.upper.fy_N")[0], 2 * 9.81, 1e-8);
 }
 
-// Changes of the import stand in the file that it writes, under the name that was given.
+// Overrides of the import are in the written file, under the given name.
 TEST(ImportOsim, WritesTheRequestedScenario) {
   const ScratchFolder folder;
   folder.write("leg.osim", R"(<OpenSimDocument Version="40000"><Model name="leg"><BodySet><objects>

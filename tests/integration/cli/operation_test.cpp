@@ -1,4 +1,4 @@
-// The client in the surroundings it meets in practice: encrypted servers, a server that hangs, a terminal.
+// The client in operation: encrypted servers, a hanging server, a terminal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST_F(EncryptedRuns, AcceptKnownClientsOnly) {
   }
 }
 
-// Not dead, so no broken connection tells: only the deadline does.
+// The server is alive and its connection intact: only the deadline detects it.
 TEST(HangingServer, EndsTheRunAtTheDeadlineAndKeepsTheResults) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {"--exchange-timeout", "1"});

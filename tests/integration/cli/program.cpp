@@ -147,7 +147,7 @@ std::vector<pid_t> children(pid_t parent, const std::string& name) {
 }
 
 bool alive(pid_t process) {
-  // A zombie whose new parent has not looked yet is dead for our purposes.
+  // A zombie that its new parent has not reaped counts as terminated.
   const std::string status = read_text("/proc/" + std::to_string(process) + "/stat");
   const auto after_name = status.rfind(')');
   return after_name != std::string::npos && status.compare(after_name, 4, ") Z ") != 0;

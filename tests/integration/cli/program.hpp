@@ -33,14 +33,14 @@ class ScratchFolder {
 };
 
 struct Finished {
-  int exit_code = -1;  ///< 128 + signal for a program that was killed
+  int exit_code = -1;  ///< 128 + signal for a killed program
   std::string out;
   std::string err;
 };
 
 struct ProgramOptions {
   std::filesystem::path working_folder = "/";
-  std::map<std::string, std::string> environment;  ///< added to the own one
+  std::map<std::string, std::string> environment;  ///< added to the inherited environment
 };
 
 /// A program of this build (by name). Killed at the end of the scope if it still runs.
@@ -55,7 +55,8 @@ class Program {
   void signal(int number) const;
   /// Waits for the end; fails the test and kills the program when it takes longer than `limit`.
   Finished wait(std::chrono::seconds limit = std::chrono::seconds{60});
-  /// Waits until stdout or stderr contains `text`. @returns false when the program ends or the time is over before
+  /// Waits until stdout or stderr contains `text`. @returns false when the program ends or the time limit expires
+  /// before
   bool wait_for_output(const std::string& text, std::chrono::seconds limit = std::chrono::seconds{30});
   [[nodiscard]] std::string output() const;
 
@@ -74,10 +75,10 @@ class Program {
   std::thread err_reader_;
 };
 
-/// Runs a program to its end.
+/// Runs a program to completion.
 Finished run(const std::string& name, std::vector<std::string> arguments, const ProgramOptions& options = {});
 
-/// Checks again and again until `condition` holds; false after `limit`.
+/// Polls until `condition` holds; false after `limit`.
 bool eventually(const std::function<bool()>& condition, std::chrono::seconds limit = std::chrono::seconds{30});
 
 /// Process numbers of the children of `parent` whose program is `name`.

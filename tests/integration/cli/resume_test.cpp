@@ -1,4 +1,4 @@
-// A run that is cut off at any time goes on in its folder and leaves the bytes of one that nobody disturbed.
+// A run that is interrupted at any time resumes in its folder with the bytes of an uninterrupted one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ struct ResumedCase {
   std::vector<std::string> options;
 };
 
-/// Step of the last checkpoint; 0 = there is none.
+/// Step of the last checkpoint; 0 = none.
 long last_step(const fs::path& run) {
   long last = 0;
   std::error_code ignored;
@@ -69,14 +69,14 @@ TEST_P(Resume, ResumedRunEqualsTheUninterruptedRunBitForBit) {
   const std::vector<std::string> in_place = {"resume", "cut"};
   for (const long instant : {1L, n / 4, n / 2}) {
     SCOPED_TRACE(instant);
-    // On a busy machine a run may end before this program looks again.
+    // On a busy machine a run may end before the next poll.
     bool cut = false;
     for (int attempt = 0; attempt < 10 && !cut; ++attempt) {
       fs::remove_all(run);
       cut = cut_off(run_into("cut"), instant);
     }
     ASSERT_TRUE(cut);
-    // Once more, in the resumed run.
+    // Again, in the resumed run.
     if (cut_off(in_place, last_step(run) + n / 10)) {
       const Finished resumed = cli_test::run("heelstrike", in_place, here);
       ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
@@ -116,7 +116,7 @@ TEST(ResumeRejects, RunsThatCannotContinue) {
   const std::string interval = "output.checkpoint_interval=0.05";
   ASSERT_EQ(run("heelstrike", {"run", file, "--in-process", "-o", "done", "--set", interval}, here).exit_code, 0);
   EXPECT_THAT(refused({"resume", "done"}), HasSubstr("complete"));
-  // As if it had been cut off: without checkpoints, with a table that was cut by hand, with another scenario.
+  // As if interrupted: without checkpoints, with a truncated table, with another scenario.
   folder.write("done/INCOMPLETE", "cut off\n");
   const std::string table = read_text(folder.path() / "done/timeseries.csv");
   folder.write("done/timeseries.csv", table.substr(0, 200));
@@ -135,7 +135,7 @@ TEST(ResumeRejects, RunsThatCannotContinue) {
   EXPECT_THAT(refused({"resume", "done"}), HasSubstr("without checkpoints"));
 }
 
-/// The first client has died; another one collects what goes on without it.
+/// The first client was killed; another one collects the remaining rows.
 TEST(Attach, WritesTheFolderOfTheFirstClient) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path());
@@ -163,7 +163,7 @@ TEST(Attach, WritesTheFolderOfTheFirstClient) {
   const auto begin = log.find("run run-");
   ASSERT_NE(begin, std::string::npos) << log;
   const std::string id = log.substr(begin + 4, log.find(' ', begin + 4) - begin - 4);
-  // Elsewhere, and in the folder that the first client left.
+  // In another folder, and in that of the first client.
   Program watcher("heelstrike", {"attach", id, "--mbs", servers.mbs_address, "-o", "elsewhere", "--quiet"}, here);
   const Finished attached =
       run("heelstrike", {"attach", id, "--mbs", servers.mbs_address, "-o", "cut", "--quiet"}, here);

@@ -1,4 +1,4 @@
-// The three ways to run a scenario, and what they leave on disk.
+// The three modes of running a scenario, and their files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using testing::HasSubstr;
 
 class Modes : public testing::TestWithParam<const char*> {};
 
-// Requirement: local, in-process and remote runs of one scenario give the same bits.
+// Requirement: local, in-process and remote runs of one scenario have the same bits.
 TEST_P(Modes, GiveTheSameTimeSeries) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path());
@@ -74,7 +74,7 @@ std::vector<std::map<std::string, double>> read_table(const fs::path& file) {
   return rows;
 }
 
-// What is summed over the triangles of a picture is what the row of its time says. Apart at the start.
+// Sums over the triangles of a field equal the row of its time. Separated at the start.
 TEST(Run, RegionLoadsInEveryRowEqualThoseOfTheFields) {
   for (const std::string springs : {"vertices", "centres"}) {
     const ScratchFolder folder;
@@ -98,10 +98,10 @@ TEST(Run, RegionLoadsInEveryRowEqualThoseOfTheFields) {
         const auto of = [&](const auto& table, const char* name) {
           return table.at(fmt::format("cartilage.{}.{}", region, name));
         };
-        // Areas of the picture's triangles are those of the points that it places: rounding of the placement.
+        // Areas of the field's triangles are those of its points: rounding of the positions.
         for (const char* name : {"force_N", "area_m2", "mean_pressure_Pa", "peak_pressure_Pa"}) {
           const double expected = of(picture, name);
-          // Pictures show springs in the centres as means around points, over the edges of regions as well.
+          // Fields average springs at the centres to the vertices, also across the edges of regions.
           if (springs == "centres" && std::string_view(name) == "peak_pressure_Pa") {
             EXPECT_LE(of(*row, name), expected * (1.0 + 1e-12));
             continue;
@@ -212,7 +212,7 @@ TEST(Compare, WritesOneFolderAndOneTable) {
 TEST(Compare, FailedBackendIsARow) {
   const ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", ball_scenario());
-  // The stiffness of a rubber band: as a linear spring it stops the ball within its radius no more than as Hertz' law
+  // The stiffness of a rubber band: as a linear spring it stops the ball within its radius no more than Hertz' law
   // does.
   const Finished result = run("heelstrike",
                               {"compare", file, "--backends", "hertz,hooke", "--in-process", "-o", "cmp", "--json",
@@ -224,7 +224,7 @@ TEST(Compare, FailedBackendIsARow) {
   EXPECT_THAT(comparison["rows"][0]["failure"].get<std::string>(), HasSubstr("too deep"));
 }
 
-/// A ball led into the ground: from t = 0.5 s its centre is below the surface, which no law answers.
+/// A ball driven into the ground: from t = 0.5 s its centre is below the surface, which no law can evaluate.
 std::string sunk_ball(const std::string& type) {
   return R"~(heelstrike: 1
 gravity: [0, 0, -9.81]
@@ -243,7 +243,7 @@ analysis: {type: )~" +
          type + ", end_time: 1.0}\noutput: {interval: 0.05}\n";
 }
 
-// Requirement: a run without some of its frames never looks like one that has them, wherever it was computed.
+// Requirement: an incomplete run never appears complete, in any mode.
 TEST(Incomplete, IsReportedWithCountFirstReasonAndExitCode) {
   const ScratchFolder folder;
   const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
@@ -349,7 +349,7 @@ TEST(Backends, ServerAndProgramAgree) {
   const ServerPair servers(folder.path());
   const Finished own = run("heelstrike", {"backends", "--json"});
   ASSERT_EQ(own.exit_code, 0) << own.err;
-  // Ten point laws, and what the build adds to them.
+  // Ten point laws, and those that the build adds.
   EXPECT_GE(nlohmann::json::parse(own.out)["backends"].size(), 10U);
   EXPECT_EQ(run("heelstrike", {"backends", "--json", "--fem", servers.fem_address}).out, own.out);
   EXPECT_THAT(run("heelstrike", {"backends", "flores"}).out, HasSubstr("(0, 1]"));
@@ -369,8 +369,7 @@ TEST(Backends, ListsFitTheScreen) {
   }
 }
 
-// Requirement: what is missing is said with the command that builds it, and is not called a server that does not
-// answer.
+// Requirement: a missing program is reported with its build command, and not as a server that does not respond.
 TEST(Doctor, MissingMesherIsReportedWithTheBuildCommand) {
   const ScratchFolder folder;
   const ProgramOptions without{.working_folder = folder.path(),
@@ -400,11 +399,11 @@ TEST(Doctor, TestsAPrivatePairAndQueriesRunningServers) {
   EXPECT_EQ(named.exit_code, 0) << named.out << named.err;
   EXPECT_EQ(nlohmann::json::parse(named.out)["healthy"], true);
   EXPECT_THAT(named.out, HasSubstr("10000 N, as expected"));
-  // A contact server is not a multibody server; the sentence must not leave the user alone with gRPC's words.
+  // A contact server is not a multibody server; the message must not consist of gRPC's text alone.
   EXPECT_NE(run("heelstrike", {"doctor", "--mbs", servers.fem_address}).exit_code, 0);
 }
 
-// gnuplot writes no text that lies outside of the picture.
+// gnuplot writes no text outside of the figure.
 TEST(Pictures, PressureMapHasAColourScaleLabel) {
   const ScratchFolder folder;
   const std::string out = folder.path() / "knee";

@@ -1,4 +1,4 @@
-/// Scenarios the tests of the command line run.
+/// Scenarios run by the tests of the command line.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-/// A running fem_server and mbs_server for clients to be pointed at.
+/// A running fem_server and mbs_server for clients.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 namespace heelstrike::cli_test {
 
-/// Both on Unix sockets in `folder`; ended with SIGTERM and checked to end well.
+/// Both on Unix sockets in `folder`; ended with SIGTERM, with a check of their regular end.
 struct ServerPair {
   explicit ServerPair(const std::filesystem::path& folder, std::map<std::string, std::string> mbs_environment = {},
                       std::vector<std::string> mbs_arguments = {}, std::vector<std::string> fem_arguments = {})

@@ -1,4 +1,4 @@
-// Units for co-simulation in scenarios: who loads them, and runs with one that are cut off.
+// FMUs for co-simulation in scenarios: permissions, and interrupted runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ TEST_F(GuideFmu, KilledRunResumesWithTheSameBytes) {
   for (const std::vector<std::string>& mode : {std::vector<std::string>{}, {"--in-process"}}) {
     ASSERT_EQ(run("heelstrike", run_into("whole", mode), here).exit_code, 0);
     bool cut = false;
-    // On a busy machine a run may end before this program looks again.
+    // On a busy machine a run may end before the next poll.
     for (int attempt = 0; attempt < 10 && !cut; ++attempt) {
       fs::remove_all(folder.path() / "cut");
       Program client("heelstrike", run_into("cut", mode), here);

@@ -1,4 +1,4 @@
-// The contract of proto/heelstrike/v1/contact.proto, kept by the real server over TCP and over a Unix socket.
+// The contract of proto/heelstrike/v1/contact.proto, verified with the real server over TCP and over a Unix socket.
 #include <gtest/gtest.h>
 
 #include <future>
@@ -81,7 +81,7 @@ TEST(ContactService, RepeatedCommitReturnsTheSameBytesAndOtherStepsAreRejected) 
   EXPECT_EQ(code_of([&] { contact->commit(0, other, again); }), ErrorCode::out_of_order);
   EXPECT_EQ(code_of([&] { contact->commit(2, state, again); }), ErrorCode::out_of_order);
   EXPECT_EQ(code_of([&] { contact->evaluate(5, 0, state, again); }), ErrorCode::out_of_order);
-  contact->commit(1, other, again);  // the refusals were replies; stream and session go on
+  contact->commit(1, other, again);  // the errors were replies; stream and session continue
 }
 
 TEST(ContactService, SeveralPairsCommitTogetherOrNotAtAll) {
@@ -163,7 +163,7 @@ TEST(ContactService, InvalidStateOfABatchIsRejectedAloneAndNamed) {
   }
 }
 
-/// Two balls that go down and up again. @return [pair][frame]
+/// Two balls that move down and up again. @return [pair][frame]
 std::vector<std::vector<PairState>> given_motion(int n_frames) {
   std::vector<std::vector<PairState>> motion(2);
   for (int k = 0; k < n_frames; ++k) {

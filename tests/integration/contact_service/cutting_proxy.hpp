@@ -1,4 +1,4 @@
-/// A TCP relay that can cut its connections: a lost network between two living processes.
+/// A TCP relay that can cut its connections: a lost network between two running processes.
 #pragma once
 
 #include <atomic>

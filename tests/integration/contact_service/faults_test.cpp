@@ -85,7 +85,7 @@ TEST(Faults, LostConnectionIsRestoredAndTheRunHasTheSameBits) {
   EXPECT_GE(proxy.n_connections(), 5);
 }
 
-// Rows and commits that nobody waits for: what was under way when the connection broke is asked again, commits that had
+// Deferred evaluations and commits: those pending when the connection broke are requested again, commits that had
 // arrived are not.
 TEST(Faults, DeferredEvaluationsSurviveALostConnectionWithTheSameBits) {
   const ServerProcess server({}, {"127.0.0.1:0"});
@@ -112,7 +112,7 @@ TEST(Faults, DeferredEvaluationsSurviveALostConnectionWithTheSameBits) {
     EXPECT_EQ(bits(rows[i]->responses[0]), bits(expected[i])) << i;
   }
   EXPECT_GE(proxy.n_connections(), 4);
-  // Both histories are at the same step, and are the same.
+  // Both histories are at the same step and equal.
   const PairState touching[] = {ball_at(0.301, 0.0999, 0.5)};
   posting->evaluate(301, 0, touching, response);
   const std::string answer = bits(response[0]);
@@ -121,8 +121,7 @@ TEST(Faults, DeferredEvaluationsSurviveALostConnectionWithTheSameBits) {
   EXPECT_LT(posting->rpc_statistics()->calls, 60);
 }
 
-// The connection breaks while as many messages are under way as may be: their replies are not waited for on the next
-// one.
+// The connection breaks with the maximum number of pending messages: the next one does not wait for their replies.
 TEST(Faults, AFullPipelineSurvivesALostConnection) {
   ServerProcess server({}, {"127.0.0.1:0"});
   CuttingProxy proxy(server.address());
@@ -145,7 +144,7 @@ TEST(Faults, AFullPipelineSurvivesALostConnection) {
   EXPECT_GE(proxy.n_connections(), 2);
 }
 
-// Later steps are refused after a commit that failed, and say so to whoever asks.
+// Later steps are rejected after a failed commit, with its error.
 TEST(Faults, FailedDeferredCommitIsReported) {
   const ServerProcess server;
   const auto contact = open_contact(server.address());

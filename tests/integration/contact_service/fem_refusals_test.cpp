@@ -1,4 +1,4 @@
-// Finite elements asked wrongly over the wire: the server answers with a typed error and goes on.
+// Invalid requests to finite-element back-ends over the wire: the server returns a typed error and continues.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A block of 20 mm, held at its top, over a plane.
+/// A block of 20 mm, clamped at its top, over a plane.
 v1::PairSpec block_over_plane() {
   PairSpec spec;
   spec.name = "block-ground";
@@ -32,7 +32,7 @@ v1::PairSpec block_over_plane() {
   return message_of(spec);
 }
 
-/// Answer with the plane `depth` [m] above the sole of the block.
+/// Response with the plane `depth` [m] above the sole of the block.
 v1::PairResponse pressed(v1::ContactService::Stub& stub, const std::string& session, double depth) {
   PairState state;
   state.X_AB.p = Vector3(0.0, 0.0, -0.01 + depth);

@@ -1,4 +1,4 @@
-// Messages over a Unix socket of their own: whole, in order, within limits, and never different from those of the call.
+// Messages over a separate Unix socket: complete, in order, within limits, and always equal to those of the call.
 #include "rpc/message_socket.hpp"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST(MessageSocket, SimultaneousSendersDoNotDeadlock) {
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, both), 0);
   MessageSocket one(Descriptor{both[0]}, limit);
   MessageSocket other(Descriptor{both[1]}, limit);
-  v1::ExchangeRequest large;  // many times what the system keeps of a socket
+  v1::ExchangeRequest large;  // many times the socket buffers of the system
   large.add_pairs()->set_session_id(std::string(std::size_t{4} << 20, 'x'));
   const auto send_and_receive = [&](MessageSocket& socket) {
     v1::ExchangeRequest received;
@@ -94,7 +94,7 @@ TEST(MessageSocket, ReportsErrors) {
     const Ends ends(100);
     v1::ExchangeRequest large;
     large.add_pairs()->set_session_id(std::string(200, 'x'));
-    ends.write(framed(large).substr(0, 10));  // the length says enough
+    ends.write(framed(large).substr(0, 10));  // the length alone is invalid
     EXPECT_EQ(ends.socket->receive(received, soon()), Outcome::too_large);
   }
   {
@@ -146,7 +146,7 @@ TEST(MessageSocket, NewServerAtTheSamePathIsFound) {
     server.signal(SIGKILL);
     server.wait();
   }
-  ASSERT_TRUE(std::filesystem::exists(socket_path(address)));  // left behind
+  ASSERT_TRUE(std::filesystem::exists(socket_path(address)));  // left by a terminated server
   {
     const ServerProcess server({}, {address});
     EXPECT_EQ(bounce(*open_contact(address), 5), expected);

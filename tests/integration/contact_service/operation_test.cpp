@@ -1,4 +1,4 @@
-// What somebody who runs a server relies on: listening, health, metrics, drain, clear failures, nothing left behind.
+// Operation of a server: listening, health, metrics, drain, clear failures, no residual files.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -68,7 +68,7 @@ TEST(Operation, TermDrainsFinishesRunningWorkAndLeavesNothing) {
   ASSERT_EQ(health.next(), "NOT_SERVING");
   ASSERT_TRUE(server.wait_for_log("event=stop ")) << server.log();
   try {
-    // New sessions are refused as soon as the drain has begun, which may be a moment after the health changed.
+    // New sessions are rejected as soon as the drain has begun, which may be shortly after the health changed.
     for (int i = 0; i < 1000; ++i) open_contact(server.address());
     ADD_FAILURE() << "new sessions are taken while draining";
   } catch (const Error& error) {
@@ -84,7 +84,7 @@ TEST(Operation, TermDrainsFinishesRunningWorkAndLeavesNothing) {
   EXPECT_FALSE(std::filesystem::exists(server.folder().path("fem.sock")));
 }
 
-// Who asks again and again, also while the process takes itself apart, gets a regular end every time.
+// Repeated stop signals, also during the exit of the process, give a regular end every time.
 TEST(Operation, RepeatedStopSignalsEndRegularly) {
   for (const int number : {SIGTERM, SIGINT, SIGTERM}) {
     ServerProcess server;
@@ -135,7 +135,7 @@ TEST(Operation, AddressInUseIsReportedWithItsExitCode) {
     EXPECT_NE(output.find(address), std::string::npos) << output;
     EXPECT_NE(output.find("in use"), std::string::npos) << output;
   }
-  EXPECT_FALSE(bounce(*open_contact(server.address(1)), 3).empty());  // the first server is unharmed
+  EXPECT_FALSE(bounce(*open_contact(server.address(1)), 3).empty());  // the first server is unaffected
 }
 
 TEST(Operation, StaleSocketIsReplacedButOtherFilesAreKept) {
@@ -190,12 +190,12 @@ TEST(Operation, ConfigurationFileEqualsTheOptions) {
   EXPECT_THROW(open_contact(server.address()), Error);
 }
 
-// In a container the parent may be process 1 from the start: that is no sign of a parent that has died.
+// In a container the parent may be process 1 from the start, which does not indicate a terminated parent.
 TEST(Operation, OrphanWatchingItsParentKeepsServing) {
   const TemporaryFolder folder;
   const std::string ready = folder.path("ready");
   const std::string program = std::string(HEELSTRIKE_BIN_DIR) + "/fem_server";
-  // What the shell leaves behind starts the server when the shell is gone, so under its new parent.
+  // The subshell starts the server after the shell has exited, and therefore under its new parent.
   const std::string script = "( while [ -e /proc/$$ ]; do :; done; exec " + program +
                              " --exit-with-parent --listen unix:" + folder.path("fem.sock") + " --ready-file " + ready +
                              " ) > " + folder.path("log") + " 2>&1 & echo $! > " + folder.path("pid");

@@ -78,7 +78,7 @@ class HealthWatch {
   std::unique_ptr<grpc::ClientReader<grpc::ByteBuffer>> reader_;
 };
 
-/// The answer to ServerReflectionRequest{list_services: "*"} as bytes, which hold the names of the services.
+/// The response to ServerReflectionRequest{list_services: "*"} as bytes, which contain the names of the services.
 inline std::string list_services(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + scaled_time_limit(std::chrono::seconds{10}));

@@ -1,4 +1,4 @@
-// A contact server that dies in the middle of a run: rows and summary have the bits of the undisturbed run.
+// A contact server that crashes during a run: rows and summary have the bits of the uninterrupted run.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ namespace {
 
 using test::RecordedRun;
 
-/// Calls before and after which something happens, in the order in which they are made.
+/// Calls before and after which a fault occurs, in their order.
 class Course {
  public:
   virtual ~Course() = default;
@@ -101,14 +101,14 @@ Scenario example(const std::string& name, const std::vector<std::string>& settin
   return test::scenario_from(test::read_text(std::string(HEELSTRIKE_SOURCE_DIR "/examples/") + name), settings);
 }
 
-/// With restitution: the speed of approach is remembered. A touch, and the next one.
+/// With restitution: the approach velocity is stored. One contact, and the next one.
 Scenario bouncing_ball() {
   return example("bouncing_ball.yaml", {"analysis.end_time=1.3", "contact.restitution=0.7"});
 }
 Scenario rolling_ball() {
   return example("rolling_ball.yaml", {"analysis.end_time=0.03"});
 }
-/// Stick and slip of finite elements, committed many frames at once.
+/// Stick and slip of finite elements, many frames committed together.
 Scenario dragged_block() {
   return example("block_friction.yaml",
                  {"contact.element_size=0.01", "analysis.end_time=0.6", "output={interval: 0.01}"});
@@ -118,9 +118,9 @@ Scenario elastic_ball() {
                                    "analysis.integrator.rtol=1e-5", "output={interval: 0.01}"});
 }
 
-// --- a partner that dies at chosen calls -----------------------------------------------------------------------------
+// --- a partner that crashes at chosen calls -------------------------------------------------------------------------
 
-/// Dies at chosen calls, counted over all its lives; whoever is asked after its death knows nothing.
+/// Crashes at chosen calls, counted over all restarts; after a crash it has no sessions.
 class Lives final : public Course {
  public:
   Lives(std::set<int> before, std::set<int> after) : before_(std::move(before)), after_(std::move(after)) {}
@@ -157,7 +157,7 @@ void expect_survival(const Scenario& scenario) {
   expect_same_run(whole, test::run_local(scenario));
   std::mt19937 random(11);
   for (int trial = 0; trial < 4; ++trial) {
-    // Some of them right after each other: while the contact is opened and its history repeated.
+    // Some immediately after each other: while the contact is opened and its history repeated.
     std::set<int> before, after;
     for (int i = 0; i < 4; ++i) {
       const int at = 2 + static_cast<int>(random() % static_cast<unsigned>(quiet.n()));
@@ -236,8 +236,8 @@ TEST(Recovery, RejectsADifferentProgram) {
 
 // --- the real server, killed -----------------------------------------------------------------------------------------
 
-/// Kills the server and starts it anew at the same address, at seeded calls and moments within them. One thread does so
-/// for all of its life: a server ends with the thread that started it.
+/// Kills the server and restarts it at the same address, at seeded calls and instants within them. One thread does so
+/// throughout, because a server ends with the thread that started it.
 class Killer final : public Course {
  public:
   Killer(unsigned seed, int every) : random_(seed), every_(every) { schedule(); }
@@ -246,7 +246,7 @@ class Killer final : public Course {
     worker_.request_stop();
     changed_.notify_all();
   }
-  /// Once the first server listens.
+  /// Set once the first server listens.
   [[nodiscard]] std::string address() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !address_.empty(); });
@@ -276,7 +276,7 @@ class Killer final : public Course {
       if (stop.stop_requested()) return;
       const auto delay = *delay_;
       lock.unlock();
-      std::this_thread::sleep_for(delay);  // no wait for anything: the moment within the call
+      std::this_thread::sleep_for(delay);  // immediate: the instant within the call
       server->signal(SIGKILL);
       server->wait();
       server = std::make_unique<ServerProcess>(std::vector<std::string>{}, std::vector<std::string>{address_});
@@ -286,7 +286,7 @@ class Killer final : public Course {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<std::chrono::microseconds> delay_ = std::chrono::microseconds{0};  ///< of the kill to come; none = idle
+  std::optional<std::chrono::microseconds> delay_ = std::chrono::microseconds{0};  ///< of the next kill; none = idle
   std::string address_;
   std::mt19937 random_;
   int every_;
@@ -295,7 +295,7 @@ class Killer final : public Course {
   std::jthread worker_{[this](const std::stop_token& stop) { work(stop); }};
 };
 
-/// @param every  calls between kills on average
+/// @param every  mean number of calls between kills
 void expect_survival_of_kills(const Scenario& scenario, int every, int at_least) {
   const RecordedRun whole = test::run_local(scenario);
   Killer killer(5, every);

@@ -1,4 +1,4 @@
-// What a server must refuse: with a typed error that names the field, for that client only.
+// Invalid requests to a server: rejected with a typed error that names the field, for that client only.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -162,7 +162,7 @@ TEST(Rejections, InvalidBytesOnThePortAreSurvived) {
   for (int attempt = 0; attempt < 20; ++attempt) {
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
     ASSERT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
-    std::string bytes = attempt % 2 == 0 ? "" : "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";  // garbage after a good beginning
+    std::string bytes = attempt % 2 == 0 ? "" : "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";  // invalid after a valid start
     for (int i = 0; i < 4096; ++i) bytes.push_back(static_cast<char>(engine()));
     (void)::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     ::close(socket);

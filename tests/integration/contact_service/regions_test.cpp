@@ -1,5 +1,4 @@
-// Loads of regions over the wire: the bits of a contact in this process, and what becomes of servers that do not tell
-// them.
+// Loads of regions over the wire: the bits of a local contact, and the handling of servers that do not report them.
 #include <gmock/gmock.h>
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
@@ -72,7 +71,7 @@ TEST(RemoteRegions, EqualThoseOfALocalContact) {
     local->commit(step, {&state, 1}, {&b, 1});
     EXPECT_EQ(a.regions, b.regions);
     n_loaded += b.regions.front().force > 0.0 ? 1 : 0;
-    // A repeated commit answers the same, also behind a saved and restored history.
+    // A repeated commit has the same response, also after its history was saved and restored.
     remote->restore_state(local->save_state());
     remote->commit(step, {&state, 1}, {&a, 1});
     EXPECT_EQ(a.regions, b.regions);
@@ -81,7 +80,7 @@ TEST(RemoteRegions, EqualThoseOfALocalContact) {
   EXPECT_LT(n_loaded, 4);
 }
 
-/// Opens sessions and answers every question with one result, like a server that knows as many regions as it is told.
+/// Opens sessions and returns one result for every request, like a server with the given number of regions.
 class FakeService final : public v1::ContactService::Service {
  public:
   FakeService(std::vector<std::string> named, int n_answered) : named_(std::move(named)), n_answered_(n_answered) {}
@@ -127,7 +126,7 @@ class FakeService final : public v1::ContactService::Service {
   int n_answered_;
 };
 
-/// The contact of a fake server, and the stages that it told.
+/// The contact of a fake server, and its reported stages.
 class FakeContact {
  public:
   FakeContact(std::vector<std::string> named, int n_answered, const PairSpec& pair)

@@ -39,7 +39,7 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
-/// Starts the program with both outputs in `log`; `ready_fd` >= 0 is handed on as descriptor 3.
+/// Starts the program with both outputs in `log`; `ready_fd` >= 0 is passed as descriptor 3.
 pid_t start(const std::vector<std::string>& arguments, const std::string& log, int ready_fd) {
   std::vector<std::string> words = {program};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -62,7 +62,7 @@ pid_t start(const std::vector<std::string>& arguments, const std::string& log, i
   return pid;
 }
 
-/// @param nudge  signal sent again and again until the end; 0 = none
+/// @param nudge  signal sent repeatedly until the end; 0 = none
 int wait_for(pid_t pid, int nudge = 0) {
   const auto deadline = std::chrono::steady_clock::now() + scaled_time_limit(std::chrono::seconds{30});
   int status = 0;
@@ -114,7 +114,7 @@ ServerProcess::ServerProcess(std::vector<std::string> arguments, std::vector<std
 ServerProcess::~ServerProcess() {
   if (pid_ < 0) return;
   ::kill(pid_, SIGCONT);
-  // A regular end, so that leaks are looked for; a second SIGTERM cuts the drain short.
+  // A regular end, so that the leak check runs; a second SIGTERM shortens the drain.
   EXPECT_EQ(wait_for(pid_, SIGTERM), killed_ ? 128 + SIGKILL : 0) << log();
 }
 
@@ -171,7 +171,7 @@ PairSpec ball_on_ground(const std::string& name) {
 PairState ball_at(double t, double height, double speed) {
   PairState state;
   state.t = t;
-  // A is the ball, turned a little so that no number of the pose is trivial; B is the ground.
+  // A is the ball, slightly rotated so that no number of the pose is trivial; B is the ground.
   const Matrix3 R = rotation_from_vector({0.1 + t, 0.2, -0.3});
   state.X_AB = {.R = R, .p = R * Vector3(0.01, 0.02, -height)};
   state.V_AB = {.w = Vector3::Zero(), .v = R * Vector3(0.0, 0.0, speed)};
@@ -232,7 +232,7 @@ std::unique_ptr<Contact> open_contact(rpc::RemoteContactOptions options) {
 }
 
 std::unique_ptr<Contact> open_contact(const std::string& address) {
-  // Long enough for a server that is started again, short enough for one that never comes back.
+  // Long enough for a restarted server, short enough for one that is never restarted.
   return open_contact(rpc::RemoteContactOptions{.endpoint = {.address = address, .tls = {}},
                                                 .reconnect_timeout = std::chrono::seconds{10}});
 }

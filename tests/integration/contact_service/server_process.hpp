@@ -1,4 +1,4 @@
-/// The real fem_server binary as a child process, in a private folder that vanishes with it.
+/// The real fem_server binary as a child process, in a private folder removed with it.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -42,13 +42,13 @@ class ServerProcess {
   [[nodiscard]] const std::string& address(std::size_t i = 0) const { return addresses_.at(i); }
   [[nodiscard]] const std::vector<std::string>& addresses() const { return addresses_; }
   void signal(int number);
-  /// SIGSTOP; returns when the process stands still. SIGCONT lets it go on.
+  /// SIGSTOP; returns when the process is stopped. SIGCONT resumes it.
   void freeze() const;
   /// Exit code, or 128 + signal. Fails the test after 30 s.
   /// @param nudge  signal that is sent every 5 ms until the end; 0 = none
   int wait(int nudge = 0);
   [[nodiscard]] std::string log() const;
-  /// Until the log has the text; false after 20 s.
+  /// Waits until the log has the text; false after 20 s.
   [[nodiscard]] bool wait_for_log(const std::string& text) const;
   [[nodiscard]] const TemporaryFolder& folder() const { return folder_; }
 
@@ -68,7 +68,7 @@ struct Finished {
 };
 Finished run_server(const std::vector<std::string>& arguments);
 
-/// A sphere of 0.1 m above a plane, with restitution: has history.
+/// A sphere of 0.1 m above a plane, with restitution: has a history.
 PairSpec ball_on_ground(const std::string& name = "ball-ground");
 /// The sphere's centre `height` [m] above the plane, moving down with `speed` [m/s].
 PairState ball_at(double t, double height, double speed);
@@ -87,7 +87,7 @@ std::unique_ptr<Contact> open_contact(const std::string& address);
 
 /// All bits of a response, for comparison.
 std::string bits(const Response& response);
-/// A bounce of `n_steps` with evaluations and commits; the bits of everything that was answered.
+/// A bounce of `n_steps` with evaluations and commits; the bits of all responses.
 std::string bounce(Contact& contact, int n_steps);
 
 }  // namespace heelstrike::testing_support

@@ -1,4 +1,4 @@
-// TLS and mutual TLS with certificates made on the spot.
+// TLS and mutual TLS with certificates made by the test.
 #include <gtest/gtest.h>
 
 #include "common/errors/error.hpp"

@@ -1,5 +1,5 @@
-// A contact server of another version, as far as a client gets with it: `other_version_server ADDRESS` says its version
-// until its standard input ends.
+// A contact server of another version, up to the point a client reaches: `other_version_server ADDRESS` reports its
+// version until its standard input ends.
 #include <grpcpp/grpcpp.h>
 
 #include <cstdio>

@@ -35,7 +35,7 @@ analysis: {end_time: 1.0}
 output: {interval: 0.1}
 )";
 
-/// Lets the scripted run go on row by row.
+/// Releases the scripted run row by row.
 class Gate {
  public:
   void open(int n) {
@@ -75,7 +75,7 @@ struct Service {
     server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds{5});
   }
 
-  /// Ten rows (t, 10 t), each when the gate lets it pass.
+  /// Ten rows (t, 10 t), each when the gate releases it.
   RunSummary scripted(const RunInput& input, RunSink& sink, std::stop_token stop) {
     const Column columns[] = {{"time_s", "s", "time"}, {"x_m", "m", "place"}};
     sink.on_schema(columns);
@@ -165,7 +165,7 @@ TEST_F(SimulationServiceTest, WatchFromAnyEventReturnsTheRest) {
   EXPECT_EQ(status, "completed");
   ASSERT_EQ(all.size(), 20U);
   EXPECT_EQ(all[19], 9.0);
-  // Event 1 is the schema, events 2 to 11 are the rows: after 6 rows 5 to 9 are left.
+  // Event 1 is the schema, events 2 to 11 are the rows: after 6, rows 5 to 9 remain.
   const std::vector<double> rest = service.watch("one", 6);
   EXPECT_EQ(rest, std::vector<double>(all.begin() + 10, all.end()));
 }
@@ -306,7 +306,7 @@ TEST_F(SimulationServiceTest, RunWithoutALastEventIsInterruptedAfterARestart) {
     service.gate.open(10);
     (void)service.watch("whole", 0);
   }
-  // As a kill -9 leaves it: the last event is missing, and a torn one may follow.
+  // As after kill -9: the last event is missing, and a truncated one may follow.
   const auto size = fs::file_size(spool / "whole.events");
   fs::copy(spool / "whole.events", spool / "torn.events");
   fs::resize_file(spool / "torn.events", size - 3);
@@ -318,7 +318,7 @@ TEST_F(SimulationServiceTest, RunWithoutALastEventIsInterruptedAfterARestart) {
   EXPECT_THAT(status, HasSubstr("interrupted"));
 }
 
-/// As a kill -9 leaves the spool of a run that had three rows: who watches goes on with its number.
+/// As after kill -9 of a run with three rows: a watcher continues with the next number.
 TEST_F(SimulationServiceTest, RunResumesAfterARestart) {
   const fs::path copy = spool.string() + "-copy";
   std::uint64_t seen = 0;
@@ -359,7 +359,7 @@ TEST_F(SimulationServiceTest, RunThatCrashesItsServersIsAbandoned) {
     Service service(copy);
     const std::uint64_t before = service.status("one").last_sequence();
     service.service.resume();
-    // That it was resumed, a line that says so, and the columns; numbers jump by 2^32.
+    // The resumption, a log line about it, and the columns; numbers jump by 2^32.
     while (service.status("one").last_sequence() < before + (std::uint64_t{1} << 32U) + 3) std::this_thread::yield();
     fs::copy(copy, next, fs::copy_options::recursive);
     service.store.begin_drain();
@@ -406,7 +406,7 @@ TEST_F(SimulationServiceTest, FinishedRunThatIsNotFetchedExpires) {
 TEST_F(SimulationServiceTest, RowsAreSentInBatchesAndTheLastEventImmediately) {
   fs::create_directories(spool);
   const auto log = RunLog::create(spool / "batches.events");
-  // After its first wait this reader takes no news for an hour, except a full message or the end.
+  // After its first wait this reader does not look for events for an hour, except for a full message or the end.
   RunLogReader reader(log, 0, {.distance = std::chrono::hours{1}});
   const auto add_rows = [&](int n) {
     v1::RunEvent row;
@@ -414,8 +414,7 @@ TEST_F(SimulationServiceTest, RowsAreSentInBatchesAndTheLastEventImmediately) {
     for (int i = 0; i < n; ++i) log->append(row);
   };
   v1::RunEvent event;
-  // A reader asks whether to give up once before it waits, and again only when there is nothing for it: here it then
-  // does.
+  // A reader checks for cancellation once before it waits, and again only when no event is available, as here.
   int asked = 0;
   const auto give_up_instead_of_waiting = [&asked] { return ++asked > 1; };
   const auto next_without_waiting = [&] {
@@ -459,7 +458,7 @@ TEST_F(SimulationServiceTest, ViewerGetsThinnedRowsWithExtremesAndTheOmittedCoun
   v1::RunEvent last;
   last.mutable_finished()->set_status("completed");
   log->append(last);
-  // Also for a viewer who has seen the schema before.
+  // Also for a viewer that has received the schema before.
   for (const std::uint64_t after : {0U, 1U}) {
     RunLogReader reader(log, after, {.distance = std::chrono::hours{1}, .max_rows = 50});
     std::vector<double> times;
@@ -502,7 +501,7 @@ TEST_F(SimulationServiceTest, InvalidThinningIsRejected) {
   }
 }
 
-// A server that died while it kept what was sent has no such run: the client sends it again.
+// A server that was killed while it stored a submission has no such run: the client sends it again.
 TEST_F(SimulationServiceTest, TruncatedSubmissionStartsNoRun) {
   std::ofstream(spool / "one.input") << "half of";
   std::ofstream(spool / "one.owner") << "somebody";

@@ -1,13 +1,13 @@
-// Loaded before the C library of a program under test: lets it die, or its disk be full, at the n-th of its system
-// calls, so that deaths fall at instants of its progress and can be repeated, whatever the speed of the machine.
+// Preloaded into a program under test: kills it, or lets its disk be full, at the n-th of its system calls, so that
+// crashes occur at defined instants and are reproducible at any speed of the machine.
 //
 // HEELSTRIKE_TEST_FAULTS holds orders separated by ';', each PROGRAM:CALL:N:TOKEN:HOW. CALL is write (to a file), send,
 // recv (on a socket), rename or fsync. An order is carried out by the first process of that program that makes its N-th
 // such call while the file TOKEN exists. HOW:
-//   before  dies before the call      half  dies after half of the bytes      after  dies after the call
-//   both    as before, and takes the other servers of its client along
-//   full    the disk is full from this call on, until TOKEN is removed
-//   count   nothing happens; TOKEN, a file of 8 bytes, counts the calls
+// before  killed before the call      half  killed after half of the bytes      after  killed after the call
+// both    as before, and kills the other servers of its client too
+// full    the disk is full from this call on, until TOKEN is removed
+// count   no fault; TOKEN, a file of 8 bytes, counts the calls
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -59,7 +59,7 @@ std::vector<Order*> read_orders() {
   for (const std::string& entry : split(text, ';')) {
     const auto parts = split(entry, ':');
     if (parts.size() != 5 || parts[0] != program_invocation_short_name) continue;
-    auto* order = new Order;  // for as long as the program lives
+    auto* order = new Order;  // for the lifetime of the program
     order->call = parts[1];
     order->n = std::strtoull(parts[2].c_str(), nullptr, 10);
     order->token = parts[3];
@@ -101,7 +101,7 @@ void kill_brothers() {
   while (true) ::pause();
 }
 
-/// The order whose call this is; its death before the call has happened then. @returns null when there is none
+/// The order of this call; a kill before the call has happened then. @returns null when there is none
 const Order* due(std::string_view call) {
   const Order* found = nullptr;
   for (Order* order : orders()) {

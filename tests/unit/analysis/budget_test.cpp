@@ -1,4 +1,4 @@
-// What a run may use up, and what it says when that does not suffice or when it gets nowhere.
+// Limits of a run, and its messages when they are reached or when steps become too small.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ void expect_limit(const RunSummary& summary, const std::string& key) {
 TEST(Budget, StepsRowsAndEvaluationsAreLimited) {
   expect_limit(run_ball({"analysis.budget.steps=100"}), "analysis.budget.steps");
   expect_limit(run_ball({"analysis.budget.evaluations=300"}), "analysis.budget.evaluations");
-  // The grid alone has 4 rows; steps in contact are told besides.
+  // The grid alone has 4 rows; steps in contact are reported as well.
   expect_limit(run_ball({"output.steps=all", "output.interval=0.5", "analysis.budget.rows=200"}),
                "analysis.budget.rows");
 }
@@ -60,7 +60,7 @@ TEST(Budget, TooSmallStepsAreReportedWithTheirCause) {
     mbs::StallDetector watch(analysis, {"heel", "toe"}, 0.0);
     IntegratorStatistics statistics;
     try {
-      // Steps of 1e-40 s from t = 0 on: a rounding error of t is smaller still.
+      // Steps of 1e-40 s from t = 0 on: the rounding error of t is smaller still.
       for (int i = 1; i <= 1000; ++i) {
         if (switching) watch.count_switch(1);
         statistics.rejected_steps += rejected;

@@ -1,4 +1,4 @@
-// Cancelling a run takes effect at once, not at the end of an integrator step of many rows.
+// Cancelling a run takes effect immediately, not at the end of an integrator step of many rows.
 #include <gtest/gtest.h>
 
 #include <stop_token>
@@ -10,7 +10,7 @@
 namespace heelstrike::test {
 namespace {
 
-/// Requests a stop when it has received `n_rows` rows.
+/// Requests a stop after `n_rows` rows.
 class ImpatientSink final : public RunSink {
  public:
   explicit ImpatientSink(int n_rows) : n_rows_(n_rows) {}

@@ -1,4 +1,4 @@
-// A run resumed from a checkpoint goes on with the bits of the uninterrupted one.
+// A run resumed from a checkpoint has the bits of the uninterrupted one.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

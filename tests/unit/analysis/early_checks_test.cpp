@@ -1,4 +1,4 @@
-// Whatever can be refused without the contact is refused before the contact, whose preparation may take minutes.
+// Errors that do not depend on the contact are reported before its preparation, which may take minutes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST_P(EarlyChecks, RejectBeforeTheContactIsOpened) {
   EXPECT_THAT(run.summary.error->what(), testing::HasSubstr(GetParam().said));
 }
 
-/// With a rod that cannot reach the ground from where the pin holds the bob.
+/// With a rod that cannot reach the ground from the position of the pin.
 Scenario with_conflict() {
   std::string yaml = pendulum;
   yaml.insert(

@@ -1,4 +1,4 @@
-// Refinement of an episode's largest force and indentation against curves that the interpolation must hit exactly.
+// Refinement of an episode's peak force and indentation against curves that the interpolation reproduces exactly.
 #include "mbs_server/simulation/episode_tracker.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(EpisodeTracker, ParabolicForcePeakIsExact) {
   EXPECT_NEAR(tracker.current()->max_force_time, 0.43, 10 * rounding);
 }
 
-// A load that is raised and held has no force beyond the one that it is held at.
+// A load that is raised and kept constant has no peak beyond its final value.
 TEST(EpisodeTracker, PlateauHasNoPeak) {
   EpisodeTracker tracker("pair");
   tracker.begin(0.0, response(0.0, -0.1, -1.0));
@@ -69,7 +69,7 @@ TEST(EpisodeTracker, VelocitiesAndRestitutionAreThoseAtOnsetAndEnd) {
   EXPECT_FALSE(tracker.open());
 }
 
-/// A foot that lands, stands on a yielding sole and is lifted: its speeds at both ends are not those of an impact.
+/// A foot that lands, stands on a compliant sole and is lifted: its velocities at both ends are not those of an impact.
 TEST(EpisodeTracker, OnlyAnImpactHasARestitution) {
   EpisodeTracker tracker("pair");
   tracker.begin(0.0, response(0.0, 0.0, -0.02));
@@ -83,7 +83,7 @@ TEST(EpisodeTracker, OnlyAnImpactHasARestitution) {
   tracker.update(1.3, response(5.0, -0.01, 0.1));
   const ContactEpisode lifted = tracker.end(1.4, response(0.0, 0.0, 0.574));
   EXPECT_FALSE(lifted.effective_restitution.has_value()) << "somebody else made it 28.7 times as fast";
-  // The end of an episode is told twice, as a step and as the separation: one turn.
+  // The end of an episode is reported twice, as a step and as the separation, with one extremum.
   tracker.begin(2.0, response(0.0, 0.0, -0.5));
   tracker.update(2.1, response(5.0, -0.01, 0.4));
   EXPECT_EQ(tracker.end(2.1, response(0.0, 0.0, 0.4)).effective_restitution, 0.8);

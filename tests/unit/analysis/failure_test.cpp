@@ -1,4 +1,4 @@
-// A run whose integrator gives up: the error says when, why and where to look, and what was reached is kept.
+// A run whose integrator fails: the error reports time, reason and place, and the results are kept.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// A real contact that refuses states as the test says.
+/// A real contact that rejects states as defined by the test.
 class ScriptedContact final : public ForwardingContact {
  public:
   using Script = std::function<void(const PairState&, const Response&)>;
@@ -40,7 +40,7 @@ RecordedRun run_scripted(const ScriptedContact::Script& script) {
 
 const double onset = std::sqrt(2.0 * 0.9 / 9.81);  // free fall over 0.9 m
 
-/// Everything up to the failure is there, in order, and the episode that had begun.
+/// All rows up to the failure are present, in order, with the episode that had begun.
 void expect_kept(const RecordedRun& run) {
   ASSERT_FALSE(run.rows.empty());
   for (std::size_t i = 1; i < run.rows.size(); ++i) EXPECT_GE(run.rows[i][0], run.rows[i - 1][0]);
@@ -78,12 +78,12 @@ TEST(RunFailure, LostContactServerKeepsItsError) {
   EXPECT_EQ(run.summary.status, "failed");
   ASSERT_TRUE(run.summary.error.has_value());
   EXPECT_EQ(run.summary.error->code(), ErrorCode::unavailable) << run.summary.error->what();
-  // The step that touches may have been the one that lost the partner.
+  // The step at the onset may be the one that lost the partner.
   EXPECT_GT(run.rows.size(), 400U);
   EXPECT_NEAR(run.summary.simulated_time, onset, 2e-3);
 }
 
-/// A slider on a rail, moved or pushed as `how` says.
+/// A slider on a rail, driven or loaded as given by `how`.
 RecordedRun run_slider(const std::string& how) {
   return run_local(scenario_from(R"(
 heelstrike: 1
@@ -102,7 +102,7 @@ TEST(RunFailure, NonFiniteValueIsReportedWithItsTime) {
     std::string name, time;
   };
   const Case cases[] = {
-      // From the first state on: assembly has nothing to go by.
+      // Invalid from the first state on: assembly has no valid estimate.
       {"drivers: {pull: {joint: rail, displacement: {expression: \"1/t\"}}}", ErrorCode::invalid_input, "'driver pull'",
        "t = 0 s"},
       {"loads: {push: {body: slider, fx: {expression: \"sqrt(0.5-t)\"}}}", ErrorCode::solver_failed, "push", "t = 0.5"},

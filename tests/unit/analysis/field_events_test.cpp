@@ -1,4 +1,4 @@
-// Fields at the instants that matter of a contact: onset, peak, end.
+// Fields at the events of a contact: onset, peak, end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// What was drawn: one entry per picture of a main body.
+/// Written fields: one entry per frame of a main body.
 struct Drawn {
   double t = 0.0;
   double depth = 0.0;  ///< [m] of a ball of 0.1 m in the plane
@@ -33,7 +33,7 @@ class DrawnContact final : public ForwardingContact {
   std::vector<Drawn>& drawn_;
 };
 
-/// Draws nothing from the n-th picture on.
+/// Writes nothing from the n-th frame on.
 class LosingContact final : public ForwardingContact {
  public:
   LosingContact(std::unique_ptr<Contact> real, ErrorCode code, int n)
@@ -59,7 +59,7 @@ RecordedRun bounce(const std::vector<std::string>& settings, std::vector<Drawn>&
       std::move(resume_from));
 }
 
-// Elastic, so that the largest force comes with the largest indentation.
+// Elastic, so that force and indentation have their peaks at the same time.
 const std::vector<std::string> two_bounces = {"analysis.end_time=1.4", "contact.restitution=1",
                                               "output.fields={at: contact}"};
 
@@ -73,8 +73,8 @@ TEST(FieldEvents, FieldsAreWrittenAtOnsetPeakAndEndOfEveryContact) {
     const ContactEpisode& contact = run.summary.contacts[i];
     EXPECT_EQ(drawn[3 * i].t, contact.onset);
     EXPECT_EQ(drawn[3 * i + 2].t, *contact.end);
-    // The peak is that of the steps; some fifty of them make a contact, so that the largest is within a thousandth of
-    // the crest: 1 - cos(pi / 100) = 5e-4.
+    // The peak is that of the steps; a contact has about fifty of them, so that the largest is within a thousandth of
+    // the maximum: 1 - cos(pi / 100) = 5e-4.
     EXPECT_NEAR(drawn[3 * i + 1].depth, contact.max_indentation, 2e-3 * contact.max_indentation);
     EXPECT_GT(drawn[3 * i + 1].t, contact.onset);
     EXPECT_LT(drawn[3 * i + 1].t, *contact.end);
@@ -89,7 +89,7 @@ TEST(FieldEvents, FieldsAreAlsoWrittenOnTheGridOnRequest) {
   EXPECT_EQ(drawn.size(), 6U + 5U) << "at 0, 0.3, 0.6, 0.9 and 1.2 s";
 }
 
-// Requirement: a resumed run draws what the whole one would have drawn.
+// Requirement: a resumed run writes the fields of the uninterrupted one.
 TEST(FieldEvents, ResumedRunWritesTheRemainingFields) {
   const std::vector<std::string> settings = {"analysis.end_time=0.45", "contact.restitution=1",
                                              "output.fields={at: contact}", "output.checkpoint_interval=2.0e-4"};
@@ -123,8 +123,7 @@ TEST(FieldEvents, PrescribedMotionAndMissingTimesAreRejected) {
   EXPECT_THAT(refusal({"output.fields={mesh: surface}"}), HasSubstr("interval"));
 }
 
-// A partner that stands still must not cost pictures without a word: the run says that it is not whole, and whoever
-// resumes it goes on before the loss.
+// A hanging partner must not lose fields silently: the run reports that it is incomplete, and resumes before the loss.
 TEST(FieldEvents, MissingFieldsMakeTheRunIncomplete) {
   const std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml");
   const std::vector<std::string> settings = {"analysis.end_time=0.5", "output.fields={interval: 0.05}",

@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 constexpr double stiffness = 1.0e6;  // [N/m^1.5]
 
-/// A ball of radius 0.1 m is led along x at height `z`; the ground shall carry it with 300 sin(pi t) N.
+/// A ball of radius 0.1 m is driven along x at height `z`; the required vertical force is 300 sin(pi t) N.
 std::string hybrid_ball(const std::string& z, const std::string& type = "hybrid") {
   return R"~(heelstrike: 1
 gravity: [0, 0, -9.81]
@@ -41,7 +41,7 @@ output: {interval: 0.05}
 }
 
 TEST(Hybrid, HeightFollowsFromTheForce) {
-  // Prescribed 3 mm too low, which means nothing: the force decides.
+  // Prescribed 3 mm too low, without effect: the force determines the height.
   const auto run = run_local(scenario_from(hybrid_ball("0.097")));
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   const auto t = run.column("time_s"), force = run.column("ball-ground.fz_N"), z = run.column("ball.z_m"),
@@ -53,7 +53,7 @@ TEST(Hybrid, HeightFollowsFromTheForce) {
     EXPECT_NEAR(z[i], 0.097 + shift[i], 1e-12);
     if (target < 20.0) {
       EXPECT_EQ(force[i], 0.0) << t[i];
-      // Lifted by the clearance of a micrometre, no more.
+      // Lifted by a clearance of one micrometre.
       EXPECT_NEAR(z[i], 0.1, 2e-6) << t[i];
       continue;
     }
@@ -63,12 +63,12 @@ TEST(Hybrid, HeightFollowsFromTheForce) {
   }
 }
 
-// Up to the peak the contact has stored 2/5 F d, which nobody has brought but the one who presses the ball down.
+// Up to the peak the contact has stored 2/5 F d, the work of the vertical force.
 TEST(Hybrid, WorkOfTheShiftIsIncluded) {
   const auto run = run_local(scenario_from(hybrid_ball("0.097"), {"analysis.end_time=0.5", "output.interval=0.005"}));
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   const double stored = 0.4 * 300.0 * std::pow(300.0 / stiffness, 2.0 / 3.0);
-  // At the threshold the force jumps by 20 N: half of that over its depth of 0.7 mm is not two fifths, 1.5 mJ.
+  // At the threshold the force jumps by 20 N: half of that over its depth of 0.7 mm instead of two fifths, 1.5 mJ.
   EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 5e-3 * stored);
 }
 

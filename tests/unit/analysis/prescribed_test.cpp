@@ -1,4 +1,4 @@
-// Kinematic and inverse analysis of a driven arm, against the forward run that has its torque as a load.
+// Kinematic and inverse analysis of a driven arm, compared with the forward run that has its torque as a load.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ std::string driven() {
   return "drivers:\n  motor: {joint: hinge, angle: {polynomial: [0, 0, 1]}}\n";
 }
 
-// The sine of an angle is zero half a turn away too: nobody gets that pose for the one that was asked for.
+// The sine of an angle is zero at a rotation by pi too: that pose must not pass as the requested one.
 TEST(Drivers, RotationOfPiIsRejected) {
   const auto turned = [&](const std::string& function) {
     return run_local(
@@ -74,7 +74,7 @@ output: {interval: 0.5}
   EXPECT_THAT(body.summary.error->what(), HasSubstr("half a turn away"));
 }
 
-// 100 km from the origin positions are rounded to 1e-11 m: the pendulum swings as it does at home.
+// At 100 km from the origin positions are rounded to 1e-11 m: the pendulum moves as near the origin.
 TEST(Drivers, MotionFarFromTheOriginContinues) {
   const auto swing = [](double x) {
     const auto run = run_local(scenario_from(fmt::format(R"(heelstrike: 1
@@ -139,7 +139,7 @@ TEST(Kinematic, FreeMotionIsRejectedWithTheNumberOfFreedoms) {
 }
 
 TEST(Kinematic, ContactOfAPrescribedMotionIsEvaluatedAndCommittedPerFrame) {
-  // A ball whose centre is led through z = 0.1 - 0.001 sin(pi t): into the ground by 1 mm and out again.
+  // A ball whose centre is driven through z = 0.1 - 0.001 sin(pi t): into the ground by 1 mm and out again.
   std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml");
   text.insert(
       text.find("contact:"),
@@ -156,7 +156,7 @@ TEST(Kinematic, ContactOfAPrescribedMotionIsEvaluatedAndCommittedPerFrame) {
   EXPECT_EQ(run.summary.contact_commits, static_cast<std::int64_t>(run.rows.size()));
 }
 
-/// Counts the commits that come one by one.
+/// Counts single commits.
 class CountingContact : public ForwardingContact {
  public:
   struct Counts {
@@ -182,7 +182,7 @@ class CountingContact : public ForwardingContact {
   Counts& counts_;
 };
 
-/// The same, with all that the real one can answer at once.
+/// The same, with all batch calls of the real contact.
 class CountingBatches final : public CountingContact, public BatchContact {
  public:
   CountingBatches(std::unique_ptr<Contact> real, Counts& counts)
@@ -203,7 +203,7 @@ class CountingBatches final : public CountingContact, public BatchContact {
   BatchContact& batches_;
 };
 
-// A rubber block rocks on a plane; at its deepest, two frames are beyond what may be answered.
+// A rubber block rocks on a plane; at its deepest, two frames are beyond the maximum penetration.
 std::vector<std::string> rocking(const std::string& type, const std::string& friction) {
   return {"analysis.type=" + type,
           "analysis.end_time=0.8",
@@ -216,7 +216,7 @@ std::vector<std::string> rocking(const std::string& type, const std::string& fri
           "drivers.drag.rx={expression: \"0.011 * sin(3 * pi * t)\"}"};
 }
 
-/// @param hide  that the contact can answer many questions at once
+/// @param hide  the batch calls of the contact
 RecordedRun rocked(const std::vector<std::string>& settings, bool hide, CountingContact::Counts& counts) {
   const std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/block_friction.yaml");
   return run_with(scenario_from(text, settings),
@@ -255,7 +255,7 @@ void expect_same_run(const RecordedRun& together, const RecordedRun& plain, doub
   EXPECT_NEAR(together.summary.energy.final, plain.summary.energy.final, accuracy);
 }
 
-// Requirement: without history many frames are asked at once, and the run does not show it.
+// Requirement: without history many frames are evaluated in one batch, with identical results.
 TEST(Kinematic, FramesWithoutHistoryAreEvaluatedInBatchesWithEqualResponses) {
   for (const std::string type : {"kinematic", "inverse"}) {
     CountingContact::Counts ahead, one_by_one;
@@ -266,16 +266,16 @@ TEST(Kinematic, FramesWithoutHistoryAreEvaluatedInBatchesWithEqualResponses) {
     EXPECT_EQ(ahead.commits, 0) << type;
     EXPECT_EQ(ahead.batches, 1) << type << ": 81 frames at once";
     EXPECT_EQ(one_by_one.batches, 0) << type;
-    // A solution that starts from the frame before sums in another order: some units in the last place.
+    // A solution that starts from the preceding frame sums in another order: a few units in the last place.
     expect_same_run(batched, plain, 1e-12);
   }
 }
 
-/// @param accuracy  of the largest value of each field
+/// @param accuracy  relative to the largest value of each field
 void expect_same_pictures(const std::vector<std::string>& a, const std::vector<std::string>& b, double accuracy) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
-    // Of a frame without a solution only the partner is drawn.
+    // Of a frame without a solution only the partner is written.
     if (a[i].find("displacement") == std::string::npos) {
       EXPECT_EQ(a[i], b[i]);
       continue;
@@ -294,9 +294,8 @@ void expect_same_pictures(const std::vector<std::string>& a, const std::vector<s
   }
 }
 
-// Requirement: with history the frames are committed at once, each pair on its own way, and the run does not show it:
-// neither in its rows, nor in the frames that are refused, nor in the fields, which are drawn with the history of their
-// frame.
+// Requirement: with history the frames are committed in one call per pair, with identical results: rows, rejected
+// frames, and fields, which are written with the history of their frame.
 TEST(Kinematic, FramesWithHistoryAreCommittedTogetherWithEqualResponses) {
   for (const std::string type : {"kinematic", "inverse"}) {
     CountingContact::Counts ahead, one_by_one;
@@ -306,19 +305,19 @@ TEST(Kinematic, FramesWithHistoryAreCommittedTogetherWithEqualResponses) {
     ASSERT_EQ(plain.summary.status, "incomplete");
     EXPECT_EQ(ahead.commits, 0) << type;
     EXPECT_EQ(ahead.batches, 0) << type;
-    // At most one call for each of the five pictures, for each refused frame and for the end.
+    // At most one call for each of the five fields, for each rejected frame and for the end.
     EXPECT_LE(ahead.motions, 6 + static_cast<int>(warnings(plain).size())) << type;
     EXPECT_EQ(one_by_one.motions, 0) << type;
     EXPECT_GE(one_by_one.commits, static_cast<int>(plain.rows.size()));
-    // Two solutions from other starting points differ by the tolerance of the friction solver, 1e-10 of the depth.
+    // Two solutions from different starting points differ by the tolerance of the friction solver, 1e-10 of the depth.
     expect_same_run(together, plain, 1e-9);
     EXPECT_GE(ahead.pictures.size(), 5U);
     expect_same_pictures(ahead.pictures, one_by_one.pictures, 1e-9);
   }
 }
 
-// Requirement: what has no solution is told and counted, and the sums are those of what has one. Here all frames after
-// the first ones are too deep, the last one too.
+// Requirement: frames without a solution are reported and counted, and the sums are those of the solved ones. Here all
+// frames after the first ones are too deep, the last one too.
 TEST(Kinematic, FramesWithoutASolutionMakeTheRunIncomplete) {
   for (const std::string type : {"kinematic", "inverse"}) {
     for (const std::string friction : {"0", "0.3"}) {
@@ -339,8 +338,8 @@ TEST(Kinematic, FramesWithoutASolutionMakeTheRunIncomplete) {
         ASSERT_GT(run.rows.size(), 5U) << label;
         ASSERT_LT(run.rows.size(), 20U) << label;
         EXPECT_EQ(run.summary.simulated_time, run.rows.back()[0]) << label;
-        // Committed one by one, the last frame is solved once more after one that was refused: to the tolerance of the
-        // friction solver, 1e-10 of the depth.
+        // With single commits, the last frame is solved again after a rejected one: to the tolerance of the friction
+        // solver, 1e-10 of the depth.
         EXPECT_NEAR(run.summary.energy.final,
                     run.column("energy.kinetic_J").back() + run.column("energy.potential_J").back(), 1e-9)
             << label;
@@ -350,7 +349,7 @@ TEST(Kinematic, FramesWithoutASolutionMakeTheRunIncomplete) {
   }
 }
 
-// Requirement: a run without any solution has failed, says why, and claims no energy.
+// Requirement: a run without any solution has failed, reports the reason, and has no energy.
 TEST(Kinematic, NoFrameWithASolutionIsAFailureWithItsReason) {
   CountingContact::Counts counts;
   std::vector<std::string> settings = rocking("kinematic", "0");
@@ -361,14 +360,14 @@ TEST(Kinematic, NoFrameWithASolutionIsAFailureWithItsReason) {
   EXPECT_THAT(run.summary.error->what(), HasSubstr("none of 6 frames has a solution; the first, at t = 0 s"));
   EXPECT_THAT(run.summary.error->what(), HasSubstr("max_penetration"));
   EXPECT_TRUE(std::isnan(run.summary.energy.initial));
-  // Assembly tells besides that the driver moves the body far from where it was put.
+  // Assembly also warns that the driver moves the body far from its given pose.
   const auto refused = warnings(run);
   EXPECT_EQ(std::ranges::count_if(refused,
                                   [](const auto& text) { return text.find("max_penetration") != std::string::npos; }),
             6);
 }
 
-/// Takes 30 states and breaks at the next one.
+/// Accepts 30 states and fails at the next one.
 class BreakingContact final : public ForwardingContact, public BatchContact {
  public:
   explicit BreakingContact(std::unique_ptr<Contact> real)
@@ -393,11 +392,11 @@ class BreakingContact final : public ForwardingContact, public BatchContact {
   BatchContact& batches_;
 };
 
-// Requirement: nothing is lost; frames before the one that ends the run are written.
+// Requirement: frames before the one that ends the run are written.
 TEST(Kinematic, InternalErrorEndsTheRunAfterThePrecedingFrames) {
   const std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/block_friction.yaml");
   std::vector<std::string> settings = rocking("kinematic", "0.3");
-  settings.push_back("contact.max_penetration=0.002");  // no frame is refused
+  settings.push_back("contact.max_penetration=0.002");  // no frame is rejected
   const RecordedRun run = run_with(scenario_from(text, settings), [](auto pairs, auto assets, const auto& context) {
     return std::make_unique<BreakingContact>(fem::open_local_contact(pairs, assets, context));
   });

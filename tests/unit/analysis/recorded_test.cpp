@@ -67,7 +67,7 @@ RecordedRun run_recorded(const std::string& yaml, const std::string& table) {
   return run_local(scenario);
 }
 
-/// Largest differences from the applied loads, relative to their sizes: torque of the muscle, torque of the wrist,
+/// Largest differences from the applied loads, relative to their magnitudes: torque of the muscle, torque of the wrist,
 /// force and torque on the bird. `skip` rows at each end.
 struct Errors {
   double muscle = 0.0, wrist = 0.0, wing = 0.0;
@@ -114,12 +114,10 @@ TEST(Recorded, InverseOfARunWithAccelerationsReturnsItsLoads) {
   }
 }
 
-// What differentiation costs when a record has no accelerations, or poses only: the orders that body_record.hpp
-// states.
+// Errors of differentiation when a record has no accelerations, or poses only: the orders stated in body_record.hpp.
 TEST(Recorded, DifferentiatedRecordsConverge) {
   const auto errors_with = [&](double interval, const std::vector<std::string>& hidden) {
-    // Noise of the forward run of size e costs e / h^2 in the accelerations: here it must stay below the splines'
-    // error.
+    // Noise of the forward run of size e adds e / h^2 to the accelerations: here it must stay below the splines' error.
     const auto forward = run_local(scenario_from(machine(loads, "forward", interval),
                                                  {"analysis.integrator.name=arkode_erk", "analysis.integrator.order=8",
                                                   "analysis.integrator.rtol=1e-13", "analysis.integrator.atol=1e-14"}));
@@ -189,7 +187,7 @@ std::string motion_text(const std::string& header, const std::string& column = "
   return header + "time\t" + column + "\n0\t0\n0.5\t45\n1\t90\n";
 }
 
-// A knee of 90 degrees was a knee of 90 radians.
+// A knee of 90 degrees was read as 90 radians.
 TEST(Recorded, DegreesAreConvertedToRadians) {
   using ::testing::ElementsAre;
   constexpr double right = std::numbers::pi / 2;

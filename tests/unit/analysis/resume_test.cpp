@@ -1,5 +1,4 @@
-// A run that is resumed goes on with the bits of the undisturbed one, whatever back-end answers, in the middle of
-// contact and of friction too.
+// A resumed run has the bits of the uninterrupted one, with any back-end, also during contact and friction.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -31,14 +30,14 @@ bool fills_blocks(const fem::BackendEntry& entry) {
   return knows(entry, "element");
 }
 
-/// What makes a ball of a metre's tenth bounce: of a point law its spring, of an elastic foundation its layer, of
-/// rigid bodies nothing.
+/// Parameters of an elastic ball of 0.1 m: of a point law its stiffness, of an elastic foundation its layer, of rigid
+/// bodies none.
 std::string ball_parameters(const fem::BackendEntry& entry) {
   if (knows(entry, "stiffness")) return "stiffness: 1.0e6, ";
   return knows(entry, "thickness") ? "thickness: 0.02, " : "";
 }
 
-/// Every back-end with all that gives it a history: friction, and restitution where it has one.
+/// Every back-end with all its history variables: friction, and restitution where available.
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const auto& entry : fem::backend_registry()) {
@@ -47,7 +46,7 @@ std::vector<Case> cases() {
                                                         : "modes: 5";
     if (knows(entry, "restitution")) more += ", restitution: 0.7";
     if (knows(entry, "damping")) more += ", damping: 30";
-    // A clamped body that moves has no modes: the free one stands for it below.
+    // A moving clamped body has no modes: the free one replaces it below.
     if (!knows(entry, "modes")) all.push_back({entry.name, entry.name, more});
     if (knows(entry, "friction_model")) {
       all.push_back({entry.name + "_regularised", entry.name, more + ", friction_model: regularised"});
@@ -105,7 +104,7 @@ TEST_P(Resume, FromAnyCheckpointRepeatsEveryBit) {
   const RecordedRun whole = run_local(scenario);
   ASSERT_EQ(whole.summary.status, "completed") << (whole.summary.error ? whole.summary.error->what() : "");
   ASSERT_GE(whole.checkpoints.size(), 3U);
-  // Nothing but friction acts along x; rigid bodies feel it in impacts, without a force.
+  // Only friction acts along x; in rigid bodies it acts in impacts, without a force.
   const auto speed = whole.column(scenario.bodies.front().name + ".vx_m_s");
   const bool has_friction = knows(fem::find_backend(GetParam().backend), "friction");
   const bool pushed = std::ranges::any_of(speed, [&](double vx) { return std::abs(vx - speed.front()) > 1e-6; });

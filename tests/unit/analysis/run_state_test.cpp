@@ -117,8 +117,8 @@ TEST(RunState, AnyChangedByteIsDetected) {
   }
 }
 
-/// Who makes up a checkpoint can make up its checksum.
-// The same numbers with another compiler, or another version of the formulas, are other bits.
+/// The author of a forged checkpoint can compute its checksum.
+/// The same numbers with another compiler, or another version of the formulas, have other bits.
 TEST(RunState, BytesOfAnotherProgramAreRejectedWithBothNames) {
   Checkpoint checkpoint = sealed(example());
   write_run_state(checkpoint, example(), "9.9.9 GCC 99");

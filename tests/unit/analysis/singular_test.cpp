@@ -1,5 +1,4 @@
-// Singular poses are passed by every method with error control; drivers move their joints as prescribed with every
-// method.
+// Singular poses are crossed by every method with error control; driven joints follow their drivers with every method.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -66,13 +65,13 @@ INSTANTIATE_TEST_SUITE_P(Methods, SingularPose, testing::Values("cvode_index1", 
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(SingularPose, CrossingIsLogged) {
-  // Wider steps may straddle the pose without seeing it.
+  // Wider steps may cross the pose undetected.
   const auto run = run_local(scenario_from(
       four_bar(), {"analysis.integrator={name: arkode_erk, rtol: 1.0e-10, atol: 1.0e-12}", "analysis.end_time=1"}));
   EXPECT_THAT(run.log, ::testing::Contains(HasSubstr("the joints are in a singular pose at t = 0.714")));
 }
 
-/// A crank that a driver turns by angle(t), and a slider that a rod of 2 m moves: x = r cos + sqrt(l^2 - r^2 sin^2).
+/// A crank driven by angle(t), and a slider moved by a rod of 2 m: x = r cos + sqrt(l^2 - r^2 sin^2).
 constexpr const char* driven_slider_crank = R"yaml(heelstrike: 1
 gravity: [0, -9.81, 0]
 bodies:
@@ -108,7 +107,7 @@ TEST(DrivenCrank, FollowsItsDriverWithEveryMethod) {
     }
     fmt::print("{:14} {:6} steps, {:4} rejected, slider {:8.1e} m, {:8.1e} m/s\n", integrator,
                run.summary.integrator.steps, run.summary.integrator.rejected_steps, position, velocity);
-    // All motion is prescribed: only the projection's accuracy is left.
+    // All motion is prescribed: only the projection's accuracy remains.
     EXPECT_LT(position, 1e-10) << integrator;
     EXPECT_LT(velocity, 1e-9) << integrator;
     EXPECT_LT(run.summary.integrator.rejected_steps, run.summary.integrator.steps / 5) << integrator;

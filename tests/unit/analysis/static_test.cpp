@@ -33,7 +33,7 @@ forces:
   coil: {type: spring_damper, bodies: [ground, bob], points: [[0, 0, 0], [0, 0, 0]], stiffness: 100, length: 1, damping: 3}
 )"));
   ASSERT_EQ(run.rows.size(), 1U);
-  // m g / k = 0.2 m; the spring pulls the bob below its hook. A balance to 1e-10 of 20 N is 2e-11 m, sideways with the
+  // m g / k = 0.2 m; the spring pulls the bob below its hook. A residual of 1e-10 of 20 N is 2e-11 m, sideways with the
   // stiffness m g / l.
   EXPECT_NEAR(run.column("bob.z_m")[0], -1.2, 1e-9);
   EXPECT_NEAR(run.column("bob.x_m")[0], 0.0, 1e-8);
@@ -41,7 +41,7 @@ forces:
   EXPECT_EQ(run.summary.integrator.steps, 1);
 }
 
-// Fields lie on equilibria: one set for each row that the grid of fields has come to.
+// Fields lie on equilibria: one set for each row at or after a time of the grid of fields.
 TEST(Static, FieldsAreWrittenWithTheirRows) {
   const auto run = completed(R"(heelstrike: 1
 gravity: [0, 0, -10]
@@ -82,7 +82,7 @@ contact:
     // Rounding of positions times the stiffness 1.5 K sqrt(depth) is 1e-11 of the weight.
     EXPECT_NEAR(run.column("ball-ground.indentation_m")[0] / depth, 1.0, 1e-9) << "from z = " << z;
     EXPECT_NEAR(run.column("ball-ground.fz_N")[0], 10.0, 1e-7);
-    // Nothing holds it sideways: there it stays.
+    // Without lateral support: there it stays.
     EXPECT_NEAR(run.column("ball.x_m")[0], 0.3, 1e-9);
     EXPECT_NEAR(run.column("ball.y_m")[0], -0.2, 1e-9);
     EXPECT_EQ(run.summary.contact_commits, 2) << "the start, and the equilibrium";
@@ -115,24 +115,25 @@ output: {{interval: 1}}
                      y, -load, shape, shape, direction, more);
 }
 
-// Open surfaces, which a long step of the way to the equilibrium may pass unseen. Forces along the normals of the
-// tibia, since those of `energy` jump from facet to facet and need not balance anywhere: wherever the femur starts
-// from, it ends in the same place.
+// Open surfaces, which a long load step may cross undetected. Forces along the normals of the tibia, since those of
+// `energy` jump from facet to facet and may have no equilibrium: the solution does not depend on the start of the
+// femur.
 TEST(Static, KneeConvergesFromAnyHeight) {
   for (const double load : {200.0, 1000.0}) {
     std::vector<double> heights;
     for (const double y : {0.0001, 0.002, 0.01, 0.03}) {
       const auto run = completed(knee_under_load(y, load, "normal"));
       heights.push_back(run.column("femur.y_m")[0]);
-      // What is accepted between facets, with a warning.
+      // Accepted between facets, with a warning.
       EXPECT_NEAR(run.column("knee.fy_N")[0], -load, 1e-5 * load) << "from " << y << " m";
     }
-    // At 1e5 N/m and more the allowed imbalance is a hundredth of this.
+    // At 1e5 N/m and more the allowed residual is a hundredth of this.
     for (const double height : heights) EXPECT_NEAR(height, heights[0], 1e-6 * load / 1e2);
   }
 }
 
-// What jumps from one coarse facet to the next has no equilibrium to ten digits; the scenario says how many it wants.
+// Forces that jump from one coarse facet to the next have no equilibrium to ten digits; the scenario sets the
+// tolerance.
 TEST(Static, ResidualToleranceIsASettingOfTheScenario) {
   int exact = 0;
   const std::string coarse = ", edge: 0.012";
@@ -151,9 +152,9 @@ TEST(Static, ResidualToleranceIsASettingOfTheScenario) {
   EXPECT_LT(exact, 3) << "no force jumped, so that nothing was tested";
 }
 
-/// A parallelogram of cranks and coupler of 1 m and 1 kg that a horizontal spring at the coupler holds: with the angle
-/// a of the cranks from the vertical, 2 m g sin a / 1 (two cranks at half height and the coupler) = k (d - sin a) cos
-/// a.
+/// A parallelogram of cranks and coupler of 1 m and 1 kg, supported by a horizontal spring at the coupler: with the
+/// angle a of the cranks from the vertical, 2 m g sin a / 1 (two cranks at half height and the coupler) = k (d - sin a)
+/// cos a.
 TEST(Static, FourBarWithASpringFollowsTheClosedForm) {
   const auto run = completed(at_rest(R"(
 bodies:
@@ -233,8 +234,8 @@ contact:
   EXPECT_EQ(run.summary.contacts.size(), 2U);
 }
 
-// From one row to the next the press goes down by twice the thickness of the layer, in which nothing would be left of
-// it; in quarters of the way the ball gives way.
+// From one row to the next the press goes down by twice the thickness of the layer, which would be compressed
+// completely; in quarters of the load step the ball moves.
 TEST(Static, LargeLoadStepIsBisected) {
   const auto run = completed(R"(heelstrike: 1
 gravity: [0, 0, 0]
@@ -267,10 +268,9 @@ output: {interval: 0.5}
   }
 }
 
-// Foretold from three equilibria h = 0.025 s apart, the next one is missed by h^3 / 6 of the load's third derivative,
-// about 1e-5 of the load at its tenfold first steps: Newton's method doubles the digits from there to 1e-10 in two
-// steps and asks the contact three times. A start from the last equilibrium, h of the load away, asks four times and
-// more.
+// Predicted from three equilibria h = 0.025 s apart, the next one has an error of h^3 / 6 of the load's third
+// derivative, about 1e-5 of the load at its tenfold first steps: Newton's method doubles the digits from there to 1e-10
+// in two steps with three evaluations. A start from the last equilibrium, h of the load away, needs four or more.
 TEST(Static, EquilibriumIsPredictedFromThePrecedingOnes) {
   const std::string model = R"(
 bodies:
@@ -295,7 +295,7 @@ output: {interval: 0.025}
   ASSERT_EQ(smooth.rows.size(), 41U);
   // 20 for the first three.
   EXPECT_LE(smooth.summary.contact_evaluations, 3 * 38 + 20);
-  // What is foretold wrongly costs time, and nothing else: here every second load is a thousandth of the others.
+  // A wrong prediction only costs time: here every second load is a thousandth of the others.
   const auto jumping = at_penetration("-250.25 + 249.75 * cos(t * 40 * pi)");
   ASSERT_EQ(jumping.rows.size(), 41U);
   for (const auto* run : {&smooth, &jumping}) {
@@ -332,7 +332,7 @@ contact:
   EXPECT_EQ(with_modes(0).summary.status, "completed") << "without modes it is at rest";
 }
 
-// Modes of a clamped body take its support for standing still: where the body moves, its mass would count twice.
+// Modes of a clamped body assume a fixed support: where the body moves, its mass would count twice.
 TEST(Forward, VibratingBodyWithAMovingClampIsRejected) {
   const auto hits = [](const std::string& support) {
     return run_local(scenario_from(fmt::format(R"(heelstrike: 1
@@ -374,7 +374,7 @@ joints:
 }
 
 TEST(Static, InsufficientContactIsReportedWithItsForce) {
-  // A wind of 30 N sideways on a ball that rests without friction: it slides for ever.
+  // A wind of 30 N sideways on a ball without friction: it slides for ever.
   const auto slides = run_local(scenario_from(at_rest(R"(
 bodies:
   ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.1]}

@@ -1,4 +1,4 @@
-// Contact that no change of sign announces: bodies that touch when the run starts, that graze each other, or that touch
+// Contact without a change of sign of the gap: bodies in contact at the start of the run, grazing bodies, or contacts
 // at the instant of another contact.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -49,12 +49,12 @@ contact:
     parameters: {{stiffness: 1.0e6, exponent: 1.5}}
 )";
 
-/// A ball that is let go where it touches sinks until K d^2.5 / 2.5 = m g d, and rises to where it was.
+/// A ball released at zero gap moves down until K d^2.5 / 2.5 = m g d, and back to its initial height.
 double sinking(double weight) {
   return std::pow(2.5 * weight / 1.0e6, 1.0 / 1.5);
 }
 
-/// Depth of an episode to a thousandth: parabolas and cubics through steps of a fortieth of a period are that good.
+/// Depth of an episode to a thousandth, the accuracy of parabolas and cubics through steps of a fortieth of a period.
 void expect_sinks(const RecordedRun& run, double depth) {
   ASSERT_FALSE(run.summary.contacts.empty());
   EXPECT_EQ(run.summary.contacts.front().onset, 0.0);
@@ -63,7 +63,7 @@ void expect_sinks(const RecordedRun& run, double depth) {
   EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-4 * 10.0 * depth);
 }
 
-/// There is no centre of pressure without contact: not even that of the place where it would be.
+/// Without contact there is no centre of pressure, not even that of a future contact.
 TEST_P(InitialContact, NoContactHasNoCentreOfPressure) {
   const auto run = completed(fmt::format(ball_and_ground, 0.3, 0.101, "plane: {normal: [0, 0, 1]}"), 0.05);
   const auto x = run.column("touch.copx_m");
@@ -79,8 +79,8 @@ TEST_P(InitialContact, NoContactHasNoCentreOfPressure) {
   EXPECT_GT(touching, 3);
 }
 
-/// A ball that sticks by friction without damping swings on the spring of the friction, and every swing is resolved:
-/// the run says so. With damping there is nothing to say.
+/// A ball that sticks by friction without damping oscillates on the friction spring, and every oscillation is resolved:
+/// the run reports it. With damping it reports nothing.
 TEST(Vibration, UndampedStickOscillationIsReported) {
   for (const double damping : {0.0, 300.0}) {
     const auto run = run_local(scenario_from(fmt::format(R"(heelstrike: 1
@@ -113,7 +113,7 @@ TEST_P(InitialContact, BallAtRestOnTheGround) {
 }
 
 TEST_P(InitialContact, BallAtRestOnAnIncline) {
-  // The distance of the centre from the plane is 0.1 to rounding, which may put the gap on either side of zero.
+  // The distance of the centre from the plane is 0.1 up to rounding, so that the gap may have either sign.
   const auto run = completed(fmt::format(ball_and_ground, 0.06, 0.08, "plane: {normal: [0.6, 0, 0.8]}"), 0.05);
   expect_sinks(run, sinking(8.0));
 }
@@ -147,13 +147,13 @@ std::string balls_along(const std::string& axis, int n, const std::string& gravi
 
 TEST_P(InitialContact, ImpactOnARowOfFiveBalls) {
   const auto run = completed(balls_along("x", 5, "[0, 0, 0]", ", velocity: [1, 0, 0]"), 0.006, 1e-6);
-  // Of Newton's cradle with Hertz' law and balls in touch, the last one leaves with 0.98878 of the speed: the five
-  // digits that are published (any integration of x'' = d_{i-1}^1.5 - d_i^1.5 gives them).
+  // In Newton's cradle with Hertz' law and balls in contact, the last one leaves with 0.98878 of the velocity: the five
+  // published digits (any integration of x'' = d_{i-1}^1.5 - d_i^1.5 gives them).
   EXPECT_NEAR(run.column("b4.vx_m_s").back(), 0.98878, 1e-5);
   double momentum = 0.0;
   for (int i = 0; i < 5; ++i) momentum += run.column(fmt::format("b{}.vx_m_s", i)).back();
   EXPECT_NEAR(momentum, 1.0, 1e-9);
-  // No pair stores more than all the energy there is: K d^2.5 / 2.5 <= m v^2 / 2.
+  // No pair stores more than the total energy: K d^2.5 / 2.5 <= m v^2 / 2.
   for (const auto& contact : run.summary.contacts) {
     EXPECT_LT(contact.max_indentation, std::pow(1.25 / 1.0e8, 0.4));
   }
@@ -168,8 +168,8 @@ TEST_P(InitialContact, StackAtRest) {
     parameters: {stiffness: 1.0e8, exponent: 1.5}
 )";
   const auto run = completed(text, 0.01, 2e-6);
-  // All energy there is, is what the stack falls: twice the static depth of a linear spring for the whole of it is far
-  // more than a Hertz contact gives way.
+  // The total energy is that of the fall of the stack: twice the static depth of a linear spring for the whole stack is
+  // far more than the indentation of a Hertz contact.
   EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-6);
   for (const char* ball : {"b0", "b1", "b2"}) {
     for (const double v : run.column(std::string(ball) + ".vz_m_s")) EXPECT_LT(std::abs(v), 0.05);
@@ -177,8 +177,8 @@ TEST_P(InitialContact, StackAtRest) {
   EXPECT_LT(run.summary.integrator.restarts, 200);
 }
 
-/// A cradle of pendulums: the balls at rest touch, hold still until the wave arrives, and rounding plays with their
-/// gaps.
+/// A cradle of pendulums: the balls at rest are in contact and remain at rest until the wave arrives; rounding changes
+/// the sign of their gaps.
 TEST_P(InitialContact, HangingCradle) {
   std::string text = balls_along("x", 5, "[0, 0, -10]", ", velocity: [1, 0, 0]");
   text += "joints:\n";
@@ -188,13 +188,13 @@ TEST_P(InitialContact, HangingCradle) {
   }
   text.replace(text.find("velocity: [1, 0, 0]"), 19, "velocity: [1, 0, 0], angular_velocity: [0, -1, 0]");
   const auto run = completed(text, 0.006, 1e-6);
-  // The wave takes a millisecond, in which gravity does nothing to pendulums that hang straight; moments of inertia
-  // make all masses 1.001 kg.
+  // The wave takes a millisecond, in which gravity has no effect on vertical pendulums; moments of inertia make all
+  // masses 1.001 kg.
   EXPECT_NEAR(run.column("b4.vx_m_s").back(), 0.98878, 1e-3);
   EXPECT_LT(run.summary.integrator.restarts, 200);
 }
 
-/// A ball that flies past another and overlaps it by 1e-7 m: within a single step of free flight.
+/// A ball that passes another and overlaps it by 1e-7 m, within a single step of free flight.
 TEST_P(InitialContact, GrazingContactIsDetected) {
   const auto run = completed(R"(
 gravity: [0, 0, 0]
@@ -210,13 +210,13 @@ contact:
 )",
                              2.0);
   ASSERT_EQ(run.summary.contacts.size(), 1U);
-  // It touches where x^2 = 0.1^2 - 0.0999999^2.
+  // Contact begins where x^2 = 0.1^2 - 0.0999999^2.
   EXPECT_NEAR(run.summary.contacts[0].onset, 1.0 - std::sqrt(0.01 - 0.0999999 * 0.0999999), 1e-7);
   EXPECT_NEAR(run.summary.contacts[0].max_indentation, 1e-7, 3e-8);
   EXPECT_TRUE(run.summary.contacts[0].end.has_value());
 }
 
-/// Two pairs that touch at the same instant.
+/// Two pairs with simultaneous onset.
 TEST_P(InitialContact, TwoSimultaneousContacts) {
   const auto run = completed(R"(
 gravity: [0, 0, 0]
@@ -237,12 +237,12 @@ contact:
                              1.0);
   ASSERT_EQ(run.summary.contacts.size(), 2U);
   EXPECT_NEAR(run.summary.contacts[0].onset, run.summary.contacts[1].onset, 1e-12);
-  // Mirror images stay so: what one pair does at the instant of the other is not lost.
+  // Mirror images remain symmetric: the onset of one pair does not hide that of the other.
   EXPECT_NEAR(run.column("left.vx_m_s").back(), -run.column("right.vx_m_s").back(), 1e-9);
   EXPECT_NEAR(run.column("middle.vx_m_s").back(), 0.0, 1e-9);
 }
 
-/// Bodies in touch that leave each other at once, and one that is lifted off only later.
+/// Bodies in contact that separate immediately, and one that is lifted off later.
 TEST_P(InitialContact, ImmediateSeparationIsNotPrevented) {
   const auto run = completed(balls_along("x", 2, "[0, 0, 0]", ", velocity: [-1, 0, 0]"), 0.1);
   EXPECT_TRUE(run.summary.contacts.empty());
@@ -265,13 +265,13 @@ TEST(GapBetweenStates, FindsContactBetweenTwoStates) {
   const auto high = mbs::highest_between(at(0.0, 0.01), at(2.0, 0.01));
   ASSERT_TRUE(high.has_value());
   EXPECT_NEAR(high->t, 2.0 * (1.0 - s), 1e-12);
-  // Nothing turns where both rates and the mean rate agree.
+  // No extremum where both rates and the mean rate have the same sign.
   EXPECT_FALSE(mbs::lowest_between({.t = 0, .gap = 1, .gap_rate = -1}, {.t = 1, .gap = 0, .gap_rate = -1}).has_value());
-  // A minimum on the way down to one more: rates of one sign at both ends hide a dip.
+  // A minimum before a second one: rates of equal sign at both ends hide a dip.
   const auto dip = mbs::lowest_between({.t = 0, .gap = 0.1, .gap_rate = 1}, {.t = 1, .gap = 0.1, .gap_rate = 1});
   ASSERT_TRUE(dip.has_value());
   EXPECT_LT(dip->gap, 0.1);
-  // gap = s^2 (s - 0.8): at rest to begin with, or so nearly that its sign is rounding.
+  // gap = s^2 (s - 0.8): at rest initially, with a sign determined by rounding.
   for (const double rate : {0.0, 1e-18, -1e-18}) {
     const auto below = mbs::lowest_between({.t = 0, .gap = 0, .gap_rate = rate}, {.t = 1, .gap = 0.2, .gap_rate = 1.4});
     ASSERT_TRUE(below.has_value()) << rate;
@@ -279,7 +279,7 @@ TEST(GapBetweenStates, FindsContactBetweenTwoStates) {
   }
 }
 
-// A pair that was named and never touched says nothing about the bodies unless the run does.
+// A named pair without contact reveals nothing about the bodies unless the run reports it.
 TEST(NoContact, IsReportedWithTheSmallestGap) {
   const auto log_of = [](double height) {
     const std::string text =

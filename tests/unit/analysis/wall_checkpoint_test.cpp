@@ -1,5 +1,5 @@
-// Checkpoints that the clock asks for: they change nothing, and a run that goes on from any of them ends with the rows,
-// the fields and the summary of the undisturbed one.
+// Checkpoints by wall time have no side effects, and a run resumed from any of them has the rows, the fields and the
+// summary of the uninterrupted one.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,10 +18,10 @@ mbs::RunInput input_of(const Scenario& scenario) {
   return {.scenario = scenario, .assets = {}, .run_id = "test", .scenario_digest = "test", .resume_from = {}};
 }
 
-/// A clock that is somewhere else at every look: checkpoints fall on restart points as wall time lets them.
+/// A clock with random advances at every reading: checkpoints fall on restart points given by wall time.
 std::function<double()> uneven_clock(unsigned seed) {
   return [random = std::mt19937(seed), now = 0.0]() mutable {
-    return now += static_cast<double>(random() % 2500) * 0.01;  // [s] on average a little more than the period
+    return now += static_cast<double>(random() % 2500) * 0.01;  // [s] on average slightly more than the period
   };
 }
 
@@ -44,7 +44,7 @@ void expect_rest(const RecordedRun& resumed, const RecordedRun& whole, std::size
   EXPECT_EQ(summary_json(resumed.summary), summary_json(whole.summary));
 }
 
-/// @param at_least  checkpoints that a run must offer for the test to mean something
+/// @param at_least  minimum number of checkpoints of a run for a significant test
 void expect_resumable(const Scenario& scenario, std::size_t at_least) {
   const RecordedRun whole = run_local(scenario);
   ASSERT_NE(whole.summary.status, "failed") << whole.summary.error->what();
@@ -54,7 +54,7 @@ void expect_resumable(const Scenario& scenario, std::size_t at_least) {
   const RecordedRun told = run_input(input, fem::open_local_contact);
   expect_rest(told, whole, 0, 0, "while checkpoints are written");
   ASSERT_GE(told.checkpoints.size(), at_least);
-  // Five of them, the first and the last among them.
+  // Five of them, including the first and the last.
   const std::size_t n = told.checkpoints.size();
   const std::size_t stride = std::max<std::size_t>(1, (n - 1) / 4);
   for (std::size_t i = 0; i < n; i += stride) {
@@ -65,7 +65,7 @@ void expect_resumable(const Scenario& scenario, std::size_t at_least) {
     ASSERT_NE(resumed.summary.status, "failed") << resumed.summary.error->what();
     expect_rest(resumed, whole, told.rows_before[i], told.fields_before[i],
                 fmt::format("resumed at t = {} s", told.checkpoints[i].time));
-    // Once more, from one that the resumed run has written.
+    // Again, from one written by the resumed run.
     if (resumed.checkpoints.empty()) continue;
     mbs::RunInput again = input_of(scenario);
     again.resume_from = resumed.checkpoints.back();
@@ -93,14 +93,14 @@ TEST_P(AnyIntegrator, ResumesFromContactEvents) {
                    2);
 }
 
-/// Nothing happens to a pendulum: the integrator starts anew by the number of its steps.
+/// A pendulum has no events: the integrator restarts after a number of steps.
 TEST_P(AnyIntegrator, ResumesWithoutEvents) {
   expect_resumable(scenario_from(read_text(HEELSTRIKE_SOURCE_DIR "/examples/simple_pendulum.yaml"),
                                  with({"analysis.end_time=3", "output.interval=0.05"}, "1e-3")),
                    1);
 }
 
-/// A ball led over the ground with friction, whose series of fields go on too.
+/// A ball driven over the ground with friction; its series of fields continues too.
 std::string led_ball(const std::string& type, const std::string& backend) {
   return R"~(heelstrike: 1
 gravity: [0, 0, -9.81]
@@ -160,7 +160,7 @@ output: {interval: 0.02}
                    10);
 }
 
-/// A block of finite elements that is dragged: its fields, drawn once for a partner at rest, go on as one series.
+/// A dragged block of finite elements: its fields, written once for a fixed partner, form one series.
 TEST(WallCheckpoint, ResumedFieldsFormOneSeries) {
   expect_resumable(scenario_from(read_text(HEELSTRIKE_SOURCE_DIR "/examples/block_friction.yaml"),
                                  {"contact.element_size=0.01", "analysis.end_time=1", "output.fields={interval: 0.1}"}),

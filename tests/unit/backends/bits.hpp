@@ -1,4 +1,4 @@
-/// Comparison of responses bit for bit, for the promises of purity and repeatability.
+/// Bitwise comparison of responses, for tests of purity and repeatability.
 #pragma once
 
 #include <bit>

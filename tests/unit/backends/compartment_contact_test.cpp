@@ -44,7 +44,7 @@ TEST(Compartments, BallsTouchTheirSocketsInExtension) {
       EXPECT_EQ(sockets[i].name, balls[i].name);
       const PointPair one(sockets[i].ball, balls[i].ball, "knee");
       EXPECT_NEAR(one.at({}).gap, 0.0, 1e-15) << sockets[i].name;
-      // In the middle of the dish: the vertex of the tibia's triangles that lies lowest on this side.
+      // In the middle of the dish: the lowest vertex of the tibia's triangles on this side.
       const Triangles tibia = kind_of(pair.main.surface).sheet(pair.main.surface);
       double nearest = 1.0;
       for (const Vector3& p : tibia.vertices) nearest = std::min(nearest, (p - one.at({}).p_AC).norm());
@@ -96,7 +96,7 @@ TEST(Compartments, TangentsAreDerivativesOfTheWrench) {
       return both->evaluate(*history, state).F_A.vector();
     };
     const Vector6 difference = (moved(h) - moved(-h)) / (2.0 * h);
-    // Central differences over 1e-7 of forces of some 100 N, whose curvature is that of depths of a millimetre.
+    // Central differences over 1e-7 m of forces of about 100 N, whose curvature is that of depths of a millimetre.
     EXPECT_LT((difference - at.dF_A_dX.col(k)).norm(), 1e-5 * at.dF_A_dX.norm()) << k;
   }
 }

@@ -1,4 +1,4 @@
-/// What both conformance suites, of the point laws and of the finite elements, ask in the same words.
+/// Checks common to both conformance suites, of the point laws and of the finite elements.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ inline double relative_error(const Matrix6& a, const Matrix6& b) {
   return (a - b).cwiseAbs().maxCoeff() / (scale > 0.0 ? scale : 1.0);
 }
 
-/// Histories and the states asked of them.
+/// Histories and the states to evaluate with them.
 using Questions = std::vector<std::pair<const History*, PairState>>;
 
 inline std::vector<std::vector<std::uint64_t>> bits_of_responses(const ContactBackend& backend, const Questions& list) {
@@ -63,7 +63,7 @@ inline std::vector<std::vector<std::uint64_t>> bits_of_responses(const ContactBa
   return bits;
 }
 
-/// Answers do not depend on their order, nor on a commit elsewhere; the history stays as it was.
+/// Responses do not depend on their order, nor on a commit elsewhere; the history is unchanged.
 inline void expect_pure(const ContactBackend& backend, const Questions& list, const History& committed,
                         const PairState& elsewhere) {
   const auto first = bits_of_responses(backend, list);
@@ -75,7 +75,7 @@ inline void expect_pure(const ContactBackend& backend, const Questions& list, co
   EXPECT_EQ(committed.save(), saved);
 }
 
-/// `n_threads` threads ask `n_rounds` questions each and get the same bits as one.
+/// `n_threads` threads make `n_rounds` evaluations each and obtain the bits of one.
 inline void expect_same_bits_from_threads(const ContactBackend& backend, const Questions& list, std::size_t n_threads,
                                           std::size_t n_rounds) {
   const auto expected = bits_of_responses(backend, list);
@@ -94,8 +94,8 @@ inline void expect_same_bits_from_threads(const ContactBackend& backend, const Q
   EXPECT_EQ(wrong, std::vector<int>(n_threads, 0));
 }
 
-/// A history that was saved and loaded answers and continues bit for bit; damaged bytes are refused.
-/// @param stride  of the lengths to which the bytes are cut
+/// A saved and restored history continues with equal bits; damaged bytes are rejected.
+/// @param stride  of the lengths to which the bytes are truncated
 inline void expect_saved_history_continues(const ContactBackend& backend, const Questions& list,
                                            const History& committed, std::size_t stride) {
   const std::string saved = committed.save();
@@ -113,8 +113,8 @@ inline void expect_saved_history_continues(const ContactBackend& backend, const 
   EXPECT_THROW((void)backend.load_history("not a history at all, but long enough to be one"), Error);
 }
 
-/// Altered bytes of a history are refused with the error of bad input: a number, count or flag that is not finite
-/// wherever it stands, and a committed pose that is no rotation.
+/// Corrupted bytes of a history are rejected as invalid input: a non-finite number, count or flag at any position, and
+/// a committed pose that is not a rotation.
 /// @param X_AB  of the commit
 inline void expect_altered_history_is_refused(const ContactBackend& backend, const History& committed,
                                               const Pose& X_AB) {
@@ -142,7 +142,7 @@ inline void expect_altered_history_is_refused(const ContactBackend& backend, con
   }
   const std::string rotation(reinterpret_cast<const char*>(X_AB.R.data()), 9 * sizeof(double));
   const std::size_t at = saved.find(rotation);
-  if (at == std::string::npos) return;  // nothing that depends on the pose is kept
+  if (at == std::string::npos) return;  // no pose-dependent data is stored
   const Matrix3 stretched = 1.001 * X_AB.R;
   const Matrix3 mirrored = -X_AB.R;
   for (const Matrix3& wrong : {stretched, mirrored}) {
@@ -152,7 +152,7 @@ inline void expect_altered_history_is_refused(const ContactBackend& backend, con
   }
 }
 
-/// Answers to states of prescribed motion are those of single ones, tangents aside.
+/// Responses of prescribed motion equal those of single commits, tangents excepted.
 /// @param accuracy  of the solution, relative: sums may run in another order
 inline void expect_prescribed_motion_consistent(const ContactBackend& backend, const Questions& list, double accuracy) {
   for (const auto& [history, state] : list) {
@@ -172,13 +172,13 @@ inline void expect_prescribed_motion_consistent(const ContactBackend& backend, c
                                  {a.dissipated_power, b.dissipated_power}}) {
         EXPECT_NEAR(x, y, accuracy * std::abs(x));
       }
-      // What friction dissipates may be next to nothing, as a difference of energies.
+      // The dissipation of friction may be almost zero, as a difference of energies.
       EXPECT_NEAR(a.dissipated_increment, b.dissipated_increment,
                   accuracy * std::max(a.stored_energy, std::abs(a.dissipated_increment)));
     };
     expect_alike(one, backend.evaluate(*history, state, prescribed_motion));
     expect_alike(committed.response, given.response);
-    // Both histories go on alike, also over a second commit.
+    // Both histories continue alike, also over a second commit.
     const Committed second = backend.commit(*committed.history, list.front().second);
     const Committed second_given = backend.commit(*given.history, list.front().second, prescribed_motion);
     expect_alike(second.response, second_given.response);
@@ -188,9 +188,9 @@ inline void expect_prescribed_motion_consistent(const ContactBackend& backend, c
   }
 }
 
-/// States asked together get the answers of single ones, bit for bit; one that cannot be answered leaves the others
-/// alone.
-/// @param refused  a state that the back-end refuses; null = none
+/// States of one batch have the responses of single evaluations, bit for bit; a rejected state does not affect the
+/// others.
+/// @param refused  a state that the back-end rejects; null = none
 inline void expect_batch_consistent(const ContactBackend& backend, const Questions& list, const PairState* refused) {
   const BatchEvaluation* batches = backend.batches();
   if (batches == nullptr) return;
@@ -214,10 +214,10 @@ inline void expect_batch_consistent(const ContactBackend& backend, const Questio
 }
 
 /// Beyond the gap there is no force, no stiffness, no contact.
-/// How often the gap lay outside of what an earlier answer says, after random motions of all sizes.
+/// How often the gap lay outside the bound of an earlier response, after random motions of all magnitudes.
 /// @param length   [m] of the largest motion
-/// @param stretch  of the motion that the bound allows; 1 = as it is
-/// @param apart    asks only where the bodies do not touch, as the bound has it: there every back-end is quick
+/// @param stretch  factor on the motion allowed by the bound
+/// @param apart    evaluates only where the bound excludes contact: there every back-end is fast
 inline int gaps_outside_of_bounds(const ContactBackend& backend, const History& history, const PairState& asked,
                                   double length, double stretch, bool apart = false) {
   const Response r = backend.evaluate(history, asked);
@@ -238,7 +238,7 @@ inline int gaps_outside_of_bounds(const ContactBackend& backend, const History& 
       const double gap = backend.evaluate(history, there).gap;
       if (gap < lower || gap > r.gap + (range.upper - r.gap) / stretch) ++outside;
     } catch (const RecoverableError&) {
-      // Too deep to be answered: then the bound must not have said that the bodies are apart.
+      // Excessive penetration: the bound must not have excluded contact.
       if (lower > 0.0) ++outside;
     }
   }

@@ -1,5 +1,5 @@
-// What every back-end of the registry has to fulfil, on every geometry it accepts. A new back-end is tested here
-// without a change of this file as long as example_pair finds parameters for it.
+// Requirements on every back-end of the registry, on every geometry it accepts. A new back-end is tested without a
+// change of this file if example_pair has parameters for it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,8 +45,8 @@ class Conformance : public testing::TestWithParam<Case> {
     return placed(pair, geometry.X_AB, depth_m, closing);
   }
 
-  /// Approach without and with a latched speed, below and above the floor, rest, and restitution before and after the
-  /// cut.
+  /// Approach without and with a stored velocity, below and above the minimum, rest, and restitution before and after
+  /// the tensile cut-off.
   [[nodiscard]] std::vector<std::pair<const History*, PairState>> states() const {
     return {{fresh.get(), at(depth, 0.4)},    {fresh.get(), at(depth, 2e-4)},   {fresh.get(), at(depth, -0.01)},
             {latched.get(), at(depth, 0.45)}, {latched.get(), at(depth, 0.01)}, {latched.get(), at(depth, -0.3)},
@@ -60,7 +60,7 @@ class Conformance : public testing::TestWithParam<Case> {
 };
 
 // Step h: (h/depth)^6 = 1.6e-8 times a seventh derivative over 140 leaves truncation below 1e-9; gaps round at 1e-16 m,
-// over h = 5e-8 m (the shallowest state) that is 2e-9. Both are far below the 1e-6 that is promised.
+// over h = 5e-8 m (the shallowest state) that is 2e-9. Both are far below the required 1e-6.
 TEST_P(Conformance, PoseTangentIsTheDerivativeOfTheWrench) {
   for (const auto& [history, state] : states()) {
     const Response r = backend->evaluate(*history, state);
@@ -73,8 +73,8 @@ TEST_P(Conformance, PoseTangentIsTheDerivativeOfTheWrench) {
   }
 }
 
-// The wrench is linear in the twist between kinks (the cut, the floor of 1e-3 m/s): h stays within 2e-5 m/s of the
-// state.
+// The wrench is linear in the twist between kinks (the cut-off, the minimum of 1e-3 m/s): h stays within 2e-5 m/s of
+// the state.
 TEST_P(Conformance, TwistTangentIsTheDerivativeOfTheWrench) {
   for (const auto& [history, state] : states()) {
     const Response r = backend->evaluate(*history, state);
@@ -106,7 +106,7 @@ TEST_P(Conformance, ZeroOutsideContact) {
   for (const double gap : {1e-12, 1e-6, 0.01}) expect_zero(backend->evaluate(*latched, at(-gap, 0.5)));
 }
 
-// A bound that says two thirds of what it says is refuted by motions along the normal.
+// A bound reduced to two thirds is violated by motions along the normal.
 TEST_P(Conformance, GapStaysWithinItsBound) {
   int refuted = 0, answered = 0;
   for (const double gap : {-depth, 1e-3, 0.05, 0.5}) {
@@ -161,7 +161,7 @@ TEST_P(Conformance, ActionIsReactionWithBodiesSwapped) {
   }
 }
 
-// Power that the motion puts into the contact = rate of stored energy + dissipated power, in every phase, the cut
+// Power of the motion into the contact = rate of stored energy + dissipated power, in every phase, the cut-off
 // included.
 TEST_P(Conformance, EnergyBalanceCloses) {
   for (const auto& [history, state] : states()) {
@@ -186,8 +186,8 @@ TEST_P(Conformance, SavedHistoryContinuesBitForBit) {
   expect_saved_history_continues(*backend, states(), *latched, 5);
 }
 
-// A back-end that is told another value of a tunable parameter goes on with what the one before remembers, and answers
-// as if it had always had it: all that counts of this history is how fast the bodies met.
+// A back-end with another value of a tunable parameter continues with the stored history and responds as if it had had
+// the value from the start: only the approach velocity of this history has an effect.
 TEST_P(Conformance, HistoriesRemainValidUnderTunableParameters) {
   const BackendEntry& entry = find_backend(pair.backend);
   ASSERT_FALSE(entry.tunable.empty());
@@ -204,7 +204,7 @@ TEST_P(Conformance, HistoriesRemainValidUnderTunableParameters) {
     try {
       other = make_example(tuned);
     } catch (const Error&) {
-      continue;  // profiles know no friction
+      continue;  // profiles have no friction
     }
     const auto taken = other->load_history(latched->save());
     const auto own = other->commit(*other->initial_history(), at(1e-9, 0.5)).history;
@@ -252,7 +252,7 @@ std::vector<Case> cases() {
   std::vector<Case> cases;
   for (const auto& entry : backend_registry()) {
     // Back-ends without a stiffness need a mesh, layers or a material: tests/unit/fem and tests/unit/elastic_foundation
-    // ask the same questions of them.
+    // make the same checks for them.
     if (std::ranges::none_of(entry.parameters, [](const auto& schema) { return schema.name == "stiffness"; })) continue;
     for (const ExampleGeometry& geometry : example_geometries()) {
       const std::string shapes = geometry.main.kind + "-" + geometry.partner.kind;

@@ -54,7 +54,7 @@ std::unique_ptr<ContactBackend> make_example(const PairSpec& pair) {
 PairState placed(const PairSpec& pair, const Pose& X_AB, double depth, double closing) {
   const PointPair geometry(pair.main.surface, pair.partner.surface, "example");
   PairState state{.t = 0.25, .X_AB = X_AB, .V_AB = {.w = {0.8, -1.1, 0.6}, .v = {0.3, 0.5, -0.2}}};
-  // Pull B clear first: along the normal the gap changes one to one, so the second move is exact.
+  // B is first separated: along the normal the gap changes one to one, so that the second move is exact.
   PointGeometry g = geometry.at(state);
   state.X_AB.p -= (g.gap + depth) * g.n_A;
   g = geometry.at(state);

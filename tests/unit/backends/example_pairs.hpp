@@ -1,4 +1,4 @@
-/// Pairs of every geometry and law that the tests of back-ends and sessions share.
+/// Pairs of every geometry and law, used by the tests of back-ends and sessions.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ struct ExampleGeometry {
 [[nodiscard]] std::unique_ptr<ContactBackend> make_example(const PairSpec& pair);
 
 /// State of `pair` with B moved along the common normal until the penetration is `depth` [m] (negative: a gap) and a
-/// twist whose closing speed is `closing` [m/s], with spin and sliding on top.
+/// twist with the approach velocity `closing` [m/s], with additional spin and sliding.
 [[nodiscard]] PairState placed(const PairSpec& pair, const Pose& X_AB, double depth, double closing);
 
 [[nodiscard]] PrepareContext no_context();

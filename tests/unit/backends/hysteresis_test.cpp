@@ -1,4 +1,4 @@
-// Hysteresis factors and the restitution they give, against table 4.4 computed independently of this code (exact energy
+// Hysteresis factors and their restitution, against table 4.4 computed independently of this code (exact energy
 // integral of the impact; printed with four digits).
 #include <gtest/gtest.h>
 
@@ -140,8 +140,8 @@ TEST(Hysteresis, FactorsAndRestitutionsEqualTheTable) {
   }
 }
 
-// The root d of the implicit equation is known to a few roundings of its residual; over the slope that is 1e-9 at the
-// worst place, near c_r = 1, where the series takes over.
+// The root d of the implicit equation is accurate to a few roundings of its residual; over the slope that is 1e-9 at
+// worst, near c_r = 1, where the series is used.
 TEST(Hysteresis, ExactGonthierReproducesItsRestitution) {
   for (const double c_r : {1.0, 1.0 - 1e-9, 1.0 - 2e-6, 1.0 - 5e-7, 0.999, 0.7, 0.3, 0.02, 0.003}) {
     const double H = gonthier_exact_factor(c_r);

@@ -1,4 +1,4 @@
-// Friction of the point laws: exact tangents, memory, rolling without slip, energy, closed forms of motion.
+// Friction of the point laws: exact tangents, history, rolling without slip, energy, closed forms of motion.
 #include <gtest/gtest.h>
 
 #include <numbers>
@@ -44,7 +44,7 @@ class PointFrictionConformance : public testing::TestWithParam<std::tuple<std::s
     return placed(pair, geometry.X_AB, depth_m, closing);
   }
 
-  /// B moved and turned a little since `touched`; its spring is stretched by about 20 micrometres per unit of `way`,
+  /// B slightly moved and rotated since `touched`; its spring is stretched by about 20 micrometres per unit of `way`,
   /// and slips at about 100.
   [[nodiscard]] PairState later(double way, double twist) const {
     PairState s = moved(at(depth, 0.1), 2e-5 * way * (Vector6() << 1.0, -2.0, 3.0, 0.5, 0.3, -0.8).finished());
@@ -53,7 +53,7 @@ class PointFrictionConformance : public testing::TestWithParam<std::tuple<std::s
     return s;
   }
 
-  /// Sticking, slipping, in between by damping alone, with a gap before, and with nothing before.
+  /// Sticking, slipping, in between by damping alone, with a preceding gap, and without history.
   [[nodiscard]] testing_support::Questions states() const {
     return {{touched.get(), later(1.0, 1e-2)},  {touched.get(), later(-1.0, 1e-2)}, {touched.get(), later(20.0, 1.0)},
             {touched.get(), later(-40.0, 1.0)}, {touched.get(), later(1.0, 2.0)},   {flying.get(), at(depth, 0.4)},
@@ -66,7 +66,7 @@ class PointFrictionConformance : public testing::TestWithParam<std::tuple<std::s
   std::shared_ptr<const History> fresh, flying, touched;
 };
 
-// Steps as in conformance_test.cpp, shorter so that the differences stay on one side of the limit of sticking.
+// Steps as in conformance_test.cpp, shorter so that the differences stay on one side of the stick limit.
 TEST_P(PointFrictionConformance, PoseTangentIsTheDerivativeOfTheWrench) {
   std::size_t i = 0;
   for (const auto& [history, state] : states()) {
@@ -75,7 +75,7 @@ TEST_P(PointFrictionConformance, PoseTangentIsTheDerivativeOfTheWrench) {
       return backend->evaluate(*h, moved(s, x)).F_A.vector();
     };
     const Matrix6 numeric = differences(wrench, 1e-6);
-    // Gaps and ways round at 1e-16 m, over h times the stiffness of 1e6 N/m: 1e-10 of the tangents.
+    // Gaps and displacements round at 1e-16 m, over h times the stiffness of 1e6 N/m: 1e-10 of the tangents.
     EXPECT_LT(relative_error(r.dF_A_dX, numeric), 1e-7) << "state " << i << "\n" << r.dF_A_dX << "\n\n" << numeric;
     ++i;
   }
@@ -108,7 +108,7 @@ TEST_P(PointFrictionConformance, EvaluationIsPureAndHistoryContinues) {
   for (const double gap : {1e-12, 0.01}) testing_support::expect_zero(backend->evaluate(*touched, at(-gap, 0.5)));
 }
 
-// The force stays in the cone, and a commit that is repeated at the same state changes nothing: nothing creeps.
+// The force stays in the cone, and a repeated commit at the same state changes nothing: no creep.
 TEST_P(PointFrictionConformance, StaysInTheConeWithoutCreep) {
   for (const auto& [history, state] : states()) {
     const Committed once = backend->commit(*history, state);
@@ -134,7 +134,8 @@ INSTANTIATE_TEST_SUITE_P(Laws, PointFrictionConformance,
                                   std::get<2>(info.param).name;
                          });
 
-// Rolling without slip in steps of a third of a turn: a ball on a plane, and a ball in a socket of twice its radius.
+// Rolling without slip in steps of a third of a rotation: a ball on a plane, and a ball in a socket of twice its
+// radius.
 TEST(ContactPath, PureRollingHasNoSlip) {
   const double R = 0.1;
   for (const bool swapped : {false, true}) {
@@ -142,7 +143,7 @@ TEST(ContactPath, PureRollingHasNoSlip) {
     const Surface plane = PlaneSurface{};
     const PointPair pair = swapped ? PointPair(plane, ball, "x") : PointPair(ball, plane, "x");
     const auto rolled = [&](double angle) {
-      // The ball rolls along x about +y; in B's frame or A's, as the case may be.
+      // The ball rolls along x about +y; expressed in B's or A's frame.
       const Pose X_PlaneBall{.R = rotation_from_vector({0.0, angle, 0.0}), .p = {R * angle, 0.0, R}};
       return PairState{.t = 0.0, .X_AB = swapped ? X_PlaneBall : X_PlaneBall.inverse(), .V_AB = {}};
     };
@@ -154,7 +155,7 @@ TEST(ContactPath, PureRollingHasNoSlip) {
   }
   const PointPair socket(SphereSurface{.radius = -2.0 * R, .center = Vector3::Zero()},
                          SphereSurface{.radius = R, .center = Vector3::Zero()}, "x");
-  // Its centre runs on a circle of R, so that it turns by the angle of that way, towards the way it runs.
+  // Its centre runs on a circle of R, so that it rotates by the angle of that path, in the direction of motion.
   const auto inside = [&](double angle) {
     return PairState{
         .t = 0.0,
@@ -168,7 +169,7 @@ TEST(ContactPath, PureRollingHasNoSlip) {
   EXPECT_LT(slip.value.norm(), 1e-14) << slip.value.transpose();
 }
 
-/// A ball on a plane (the ground is B), integrated with small semi-implicit steps: enough for closed forms.
+/// A ball on a plane (the ground is B), integrated with small semi-implicit steps, sufficient for closed forms.
 struct BallOnPlane {
   static constexpr double m = 2.0, R = 0.1, J = 0.4 * m * R * R, mu = 0.3;
   std::unique_ptr<ContactBackend> contact;
@@ -208,8 +209,8 @@ struct BallOnPlane {
   }
 };
 
-// A ball set down sliding: v = v0 - mu g t until it rolls with 5/7 v0 after 2 v0 / (7 mu g); then 2/7 of the energy
-// of the motion has gone, by friction alone.
+// A ball released with sliding: v = v0 - mu g t until it rolls with 5/7 v0 after 2 v0 / (7 mu g); then 2/7 of the
+// kinetic energy is dissipated by friction alone.
 TEST(PointFrictionMotion, SlidingBallEndsInRolling) {
   for (const std::string model : {"stick", "regularised"}) {
     BallOnPlane ball(model, 1e6);
@@ -226,7 +227,8 @@ TEST(PointFrictionMotion, SlidingBallEndsInRolling) {
         EXPECT_NEAR(ball.V_WA.v.x(), v0 - BallOnPlane::mu * g * (i + 1) * h, 1e-3 * v0);
       }
     }
-    // The regularised force lets the ball slip by about its speed; both lose the step of the integrator.
+    // The regularised force lets the ball slip by about its regularisation velocity; both have the error of the
+    // integrator step.
     EXPECT_NEAR(ball.V_WA.v.x(), 5.0 / 7.0 * v0, 1e-3 * v0) << model;
     EXPECT_NEAR(ball.V_WA.w.y() * BallOnPlane::R, 5.0 / 7.0 * v0, 1e-3 * v0) << model;
     EXPECT_NEAR(ball.dissipated, 1.0 / 7.0 * BallOnPlane::m * v0 * v0, 2e-3 * BallOnPlane::m * v0 * v0) << model;
@@ -235,8 +237,8 @@ TEST(PointFrictionMotion, SlidingBallEndsInRolling) {
   }
 }
 
-// On an incline below the angle of friction a ball that cannot turn sticks: after the spring has been stretched it
-// stays where it is. The regularised force lets it slide by slip_speed tan(a) / sqrt(mu^2 - tan(a)^2).
+// On an incline below the friction angle a ball that cannot rotate sticks: it remains at rest after the spring has been
+// stretched. The regularised force lets it slide by slip_speed tan(a) / sqrt(mu^2 - tan(a)^2).
 TEST(PointFrictionMotion, SticksOnAnInclineWithoutCreep) {
   const double g = 9.81;
   const double angle = 0.2;  // tan = 0.203 < mu
@@ -258,7 +260,7 @@ TEST(PointFrictionMotion, SticksOnAnInclineWithoutCreep) {
     const double ratio = std::tan(angle) / BallOnPlane::mu;
     const double expected = model == "stick" ? 0.0 : 0.05 * 1e-4 * ratio / std::sqrt(1.0 - ratio * ratio);
     std::printf("%s: crept %.3e m in 0.05 s, expected %.3e m\n", model.c_str(), crept, expected);
-    // Stick: the vibration of the set-down, 4 um, has died out after 0.2 s as exp(-0.35 707 0.2) = 3e-22.
+    // Stick: the vibration of the release, 4 um, has decayed after 0.2 s by exp(-0.35 707 0.2) = 3e-22.
     EXPECT_NEAR(crept, expected, 1e-15 + 1e-2 * expected) << model;
   }
 }

@@ -1,4 +1,4 @@
-// Stiffness from radii and materials, parameters, history rule and the estimates of the point laws.
+// Stiffness from radii and materials, parameters, rules of the history and estimates of the point laws.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -149,8 +149,8 @@ TEST(PointLaw, HertzEstimates) {
   EXPECT_NEAR(r.stored_energy, 1.4e8 * 1e-10 / 2.5, 1e-12);
 }
 
-/// A ball of radius 0.1 m over the ground; gap and closing speed [m, m/s] set at will. Gaps of binary fractions are
-/// exact.
+/// A ball of radius 0.1 m over the ground; gap and approach velocity [m, m/s] are arbitrary. Gaps of binary fractions
+/// are exact.
 class ApproachVelocity : public testing::Test {
  protected:
   ApproachVelocity() {
@@ -197,7 +197,7 @@ TEST_F(ApproachVelocity, IsStoredAtOnsetAndClearedAtSeparation) {
   EXPECT_EQ(latched(), std::nullopt);
 }
 
-// Requirement: bodies that touch at rest are in contact; bodies that touch and part are not.
+// Requirement: bodies at rest with zero gap are in contact; separating bodies with zero gap are not.
 TEST_F(ApproachVelocity, ZeroGapIsAnOnsetUnlessSeparating) {
   commit(0.0, -1.0);
   EXPECT_EQ(latched(), std::nullopt);
@@ -219,7 +219,7 @@ TEST_F(ApproachVelocity, InitialPenetrationAtRestStoresTheMinimum) {
   EXPECT_EQ(latched(), 1e-3) << "one contact, one approach speed";
 }
 
-// F = K d^n (1 + H d'/v0), H = 0.75: the factor shows which v0 was used.
+// F = K d^n (1 + H d'/v0), H = 0.75: the factor reveals the v0 that was used.
 TEST_F(ApproachVelocity, CurrentVelocityIsUsedWithoutAStoredValue) {
   const double elastic = 1e8 * std::pow(1e-4, 1.5);
   const auto factor = [&](double closing) {
@@ -240,7 +240,7 @@ TEST_F(ApproachVelocity, MinimumIsAParameter) {
   EXPECT_EQ(latched(), 0.5);
 }
 
-// Parts of the cut phase: all of the energy that the spring gives back is dissipated.
+// Parts of the cut-off phase: all energy released by the spring is dissipated.
 TEST_F(ApproachVelocity, TensileCutOffDissipatesTheStoredEnergy) {
   commit(-tiny, 0.1);
   const Response r = backend->evaluate(*history, state(-1e-4, -1.0));

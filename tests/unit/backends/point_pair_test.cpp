@@ -1,4 +1,4 @@
-// Closest points: exact cases by hand, derivatives against differences.
+// Closest points: exact cases in closed form, derivatives against differences.
 #include <gtest/gtest.h>
 
 #include "common/errors/error.hpp"
@@ -58,12 +58,12 @@ TEST(PointPair, OtherShapesAreRejected) {
 class PointPairDerivatives : public testing::TestWithParam<testing_support::ExampleGeometry> {};
 
 // Central differences of sixth order with h = 3e-4 over centre distances of 0.03 m and more: truncation (1e-2)^6 =
-// 1e-12 per unit of a seventh derivative over 140, some 5! / 0.03; rounding 1e-16 / 3e-4. Both below 1e-9.
+// 1e-12 per unit of a seventh derivative over 140, about 5! / 0.03; rounding 1e-16 / 3e-4. Both below 1e-9.
 TEST_P(PointPairDerivatives, AreExact) {
   const auto& example = GetParam();
   const PointPair pair(example.main, example.partner, "t");
   PairState state{.t = 0.0, .X_AB = example.X_AB, .V_AB = {.w = {0.8, -1.1, 0.6}, .v = {0.3, 0.5, -0.2}}};
-  // 2 cm apart, so that no difference runs into the limit of depth.
+  // 2 cm apart, so that no difference reaches the limit of depth.
   state.X_AB.p += (0.02 - pair.at(state).gap) * pair.at(state).n_A;
   const PointGeometry g = pair.at(state);
   const double h = 3e-4;

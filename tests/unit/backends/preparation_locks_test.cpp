@@ -1,4 +1,4 @@
-// Sessions that need the same product at the same time, without any cache on disk.
+// Concurrent sessions with the same product, without a cache on disk.
 #include "fem_server/backend_interface/preparation_locks.hpp"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace heelstrike::fem {
 namespace {
 
-/// `n` threads that ask for `key` while the first one makes it; it ends when all others wait.
+/// `n` threads that request `key` while the first one makes it; it ends when all others wait.
 std::vector<int> together(PreparationLocks& locks, int n, const std::function<int()>& make) {
   std::vector<int> got(static_cast<std::size_t>(n), -1);
   std::latch begun(1);

@@ -1,5 +1,5 @@
-// Profiles against the spheres and planes that they draw: gap, normal, contact point and force in closed form;
-// derivatives against differences; what is refused.
+// Profiles compared with the spheres and planes that they represent: gap, normal, contact point and force in closed
+// form; derivatives against differences; rejected profiles.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ ProfileSurface circle(double radius, int n, const Vector2& center = Vector2::Zer
   return profile;
 }
 
-/// Material below y = 0: travelled from right to left, it lies on the left.
+/// Material below y = 0: it lies to the left of the direction from right to left.
 ProfileSurface ground() {
   return {.points = {{0.3, 0}, {0.1, 0}, {-0.1, 0}, {-0.3, 0}}};
 }
@@ -53,8 +53,8 @@ PairState placed(const Vector3& p, double angle) {
           .V_AB = {.w = {0, 0, 0.7}, .v = {0.2, -0.4, 0}}};
 }
 
-// A cubic spline is wrong by a share of the fourth power of its spacing: half of it leaves a sixteenth. The first
-// numbers are those of the printed table, with a factor of 2.
+// The error of a cubic spline is of fourth order in its spacing: half of it leaves a sixteenth. The first numbers are
+// those of the printed table, with a factor of 2.
 TEST(ProfilePair, CircleOnALineIsASphereOnAPlaneToFourthOrder) {
   const double R = 0.04;
   const PointPair exact(PlaneSurface{.normal = Vector3::UnitY()}, SphereSurface{.radius = R}, "t");
@@ -95,7 +95,7 @@ TEST(ProfilePair, DistanceIsThatOfACylinder) {
     const SurfacePoint a = distance->closest(p);
     const SurfacePoint e = exact->closest(p);
     EXPECT_NEAR(a.gap, e.gap, 1e-9) << p.transpose();
-    // The slope of the spline is wrong by the third power of the spacing, 5e-7, which grows towards the axis.
+    // The slope of the spline has an error of third order in the spacing, 5e-7, which grows towards the axis.
     EXPECT_LT((a.normal - e.normal).norm(), 5e-6) << p.transpose();
     EXPECT_LT((a.curvature - e.curvature).norm(), 0.02 * (1.0 + e.curvature.norm())) << p.transpose();
   }
@@ -142,7 +142,7 @@ TEST(ProfilePair, CircleInANarrowerSocketHasFiniteArea) {
 }
 
 // Central differences of fourth order with h = 1e-5 over radii of 0.01 m: (1e-3)^4 of the derivative by truncation,
-// 1e-16 / 1e-5 by rounding. The third derivative of a spline jumps at its points, none of which is met within the step.
+// 1e-16 / 1e-5 by rounding. The third derivative of a spline jumps at its points, none of which is within the step.
 TEST(ProfilePair, DerivativesAreExactInThePlane) {
   ProfileSurface condyle{.points = {{0.03, 0.01},
                                     {0.022, 0.03},
@@ -183,7 +183,7 @@ TEST(ProfilePair, DerivativesAreExactInThePlane) {
   }
 }
 
-// Of two lobes the deeper one counts, from whatever side the pose comes.
+// Of two lobes the deeper one counts, for poses from either side.
 TEST(ProfilePair, DeepestOfTwoCommonNormals) {
   ProfileSurface lobes{.points = {{0.05, 0.03},
                                   {-0.05, 0.03},

@@ -1,4 +1,4 @@
-// The registry is complete, sorted, documented; its messages help.
+// The registry is complete, sorted and documented; its messages name alternatives.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

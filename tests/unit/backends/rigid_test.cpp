@@ -40,7 +40,8 @@ Response ask(const PairSpec& pair, const Vector3& p_AB) {
   return backend->evaluate(*backend->initial_history(), state);
 }
 
-// The gap falls by what B moves along the normal, and the rate is its derivative: for all pairs of analytic bodies.
+// The gap decreases by the motion of B along the normal, and the rate is its derivative: for all pairs of analytic
+// bodies.
 TEST(Rigid, GapsAndNormalsAreConsistent) {
   for (const auto& geometry : example_geometries()) {
     const PairSpec pair = example_pair("rigid_coulomb", geometry);
@@ -77,7 +78,7 @@ TEST(Rigid, BlockRestsOnFourCorners) {
   }
 }
 
-// Two blocks, one on the other: each has corners on the other's surface, and all are found from both sides.
+// Two stacked blocks: each has corners on the other's surface, and all are found from both sides.
 TEST(Rigid, BlocksTouchAtCornersOfBoth) {
   const BlockSurface large{.lengths = {0.4, 0.4, 0.1}, .center = Vector3::Zero()},
       small{.lengths = {0.1, 0.1, 0.1}, .center = Vector3::Zero()};
@@ -104,8 +105,8 @@ TEST(Rigid, IsPureAndHistoryIndependent) {
   EXPECT_THROW((void)backend->load_history("something else"), Error);
 }
 
-// Where the bodies were at the last commit changes the time of an answer and no bit of it: probes that were farther
-// than the others come into reach by the smallest part of what the pose allows, too.
+// The poses at the last commit change the time of a response and no bit of it: points that were farther than the others
+// also come into reach by the smallest fraction of the allowed motion.
 TEST(Rigid, SearchStartDoesNotChangeTheResult) {
   KneeSurface tibia;
   tibia.is_tibia = true;
@@ -119,7 +120,7 @@ TEST(Rigid, SearchStartDoesNotChangeTheResult) {
   int several = 0;
   PairState state;
   for (int i = 0; i < 300; ++i) {
-    // From below the rounding of coordinates to beyond all that is remembered.
+    // From below the rounding of coordinates to beyond the stored range.
     const double size = std::pow(10.0, -9.0 + 7.0 * random());
     const Vector3 turn = 20.0 * size * any();
     state.X_AB.R = Eigen::AngleAxisd(turn.norm(), turn.normalized()).toRotationMatrix();
@@ -133,7 +134,7 @@ TEST(Rigid, SearchStartDoesNotChangeTheResult) {
   EXPECT_GT(several, 50) << "most poses have one point only, so that hardly anything was compared";
 }
 
-/// Bars of 0.1 x 0.1 m across each other, the lower along x, the upper along y, `turned` about their axes.
+/// Crossed bars of 0.1 x 0.1 m, the lower along x, the upper along y, rotated by `turned` about their axes.
 Response crossed_bars(double turned, double height, double sideways = 0.0) {
   const auto bar = [](const Vector3& lengths) { return BlockSurface{.lengths = lengths}; };
   const auto backend = make_example(pair_of(bar({1.0, 0.1, 0.1}), bar({0.1, 1.0, 0.1})));
@@ -174,14 +175,14 @@ TEST(Rigid, FlatCrossedBarsTouchAtTheCornersOfTheirOverlap) {
   EXPECT_LT(middle.head<2>().norm(), 1e-12);
 }
 
-// A corner that meets a face stays one contact: no edge of the one crosses an edge of the other there.
+// A corner in contact with a face stays one contact: no edge of one crosses an edge of the other there.
 TEST(Rigid, CornersOnAFaceAddNoEdgeContacts) {
   const PairSpec pair = pair_of(BlockSurface{.lengths = {1.0, 1.0, 0.1}}, BlockSurface{.lengths = {0.1, 0.1, 0.1}});
   EXPECT_EQ(ask(pair, {0.1, 0.2, 0.1 + 1e-5}).points.size(), 4U);
 }
 
-/// Boxes of different size at any pose: the smallest overlap along the axes that may separate them, negative where they
-/// do not overlap along one. The theorem of separating axes is exact for boxes, overlapping or not.
+/// Boxes of different sizes at any pose: the smallest overlap along the axes that may separate them, negative if they
+/// do not overlap along one. The separating axis theorem is exact for boxes, overlapping or not.
 double smallest_overlap(const Vector3& half_A, const Vector3& half_B, const Pose& X_AB) {
   const Matrix3& R = X_AB.R;
   std::vector<Vector3> axes;
@@ -199,8 +200,8 @@ double smallest_overlap(const Vector3& half_A, const Vector3& half_B, const Pose
   return overlap;
 }
 
-// Boxes that overlap by up to a hundredth of their size: the deepest point says what has to be undone, for points of
-// deeper facets of the Minkowski difference are none. Boxes that are apart have no point inside.
+// Boxes that overlap by up to a hundredth of their size: the deepest point is the penetration depth, for points of
+// deeper facets of the Minkowski difference do not exist. Separated boxes have no point inside.
 TEST(Rigid, TenThousandPairsOfBoxesAgreeWithTheirSeparatingAxes) {
   std::mt19937 generator(5);
   const auto random = [&] { return static_cast<double>(generator()) / 4294967296.0; };
@@ -214,7 +215,7 @@ TEST(Rigid, TenThousandPairsOfBoxesAgreeWithTheirSeparatingAxes) {
     for (int i = 0; i < 100; ++i) {
       PairState state;
       state.X_AB.R = Eigen::AngleAxisd(std::numbers::pi * random(), any().normalized()).toRotationMatrix();
-      // Moved along a random direction until they overlap by as much as is wanted.
+      // Moved along a random direction until they overlap by the given depth.
       const Vector3 way = any().normalized();
       const double wanted = 1e-3 * (random() - 0.2);
       double far = 0.4, near = 0.0;
@@ -237,8 +238,8 @@ TEST(Rigid, TenThousandPairsOfBoxesAgreeWithTheirSeparatingAxes) {
   EXPECT_GT(met, 7000);
 }
 
-// An edge that lies across a face and tips a little: the end that it leaves is told as well as the one that it sinks
-// at, or nothing would hold it there in the next moment.
+// An edge across a face with a slight tilt: the end that lifts is reported as well as the one that penetrates;
+// otherwise it would be unsupported at the next instant.
 TEST(Rigid, TippingEdgeOnAFaceHasContactAtBothEnds) {
   const auto backend =
       make_example(pair_of(BlockSurface{.lengths = {0.1, 0.1, 0.1}}, BlockSurface{.lengths = {0.2, 0.1, 0.1}}));
@@ -265,8 +266,8 @@ std::vector<ContactPoint> cubes_at(const Vector3& p_AB) {
   return ask(pair_of(cube, cube), p_AB).points;
 }
 
-// Faces of two equal cubes that lie on each other: the corners of what both share, all with the normal of the faces, in
-// every direction, whatever coincides and by whatever they overlap.
+// Faces of two equal cubes in contact: the corners of their common area, all with the normal of the faces, in every
+// direction, for any coincidence and any overlap.
 TEST(Rigid, FacesInContactTouchAtTheCornersOfTheirOverlap) {
   for (const double depth : {0.0, 1e-16, -1e-13, 1e-12, 1e-6, 1e-4, -1e-5}) {
     for (const double x : {0.0, 1e-17, 1e-12, 1e-6, 5e-5, 0.005, 0.04}) {
@@ -296,8 +297,7 @@ TEST(Rigid, FacesInContactTouchAtTheCornersOfTheirOverlap) {
   }
 }
 
-// A cube that slides on one neighbour, level with the next: nothing that both share has an extent, and nothing stops
-// it.
+// A cube that slides on one neighbour, level with the next: their common area has no extent, and there is no obstacle.
 TEST(Rigid, LevelMotionCausesNoContact) {
   for (const double ahead : {5e-5, 1e-6, 1e-9, 0.0}) {
     for (const double deep : {0.0, 1e-13, 1e-11}) {
@@ -306,13 +306,14 @@ TEST(Rigid, LevelMotionCausesNoContact) {
       }
     }
   }
-  // A step that is meant stops it.
+  // A real step stops it.
   const auto points = cubes_at({0.1 + 1e-5, 0.01, 0.1 - 1e-4});
   ASSERT_EQ(points.size(), 4U);
   for (const ContactPoint& point : points) EXPECT_NEAR(point.n_A.x(), 1.0, 1e-9);
 }
 
-/// A cylinder of 0.1 m radius and 0.3 m length along y, on a plane at z = 0, turned about x, then about z, then lifted.
+/// A cylinder of 0.1 m radius and 0.3 m length along y, on a plane at z = 0, rotated about x, then about z, then
+/// lifted.
 Response cylinder_on_plane(double tilt, double heading, double height) {
   const auto backend =
       make_example(pair_of(PlaneSurface{}, CylinderSurface{.radius = 0.1, .axis = Vector3::UnitY(), .length = 0.3}));
@@ -333,7 +334,7 @@ TEST(Rigid, CylinderTouchesAtTheEndsOfALine) {
     EXPECT_NEAR(point.p_AC.norm(), 0.15, 1e-12);
     EXPECT_NEAR(std::abs(point.p_AC.y()), 0.15 * std::cos(0.3), 1e-12);
   }
-  // Leaning, on one point of a rim; upright, on points around it.
+  // Tilted, on one point of a rim; upright, on points around it.
   const double lean = 0.4;
   const double height = 0.15 * std::sin(lean) + 0.1 * std::cos(lean);
   const Response leaning = cylinder_on_plane(lean, 1.0, height);
@@ -344,7 +345,7 @@ TEST(Rigid, CylinderTouchesAtTheEndsOfALine) {
   for (const ContactPoint& point : upright.points) EXPECT_NEAR(point.gap, 0.0, 1e-12);
 }
 
-// A roller across a rail that is narrower: where its lowest line leaves the rail, and so for two crossed rollers.
+// A roller across a narrower rail: contact where its lowest line leaves the rail, and likewise for two crossed rollers.
 TEST(Rigid, CylinderTouchesEdgesAndCylinders) {
   const CylinderSurface roller{.radius = 0.1, .axis = Vector3::UnitY(), .length = 0.3};
   const Response r = ask(pair_of(BlockSurface{.lengths = {1.0, 0.1, 0.05}}, roller), {0.2, 0.02, 0.125});
@@ -361,7 +362,7 @@ TEST(Rigid, CylinderTouchesEdgesAndCylinders) {
   ASSERT_EQ(crossed.points.size(), 1U);
   EXPECT_NEAR(crossed.points[0].gap, 1e-5, 1e-15);
   EXPECT_NEAR((crossed.points[0].p_AC - Vector3(0.1, 0.0, 0.05 + 5e-6)).norm(), 0.0, 1e-12);
-  // Side by side, on the ends of the line that both share.
+  // Side by side, on the ends of their common line.
   other = {.radius = 0.05, .axis = Vector3::UnitY(), .length = 0.2};
   const Response beside = ask(pair_of(other, roller), {0.15, 0.12, 0.0});
   ASSERT_EQ(beside.points.size(), 2U);

@@ -1,4 +1,4 @@
-// Work of friction over one step: closed forms of a spring with a slider, and what the slip is measured with.
+// Work of friction over one step: closed forms of a spring with a slider, and the measure of slip.
 #include <gtest/gtest.h>
 
 #include "fem_server/backend_interface/slip_work.hpp"
@@ -16,19 +16,19 @@ TEST(SlipWork, OfASliderUnderAVaryingForceUsesTheMeanForce) {
   EXPECT_EQ(slip_work({.traction = 10.0 * along, .limit_before = 10.0, .trial = 9.0 * along, .limit = 10.0}), 0.0);
 }
 
-// Loaded to a third of the limit: what slips, slips against the limit, and not against the mean of both tractions.
+// Loaded to a third of the limit: slip acts against the limit, and not against the mean of both tractions.
 TEST(SlipWork, OfASpringAtTheOnsetOfSlipUsesTheLimit) {
   EXPECT_DOUBLE_EQ(
       slip_work({.traction = 5.0 * along, .limit_before = 15.0, .trial = 45.0 * along, .limit = 15.0, .slip = 0.02}),
       15.0 * 0.02);
-  // Reversed: it goes through zero first.
+  // Reversed: it passes through zero first.
   EXPECT_DOUBLE_EQ(
       slip_work({.traction = -15.0 * along, .limit_before = 15.0, .trial = 45.0 * along, .limit = 15.0, .slip = 0.02}),
       15.0 * 0.02);
 }
 
-// A spring of k = 1000 N/m that carries 5 N is let go, however large the limit was: it loses what it had stored. The
-// limit meets 5 N late in the step, which rounding knows to 1e-16 (limit / 5 N)^2 = 1e-12 of the limit at most.
+// A spring of k = 1000 N/m with 5 N is released, with any limit: it loses its stored energy. The limit falls to 5 N
+// late in the step, at a time rounded to 1e-16 (limit / 5 N)^2 = 1e-12 of the limit at most.
 TEST(SlipWork, OfASpringThatSeparatesIsItsStoredEnergy) {
   const double k = 1000.0;
   for (const double limit : {5.0, 20.0, 500.0}) {
@@ -40,7 +40,7 @@ TEST(SlipWork, OfASpringThatSeparatesIsItsStoredEnergy) {
   }
 }
 
-// Slip is what the force at the contact point does work on, deep in the contact too: a ball that turns by d about y and
+// Slip is conjugate to the force at the contact point, also deep in the contact: a ball that rotates by d about y and
 // does not move slips by (R - depth / 2) d there.
 TEST(SlipWork, SlipIsMeasuredAtThePointOfTheForce) {
   const double R = 0.1;

@@ -1,4 +1,4 @@
-// Programs started by the client: ready, too early an end, stubborn ones, and ones that are not there.
+// Programs started by the client: ready, early exit, ignored requests, and missing programs.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -1,4 +1,4 @@
-// The numbers of a comparison: which contact they come from, deviations, and what stands where there is no number.
+// The numbers of a comparison: their contact, deviations, and the text of missing numbers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,7 +91,7 @@ TEST(Comparison, FailureIsARowWithItsReason) {
   EXPECT_THAT(one.markdown(), HasSubstr("**hooke**: no parameter"));
 }
 
-// Requirement: a run without some of its frames is never shown as if it had them.
+// Requirement: an incomplete run is never shown as complete.
 TEST(Comparison, IncompleteRunIsMarkedAndNotCompared) {
   Comparison one = comparison();
   EXPECT_EQ(one.exit_code(), ExitCode::ok);

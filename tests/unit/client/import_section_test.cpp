@@ -1,4 +1,4 @@
-// A scenario that imports a model of OpenSim: what it becomes, and where its mistakes are told.
+// A scenario that imports a model of OpenSim: its result, and the places of its errors.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Two bodies on a hinge, a contact of two meshes with a name, and a motor that is not taken.
+/// Two bodies on a hinge, a contact of two meshes with a name, and a motor that is not imported.
 constexpr const char* leg =
     R"(<OpenSimDocument Version="40000"><Model name="leg"><gravity>0 -9.81 0</gravity><BodySet><objects>
 <Body name="thigh"><mass>7</mass><mass_center>0 0 0</mass_center><inertia>0.1 0.1 0.1 0 0 0</inertia></Body>
@@ -42,7 +42,7 @@ constexpr const char* leg =
 </objects></ContactGeometrySet></Model></OpenSimDocument>
 )";
 
-/// One key per line, so that a message can name the line; from line 9 on things of its own.
+/// One key per line, so that a message can name the line; own entries from line 9 on.
 constexpr const char* swing = R"(heelstrike: 1
 import:
   osim: "${HEELSTRIKE_IMPORT_TEST}/leg.osim"
@@ -112,7 +112,7 @@ TEST_F(ImportSection, IsAScenarioWithTheImportedModel) {
   EXPECT_EQ(std::get<std::string>(scenario.pairs[0].spec.parameters.at("layers")), "lumped");
   EXPECT_THAT(request.not_imported, Contains(HasSubstr("motor")));
   EXPECT_THAT(request.notes, Contains(HasSubstr("leg.osim")));
-  // Meshes are where the model is, by names that hold on another machine too.
+  // Meshes are in the folder of the model, under names that are valid on another machine too.
   std::map<std::string, std::string> files;
   for (const AssetContent& file : request.files) files[file.name] = file.content;
   EXPECT_EQ(files, (std::map<std::string, std::string>{{"${HEELSTRIKE_IMPORT_TEST}/lower.stl", "model/lower.stl"},
@@ -182,7 +182,7 @@ TEST_F(ImportSection, ErrorsAreReportedAtTheirPlaceInTheFile) {
               AllOf(HasSubstr("gravitation=[0, 0, -1] ("), HasSubstr("swing.yaml:7)"), HasSubstr("gravity")));
   EXPECT_THAT(message("contact.layers: lumped", "bodies.shank.mass: -1"),
               HasSubstr("swing.yaml:8): bodies.shank.mass: "));
-  // Lines of what is its own are those of the file, in sections that both have too.
+  // Lines of its own entries are those of the file, also in sections that both have.
   EXPECT_THAT(message("stone: {mass: 1", "stone: {mass: -1"), HasSubstr("swing.yaml:10: bodies.stone.mass: "));
   EXPECT_THAT(message("body: shank", "body: shan"), HasSubstr("swing.yaml:12: loads.push.body: "));
   EXPECT_THAT(message("steps: none", "steps: some"), HasSubstr("swing.yaml:14: output.steps: "));
@@ -206,7 +206,7 @@ TEST_F(ImportSection, ErrorsOfTheModelAreReportedAsSuch) {
   const std::string mass = "<mass>4</mass>";
   heavy.replace(heavy.find(mass), mass.size(), "<mass>-4</mass>");
   write("model/leg.osim", heavy);
-  // Lines of what is assembled are in no file.
+  // Lines of imported entries are in no file.
   EXPECT_THAT(message("", ""), AllOf(testing::StartsWith("${HEELSTRIKE_IMPORT_TEST}/leg.osim: bodies.shank.mass: "),
                                      HasSubstr("swing.yaml: imports that model")));
   EXPECT_THAT(message("stone: {mass: 1", "stone: {mass: -1"),

@@ -1,4 +1,4 @@
-// The least of a scan lies on the parabola through three points.
+// The minimum of a scan lies on the parabola through three points.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -13,7 +13,7 @@ TEST(ModulusScan, ParabolaIsExactForUnevenPoints) {
   std::array<double, 3> y{};
   for (std::size_t i = 0; i < 3; ++i) y[i] = 7.0 + 1.5 * (x[i] - 0.8) * (x[i] - 0.8);
   const Parabola parabola = parabola_through(x, y);
-  // A handful of operations on numbers of order 10.
+  // A few operations on numbers of order 10.
   EXPECT_NEAR(parabola.minimum, 0.8, 1e-13);
   EXPECT_NEAR(parabola.curvature, 3.0, 1e-13);
 }

@@ -1,4 +1,4 @@
-// Private folders: where they are, who may look in, what is left of clients that died.
+// Private folders: their place, their permissions, and the remains of killed clients.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -28,7 +28,7 @@ class PrivateFolderTest : public testing::Test {
     ::unsetenv("XDG_RUNTIME_DIR");
     fs::remove_all(base);
   }
-  /// A process number that belongs to nobody.
+  /// An unused process number.
   static pid_t dead_process() {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(0);

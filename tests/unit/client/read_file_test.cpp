@@ -1,4 +1,4 @@
-// Files that a user names: whatever they turn out to be, reading ends with their content or with a reason.
+// Files named by a user: for files of any kind, reading ends with their content or with a reason.
 #include "common/files/read_file.hpp"
 
 #include <fcntl.h>
@@ -114,7 +114,7 @@ TEST_F(ReadFile, ConvertsAScenarioInLatin1) {
   EXPECT_THAT(request.notes[0], HasSubstr("read as Latin-1"));
 }
 
-// With a byte-order mark, as editors of Windows save it.
+// With a byte-order mark, as written by editors of Windows.
 TEST_F(ReadFile, ConvertsAScenarioWithAByteOrderMark) {
   const std::string text =
       "heelstrike: 1\ngravity: [0, 0, 0]\nbodies:\n  a: {mass: 1, inertia: [1, 1, 1]}\n"
@@ -136,7 +136,7 @@ TEST(Printable, EscapesControlCharacters) {
   EXPECT_EQ(printable("\xc3\xbc\xc3\xbc", 3), "\xc3\xbc...") << "cut at a whole character";
 }
 
-// Servers open no files, so what a deck names travels within it.
+// Servers open no files, so that included files are embedded in the deck.
 TEST_F(ReadFile, ReadsTheFilesIncludedByAnAbaqusDeck) {
   fs::create_directories(folder_ / "mesh");
   (void)written("mesh/nodes.inp", "\xEF\xBB\xBF*Node\r\n1, 0, 0, 0\r\n");
@@ -146,7 +146,7 @@ TEST_F(ReadFile, ReadsTheFilesIncludedByAnAbaqusDeck) {
   const fs::path deck = written("deck.inp", "*Heading\n*include,\n input = \"mesh/all.inp\"\n*Step\n");
   EXPECT_EQ(read_mesh_file(deck, "mesh"),
             "*Heading\n** parts\n*Node\n1, 0, 0, 0\n*Element, type=C3D4\n1, 1, 2, 3, 4\n*Step\n");
-  // Nothing is changed where no file is named, and in files of other kinds.
+  // Decks without included files, and files of other kinds, are unchanged.
   EXPECT_EQ(read_mesh_file(written("plain.inp", "*Node\r\n1, 0, 0, 0\r\n"), "mesh"), "*Node\r\n1, 0, 0, 0\r\n");
   EXPECT_EQ(read_mesh_file(written("a.txt", "*include, input=b\n"), "mesh"), "*include, input=b\n");
   const auto message = [&](const std::string& text) -> std::string {

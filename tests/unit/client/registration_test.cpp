@@ -1,5 +1,5 @@
-// The registration fit gives back the constants that made a recording, and never looks at complete stances. The model
-// is a formula in place of a run: what is tested is the fit.
+// The registration fit reproduces the constants of a recording, and never uses complete stances. The model is a formula
+// in place of a run: the test covers the fit.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,13 +23,13 @@ double load(double t) {
   return 600.0;
 }
 
-/// Constants that a run is made with: of the incomplete stances, and of the complete one, which is told wrong.
+/// Constants of a run: of the incomplete stances, and of the complete one, which has a wrong value on purpose.
 struct Truth {
   FootRegistration incomplete, complete;
 };
 
-/// Rows of a foot that carries load(t) less 1e5 N per metre of height, and whose centre of pressure is moved by pitch
-/// (a little beyond proportion, so that more than one iteration is needed) and by the lateral offset.
+/// Rows of a foot with the load load(t) less 1e5 N per metre of height, and whose centre of pressure is moved by pitch
+/// (slightly nonlinear, so that more than one iteration is needed) and by the lateral offset.
 TimeSeries rows_of(const Truth& truth) {
   TimeSeries series;
   series.columns = {"time_s",
@@ -112,7 +112,7 @@ RegistrationTask task_for(const std::string& type, std::vector<std::string> free
   pair.main_body = "foot";
   pair.partner_body = "belt";
   scenario.pairs.push_back(pair);
-  // Made by the same formula; the plane of a plate's centre of pressure must be known beforehand: z = 0.
+  // Made by the same formula; the plane of a plate's centre of pressure must be known in advance: z = 0.
   const std::string flat =
       "p\nversion=1\nnRows=1\nnColumns=10\ninDegrees=no\nendheader\ntime\tground_force_vx\tground_force_vy\t"
       "ground_force_vz\tground_force_px\tground_force_py\tground_force_pz\tground_torque_x\tground_torque_y\t"
@@ -138,7 +138,7 @@ TEST(Registration, PitchAndLateralOffsetFollowFromCentresOfPressure) {
   ASSERT_EQ(found.size(), 1U);
   ASSERT_EQ(found[0].stances.size(), 2U) << "the complete stance is for validation";
   // The prior pulls by (0.005 m / largest change)^2 against the squared sensitivities of 62 frames: below 1e-3 of the
-  // change per iteration, which the next iterations make good; they end when the error falls by less than a percent.
+  // change per iteration, corrected by the next iterations; they end when the error falls by less than a percent.
   EXPECT_NEAR(found[0].found.angles.y(), 0.06, 2e-4);
   EXPECT_NEAR(found[0].found.position.y(), -0.012, 2e-4);
   EXPECT_EQ(found[0].found.position.z(), 0.0) << "not free";

@@ -1,4 +1,4 @@
-// The table of retired keys leads to keys that exist, and no key in use is in it.
+// Every retired key maps to an existing key, and no key in use is in the table.
 #include "common/parameters/retired_names.hpp"
 
 #include <gtest/gtest.h>

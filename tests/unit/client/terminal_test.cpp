@@ -1,4 +1,4 @@
-// What a person sees: tables and bars that fit, messages that do not repeat themselves, colours only where they help.
+// Terminal output: tables and bars that fit, messages without repetitions, colours on terminals only.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ TEST(RepeatedMessages, OnesThatDifferInNumbersOnlyAreReportedOnce) {
   EXPECT_EQ(lines_of(said).size(), 1U);
 }
 
-/// What `write` prints to a terminal of 80 columns.
+/// Output of `write` to a terminal of 80 columns.
 std::string on_terminal(const std::function<void()>& write) {
   winsize size{};
   size.ws_row = 24;
@@ -100,7 +100,7 @@ std::string on_terminal(const std::function<void()>& write) {
   }
   std::string text;
   char buffer[4096];
-  // At the end of the child the terminal is gone, which is an error for the reader.
+  // At the end of the child the terminal is closed, which is an error for the reader.
   for (ssize_t n = ::read(terminal, buffer, sizeof(buffer)); n > 0; n = ::read(terminal, buffer, sizeof(buffer))) {
     text.append(buffer, static_cast<std::size_t>(n));
   }

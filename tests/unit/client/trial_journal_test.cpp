@@ -36,7 +36,7 @@ TEST_F(TrialJournalTest, ReadsEveryCompletelyWrittenTrial) {
     journal.add(first);
     journal.add(second);
   }
-  fs::resize_file(file(), fs::file_size(file()) - 5);  // the death of its writer
+  fs::resize_file(file(), fs::file_size(file()) - 5);  // its writer was killed
   {
     TrialJournal journal(file(), "foot");
     const auto found = journal.find(1.0 / 3.0, std::nullopt);

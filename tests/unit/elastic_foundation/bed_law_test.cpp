@@ -1,4 +1,4 @@
-// Pressure of the springs: values of the source's constants, inverse, energy; triangles under it.
+// Pressure of the springs: values for the source's constants, inverse, energy; partly loaded triangles.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ double pressure(const LayerLaw& layer, double strain) {
   return BedLaw(layer).at(strain * 0.008, {0.008, 0.0}).pressure;
 }
 
-// Values worked out from eqs. 1 to 4 of [bei2004], seven digits.
+// Values computed from eqs. 1 to 4 of [bei2004], seven digits.
 TEST(BedLaw, ValuesEqualTheSource) {
   struct Row {
     double strain, linear_small, nonlinear_small, linear_large, nonlinear_large;
@@ -51,8 +51,8 @@ TEST(BedLaw, ValuesEqualTheSource) {
   }
 }
 
-// E(p) inserted into the strain is monotone, p (1 + n (p / p0)^(n-1)) = S: there is a root for every S, however large.
-// Rounding of p, n + 1 digits of which the left side loses at most.
+// E(p) inserted into the strain is monotonic, p (1 + n (p / p0)^(n-1)) = S: a root exists for every S. Rounding of p;
+// the left side loses at most n + 1 digits.
 TEST(BedLaw, NonlinearPressureHasARootForEveryStrain) {
   for (const double n : {1.0, 1.3, 2.5, 3.0, 7.0, 20.0}) {
     const LayerLaw law{.modulus = 1.0, .reference = 18.4e6, .exponent = n};
@@ -78,7 +78,7 @@ std::vector<std::pair<BedLaw, std::array<double, 2>>> laws() {
 }
 
 // Central differences of sixth order with h = d / 100: truncation 6! / 140 (h / d)^6 and rounding 1e-16 / (h / d) stay
-// below 1e-11; the energy of polynomial laws is exact, that of exponentials of powers good to a few 1e-9.
+// below 1e-11; the energy of polynomial laws is exact, that of exponentials of powers accurate to a few 1e-9.
 TEST(BedLaw, SlopeAndEnergyAreConsistentWithThePressure) {
   for (const auto& [law, h] : laws()) {
     for (const double strain : {1e-4, 0.01, 0.1, 0.4}) {
@@ -196,14 +196,14 @@ TEST(TriangleLoad, SlopesByTheThicknessOfALayer) {
   }
 }
 
-// Pressure proportional to the compression: the integral over the loaded part is known, and that over four parts adds
-// up.
+// Pressure proportional to the compression: the integral over the loaded part is known, and that over four parts is
+// equal.
 TEST(TriangleLoad, ExactForProportionalPressure) {
   const LayerLaw layer = cartilage(false);
   const BedLaw law(layer);
   const std::array<double, 2> h{0.003, 0.0};
   const double k = layer.modulus / h[0];
-  const TriangleLoad one = triangle_load(law, 1e-6, h, {2e-4, -2e-4, -6e-4});  // loaded share 1/2 * 1/4
+  const TriangleLoad one = triangle_load(law, 1e-6, h, {2e-4, -2e-4, -6e-4});  // loaded fraction 1/2 * 1/4
   EXPECT_NEAR(one.forces.sum(), k * 1e-6 / 8.0 * 2e-4 / 3.0, 1e-12);
   EXPECT_NEAR(one.area, 1e-6 / 8.0, 1e-20);
   for (const Vector3& d : compressions) {
@@ -224,7 +224,7 @@ TEST(TriangleLoad, ExactForProportionalPressure) {
   }
 }
 
-// Strains of large compressions stay below 1, whatever the pressure: none brings both layers to more than they are.
+// Strains of large compressions stay below 1 for any pressure: no pressure balances both layers beyond that.
 TEST(BedLaw, LayersWithoutACommonPressureAreReported) {
   const BedLaw two(cartilage(true), polyethylene(true, true));
   EXPECT_GT(two.at(0.00499, {0.002, 0.003}).pressure, 0.0);

@@ -76,13 +76,13 @@ std::vector<Polygon> chamfered() {
                {{0, 1, 2, 3, 4, 5}}, 0.02);
 }
 
-/// With an edge that is concave.
+/// With a concave edge.
 std::vector<Polygon> l_shaped() {
   return prism({{-0.01, -0.01}, {0.0, -0.01}, {0.0, -0.004}, {0.01, -0.004}, {0.01, 0.01}, {-0.01, 0.01}},
                {{0, 1, 2, 5}, {2, 3, 4, 5}}, 0.02);
 }
 
-/// On its tip, whose four sides rise by that angle [rad].
+/// On its apex, whose four sides rise by that angle [rad].
 std::vector<Polygon> pyramid(double angle) {
   const double a = 0.01, z = a * std::tan(angle) - 0.01;
   const Vector3 tip(0, 0, -0.01);
@@ -92,7 +92,7 @@ std::vector<Polygon> pyramid(double angle) {
   return faces;
 }
 
-/// Round, on its tip, with so many sides: no edge between two of them is sharp, only the tip is.
+/// A round cone on its apex, with the given number of sides: no edge between two of them is sharp, only the apex is.
 std::vector<Polygon> cone(double angle, int sides) {
   const double a = 0.01, z = a * std::tan(angle) - 0.01;
   const Vector3 tip(0, 0, -0.01), centre(0, 0, z);
@@ -108,7 +108,8 @@ std::vector<Polygon> cone(double angle, int sides) {
   return faces;
 }
 
-/// Each face as a fan, each triangle of which is cut into n x n; grown towards one corner by `grading` (1 = even).
+/// Each face as a fan, each triangle of which is divided into n x n; graded towards one corner by `grading` (1 =
+/// uniform).
 std::vector<std::array<Vector3, 3>> triangles_of(const std::vector<Polygon>& faces, int n, double grading = 1.0) {
   std::vector<std::array<Vector3, 3>> triangles;
   for (const Polygon& face : faces) {
@@ -131,7 +132,7 @@ std::vector<std::array<Vector3, 3>> triangles_of(const std::vector<Polygon>& fac
   return triangles;
 }
 
-/// What lies below z = 0.
+/// The part below z = 0.
 Polygon below(const Polygon& polygon) {
   Polygon kept;
   for (std::size_t i = 0; i < polygon.size(); ++i) {
@@ -148,8 +149,8 @@ struct Exact {
   double energy = 0.0;  ///< [J]
 };
 
-/// Springs everywhere on the faces, along their normals, over the plane z = 0: the depth over the cosine c of the face
-/// to the plane, shortened by (2 r^2 - r^4), r = 10 c, where c is below a tenth.
+/// Springs everywhere on the faces, along their normals, over the plane z = 0: the depth over the cosine c between face
+/// and plane, reduced by (2 r^2 - r^4), r = 10 c, where c is below a tenth.
 Exact exact(const std::vector<Polygon>& faces, const Pose& X_WB) {
   Exact sum;
   for (const Polygon& face : faces) {
@@ -187,8 +188,8 @@ const std::vector<std::pair<std::string, std::vector<Polygon>>>& shapes() {
   return all;
 }
 
-// A cube as a CAD program writes it, 12 triangles, and cut finer: k A d for springs at vertices and in centres, with
-// interpolated normals and those of facets. Averaged over its edges, normals gave 1.59 times the force and sqrt(3) the
+// A cube as written by a CAD program, 12 triangles, and refined: k A d for springs at vertices and at centres, with
+// interpolated normals and those of facets. Normals averaged over its edges gave 1.59 times the force and sqrt(3) the
 // peak.
 TEST(Creases, CubePressedFlat) {
   const auto faces = box({0.1, 0.1, 0.1});
@@ -218,9 +219,9 @@ TEST(Creases, CubePressedFlat) {
   }
 }
 
-// The edge of a cube of 0.2 m, turned by 30 degrees about it, 5 mm deep in layers of 50 mm, E = 1 MPa, nu = 0.3: faces
-// that rise by a and b press with k L d^2 / 2 (1 / (cos^2 a sin a) + 1 / (cos^2 b sin b)), 490.35 N. Twelve triangles
-// were refused, finer ones answered 263 to 1703 N.
+// The edge of a cube of 0.2 m, rotated by 30 degrees about it, 5 mm deep in layers of 50 mm, E = 1 MPa, nu = 0.3: faces
+// at angles a and b have the force k L d^2 / 2 (1 / (cos^2 a sin a) + 1 / (cos^2 b sin b)), 490.35 N. Twelve triangles
+// were rejected, finer ones gave 263 to 1703 N.
 TEST(Creases, CubeOnItsEdge) {
   const double a = std::numbers::pi / 6.0, b = std::numbers::pi / 3.0, L = 0.2, d = 0.005;
   const double k = LayerLaw::confined_modulus_factor(0.3) * 1e6 / 0.05;
@@ -239,8 +240,8 @@ TEST(Creases, CubeOnItsEdge) {
   }
 }
 
-// Any pose of any shape, of few triangles and of many: over a plane depths are linear over faces, so that what
-// triangles sum is exact whatever their size.
+// Any pose of any shape, of few triangles and of many: over a plane depths are linear over faces, so that the sums over
+// triangles are exact for any size.
 TEST(Creases, AnyShapeInAnyPose) {
   std::mt19937 random(5);
   std::normal_distribution<double> normal;
@@ -264,9 +265,9 @@ TEST(Creases, AnyShapeInAnyPose) {
   }
 }
 
-// A plate, a block by its lengths or a mesh of 12 triangles, is a plane to what is pressed into the middle of its face,
-// though the rays of steep side walls pass its rim: 7 and 21 N were answered in place of 0.63 N. Walls that look
-// along the plate, to 0.01 rad, have rays that leave it at its rim or below, with about a thousandth of the force.
+// A plate, a block by its dimensions or a mesh of 12 triangles, acts as a plane on a body pressed into the middle of
+// its face, although the rays of steep side walls pass its rim: the force was 7 and 21 N instead of 0.63 N. Rays of
+// walls parallel to the plate to 0.01 rad leave it at its rim or below, with about a thousandth of the force.
 TEST(Creases, APlateIsAPlane) {
   std::mt19937 random(6);
   std::normal_distribution<double> normal;
@@ -275,7 +276,7 @@ TEST(Creases, APlateIsAPlane) {
   assets.add("plate", triangles_of(box({0.08, 0.08, 0.02}), 1));
   const Surface block = BlockSurface{.lengths = {0.08, 0.08, 0.02}};
   for (const auto& [name, faces] : shapes()) {
-    // The acute edges of others have faces that look away from the plate, whose rays leave it below.
+    // Acute edges of others have faces with normals away from the plate, whose rays leave it below.
     if (name != "cube" && name != "plank" && name != "chamfered" && name != "l_shaped") continue;
     assets.add(name, triangles_of(faces, 1));
     for (const Surface& plate : {mesh_named("plate"), block}) {
@@ -297,8 +298,8 @@ TEST(Creases, APlateIsAPlane) {
   }
 }
 
-// No edge between two sides of a cone of forty is a crease, but at its tip, where contact is, the mean of their normals
-// stands for none of them. Its rim is rounded: normals across the axis are means.
+// No edge between two sides of a cone of forty is a crease, but at its apex, where contact is, the mean of their
+// normals represents none of them. Its rim is rounded: normals across the axis are means.
 TEST(Creases, TipOfACone) {
   const auto faces = cone(0.6, 40);
   Assets assets;
@@ -311,9 +312,9 @@ TEST(Creases, TipOfACone) {
   }
 }
 
-// Depth by depth the cap that a plane cuts off a ball, whose springs stand along its normals: k times the integral of
-// the depth over the cube of the cosine, over the circle. With the triangles that are taken when nobody says how many;
-// flat ones of 13 mm missed a quarter at 1 mm.
+// Depth by depth the cap that a plane cuts off a ball, whose springs are along its normals: k times the integral of the
+// depth over the cube of the cosine, over the circle. With the default triangles; flat ones of 13 mm had an error of a
+// quarter at 1 mm.
 TEST(Creases, BallOnAnArbitraryTriangulation) {
   constexpr double R = 0.1;
   PairSpec pair = layer_pair(SphereSurface{.radius = R, .center = Vector3::Zero()}, floor_plane, {{"thickness", 0.2}});
@@ -322,7 +323,7 @@ TEST(Creases, BallOnAnArbitraryTriangulation) {
   const double k = LayerLaw::confined_modulus_factor(0.3) * 1e6 / 0.2;
   for (const double depth : {2.5e-4, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3}) {
     const int n = 2000;
-    double F = 0.0;  // cosines from 1 down to that of the rim, in the middle of equal parts
+    double F = 0.0;  // cosines from 1 down to that of the rim, in the middle of equal intervals
     for (int i = 0; i < n; ++i) {
       const double c = 1.0 - depth / R * (i + 0.5) / n;
       F += k * 2.0 * std::numbers::pi * R * R * (depth / R / n) * (R * c - R + depth) / (c * c);
@@ -339,7 +340,7 @@ TEST(Creases, BallOnAnArbitraryTriangulation) {
   }
 }
 
-/// Lines that preparing a pair says, with a mark for warnings.
+/// Lines reported by the preparation of a pair, with a mark for warnings.
 std::vector<std::string> told(PairSpec pair, const Assets& assets) {
   const BackendEntry entry = elastic_foundation_entry();
   pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
@@ -350,7 +351,7 @@ std::vector<std::string> told(PairSpec pair, const Assets& assets) {
   return lines;
 }
 
-// Triangles that somebody chose too large for a ball are told with what is lost; those that see nothing of it are an
+// Prescribed triangles too large for a ball are reported with the lost force; those that miss it completely are an
 // error with the remedy.
 TEST(Creases, TrianglesTooLargeForThePartner) {
   const SphereSurface ball{.radius = 0.025, .center = Vector3::Zero()};
@@ -374,7 +375,7 @@ TEST(Creases, TrianglesTooLargeForThePartner) {
   EXPECT_THROW((void)made(layer_pair(mesh_named("cube"), ball), assets), Error);
 }
 
-// A plane that carries springs is cut as finely as the ball asks for, when nobody says how finely.
+// A plane with springs is divided as finely as the ball requires, by default.
 TEST(Creases, PlaneWithSpringsDetectsTheBall) {
   constexpr double R = 0.025, d = 8e-5;
   const auto backend =
@@ -404,7 +405,7 @@ std::vector<Polygon> ball_of_facets(double radius, int n) {
 }
 
 // A small ball of triangles between the springs of a plate whose other triangles are small enough for it: neither kind
-// nor size tells beforehand. Where no spring shows it, that is told with the place, and not answered by 0 N.
+// nor size reveals it in advance. Where no spring detects it, the place is reported instead of 0 N.
 TEST(Creases, BallBetweenTheSprings) {
   Assets assets;
   auto plate = height_field(0.1, 1, [](double, double) { return 0.0; });
@@ -427,9 +428,8 @@ TEST(Creases, BallBetweenTheSprings) {
   EXPECT_LT(asked(*backend, Pose{.p = {0.1, 0.0, 0.0049}}).F_A.force.z(), 0.0);
 }
 
-// A side wall beside the load looks across the ball, and the rays of its springs leave it far away, where it faces
-// them: five times the force of the ball by its formula. Facets lie up to 15 um inside of it, and the force goes with
-// the square of the depth.
+// A side wall beside the load faces the ball, and the rays of its springs leave it far away, where it faces them: five
+// times the force of the analytic ball. Facets lie up to 15 um inside of it, and the force is quadratic in the depth.
 TEST(Creases, WallBesideACurvedMesh) {
   Assets assets;
   assets.add("cube", triangles_of(box({0.1, 0.1, 0.1}), 24));
@@ -464,8 +464,8 @@ TEST(Creases, WallBesideACurvedMesh) {
   }
 }
 
-// A cube that stands on a plate, whose side walls look across the plate to its rim far away; turned a little, over the
-// rim, and with the roles exchanged: faces carry k A d, side walls next to nothing.
+// A cube on a plate, with side walls whose rays cross the plate to its far rim; slightly rotated, over the rim, and
+// with exchanged roles: faces carry k A d, side walls almost nothing.
 TEST(Creases, BoxOnABox) {
   const auto cube = box({0.04, 0.04, 0.04});
   const auto plate = box({0.2, 0.2, 0.01});
@@ -486,9 +486,9 @@ TEST(Creases, BoxOnABox) {
   }
 }
 
-// The partner has the edges, and the layer lies on the plate below it: where the box ends the depth breaks off between
-// springs. What half the width of the triangles along its edges bears may be missing or too much in a pose, and next to
-// nothing on average.
+// The partner has the edges, and the layer lies on the plate below it: at the edge of the box the depth ends between
+// springs. The load of half a triangle width along its edges may be missing or in excess in a pose, and almost cancels
+// on average.
 TEST(Creases, EdgesOfThePartner) {
   const double a = 0.02, d = 1e-4;
   Assets assets;

@@ -1,4 +1,4 @@
-// The rules of every back-end, asked of elastic foundations of many kinds: tangents, energy, purity, saved histories.
+// Requirements on every back-end, for elastic foundations of many kinds: tangents, energy, purity, saved histories.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ const Assets& assets() {
     a.add("dish", height_field(0.04, 14, [](double x, double y) { return 4.0 * x * x + 5.0 * y * y; }));
     const auto dome = [](double x, double y) { return -12.0 * x * x - 10.0 * y * y; };
     a.add("dome", height_field(0.04, 16, dome));
-    // Smaller than what touches it.
+    // Smaller than its partner.
     const auto button = [](double x, double y) { return -1.2e-4 - 2.0 * x * x - 3.0 * y * y; };
     a.add("button", height_field(0.008, 5, button));
     a.add("box", block_of_triangles());
@@ -64,7 +64,7 @@ const Assets& assets() {
   return all;
 }
 
-/// The layer of the dome that the springs of the dish meet reaches down to a bone.
+/// The layer of the dome acted on by the springs of the dish reaches down to a bone.
 std::vector<Case> cases_of_varying_layers() {
   const Surface dish = mesh_named("dish");
   const Surface dome = mesh_named("dome");
@@ -135,12 +135,12 @@ std::vector<Case> cases() {
                                            {"refine", 1.0},
                                            {"regions", "halves"}}))},
       {"plane_casts", layer_pair(plane, ball, with({{"extent", 0.03}, {"refine", 5.0}})), true}};
-  // The load ends where the button does, behind whose rim the corners of triangles are.
+  // The load ends at the rim of the button, behind which are the corners of triangles.
   const Surface button = mesh_named("button");
   all.push_back({"over_rim", layer_pair(dish, button), true});
   all.push_back({"over_rim_nearest", layer_pair(dish, button, with({{"penetration", "nearest"}})), true});
   all.push_back({"over_rim_normal", layer_pair(dish, button, with({{"direction", "normal"}}))});
-  // A box whose side walls the plane leans over by a few degrees: their rays are shortened.
+  // A box whose side walls are inclined to the plane by a few degrees: their rays are shortened.
   const Surface box = mesh_named("box");
   all.push_back({"box", layer_pair(box, plane), true});
   all.push_back({"box_facets", layer_pair(box, plane, with({{"normals", "facets"}, {"dissipation", 2.0}})), true});
@@ -173,7 +173,7 @@ class Foundation : public testing::TestWithParam<Case> {
     touched = backend->commit(*fresh, at(5e-5, 0.01)).history;
   }
 
-  /// B above the origin of A and turned in its frame; B is pressed in by `depth`, with a closing speed.
+  /// B above the origin of A and rotated in its frame; B is pressed in by `depth`, with an approach velocity.
   [[nodiscard]] PairState at(double depth, double closing) const {
     PairState state;
     state.t = 0.5;
@@ -205,15 +205,15 @@ class Foundation : public testing::TestWithParam<Case> {
   std::shared_ptr<const History> fresh, touched;
 };
 
-// Triangles and facets bend the wrench where a spring comes under load or meets another facet; the differences are
-// taken with several steps until one has no such place within it; in one state a spring ceases to stick 1e-8 m away.
-// Rounding: gaps 1e-17 m over h = 1e-9 m and more.
+// Triangles and facets bend the wrench where a spring becomes active or moves to another facet; the differences use
+// several steps until one contains no such point; in one state a spring ceases to stick 1e-8 m away. Rounding: gaps
+// 1e-17 m over h = 1e-9 m and more.
 double best_error(const Matrix6& analytic, const std::function<Vector6(const Vector6&)>& wrench_at,
                   std::initializer_list<double> steps) {
   double best = 1.0;
   for (const double h : steps) {
     const Matrix6 numeric = differences(wrench_at, h);
-    // Rotations and translations differ in size by the lever arm: column by column.
+    // Rotations and translations differ in magnitude by the lever arm: column by column.
     double worst = 0.0;
     for (int k = 0; k < 2; ++k) {
       const double scale = numeric.middleCols<3>(3 * k).cwiseAbs().maxCoeff();
@@ -249,7 +249,7 @@ TEST_P(Foundation, TwistTangentIsTheDerivativeOfTheWrench) {
   }
 }
 
-// The wrench is the derivative of the stored energy, also where the law is summed over triangles in part under load.
+// The wrench is the derivative of the stored energy, also where the law is summed over partly loaded triangles.
 TEST_P(Foundation, WrenchIsTheDerivativeOfTheEnergy) {
   if (!GetParam().conserves) GTEST_SKIP() << "only for direction: energy without friction";
   for (const auto& [history, state] : states()) {
@@ -286,8 +286,8 @@ TEST_P(Foundation, SavedHistoryContinuesBitForBit) {
   expect_saved_history_continues(*backend, states(), *touched, 211);
 }
 
-// Under another value of a tunable parameter springs go on with what they remember, which after one commit is where
-// they touched, and answer as if they had had it from the start.
+// Under another value of a tunable parameter springs continue with their history, which after one commit is the contact
+// position, and respond as if they had had it from the start.
 TEST_P(Foundation, HistoriesOutliveTunableParameters) {
   const BackendEntry entry = elastic_foundation_entry();
   ASSERT_EQ(entry.tunable.size(), 5U);
@@ -304,15 +304,15 @@ TEST_P(Foundation, HistoriesOutliveTunableParameters) {
       const Vector6 a = other->evaluate(*taken, state).F_A.vector(), b = other->evaluate(*own, state).F_A.vector();
       ASSERT_GT(b.norm(), 0.0);
       EXPECT_TRUE(other->commit(*taken, state).response.F_A.vector().allFinite()) << name;
-      // Without friction nobody knew that friction would want to know where springs touched: it holds from now on.
+      // Without friction the contact positions are not stored: they are stored from now on.
       if (name == "friction" && before == 0.0) continue;
       EXPECT_LE((a - b).norm(), 1e-9 * b.norm()) << name;
     }
   }
 }
 
-// Bounds kept from the last commit save time and change no bit, however far the next pose is: also where contact
-// appears far from what touched before, and where there was none.
+// Bounds stored at the last commit save time and change no bit, however far the next pose is: also where contact
+// appears far from the previous one, and where there was none.
 TEST_P(Foundation, SearchStartDoesNotChangeTheResult) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> unit(-1.0, 1.0);
@@ -351,7 +351,7 @@ TEST_P(Foundation, PrescribedMotionMatchesSingleCommits) {
 }
 
 TEST_P(Foundation, ZeroOutsideContact) {
-  // Facets of a dish cut off up to 10 um of its curve, and so far the springs in their centres stand in front of it.
+  // Facets of a dish deviate up to 10 um from its curve, and so far the springs at their centres are in front of it.
   for (const double gap : {1e-5, 1e-3, 0.05}) expect_zero(backend->evaluate(*fresh, at(-gap - 2e-4, 0.5)));
 }
 

@@ -1,4 +1,4 @@
-// What a user may get wrong about an elastic foundation: each is named with its key, what was found and what to do.
+// Input errors of an elastic foundation: each is reported with its key, the value found and the remedy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -135,7 +135,7 @@ TEST(FoundationEntry, ThicknessPerVertexFromATable) {
   listed.parameters.erase("thickness");
   PairState state;
   state.X_AB.p.z() = 0.0249;
-  // The layer of the other body, too, when the ball carries the springs.
+  // Also the layer of the other body, when the ball has the springs.
   for (const bool met : {false, true}) {
     for (PairSpec* one : {&pair, &listed}) {
       if (!met) continue;
@@ -217,7 +217,7 @@ TEST(FoundationEntry, Grid) {
   expect_refused(pair, key, HasSubstr("vertex_thickness"));
 }
 
-// An open surface does not show which side is out until the other one is behind it.
+// The outer side of an open surface is unknown until the other surface is behind it.
 TEST(FoundationEntry, SurfacesThatDoNotFaceEachOther) {
   const auto backend = make(layer_pair(mesh_named("plate_turned"), condyle));
   PairState state;
@@ -231,7 +231,7 @@ TEST(FoundationEntry, SurfacesThatDoNotFaceEachOther) {
   }
 }
 
-// Of several pieces one may be right and another one not: what the others bear does not hide it.
+// Of several pieces one may be correct and another one inverted: the load of the others does not hide it.
 TEST(FoundationEntry, OneInvertedPieceOfSeveral) {
   const Surface down = PlaneSurface{.normal = -Vector3::UnitZ(), .point = Vector3::Zero()};
   PairState state;
@@ -258,8 +258,8 @@ TEST(FoundationEntry, OneInvertedPieceOfSeveral) {
   }
 }
 
-// Around the deepest place of a ball the plane through a coarse triangle lies up to 0.2 mm deeper than every spring:
-// layers that only the plane uses up are told where that triangle is.
+// Around the deepest point of a ball the plane through a coarse triangle lies up to 0.2 mm deeper than every spring:
+// layers exhausted at the plane only are reported with the position of that triangle.
 TEST(FoundationEntry, ExhaustedLayersAreReportedWithTheirPlace) {
   Assets assets;
   assets.add("coarse", {{Vector3(0.0, 0.0, 0.0), Vector3(0.01, 0.0, 0.0), Vector3(0.01, 0.01, 0.0)}});
@@ -313,7 +313,7 @@ TEST(FoundationEntry, ThicknessInAnotherUnitThanTheMeshIsAWarning) {
   PairSpec by_vertex = plate({{"vertex_thickness", std::vector<double>(81, 3.0)}});
   by_vertex.parameters.erase("thickness");
   EXPECT_THAT(warnings(by_vertex), testing::ElementsAre(HasSubstr("contact.knee.parameters.vertex_thickness: ")));
-  // Of the partner, when it is the one with the layer.
+  // Of the partner, if it has the layer.
   PairSpec other = plate({{"partner_thickness", 2.0}});
   other.partner.materials = {material(1e6, 0.3)};
   EXPECT_THAT(warnings(other), testing::ElementsAre(HasSubstr("contact.knee.parameters.partner_thickness: ")));

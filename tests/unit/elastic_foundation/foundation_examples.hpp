@@ -1,4 +1,4 @@
-/// Pairs with an elastic foundation that the tests share.
+/// Pairs with an elastic foundation, used by several tests.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace heelstrike::fem::testing_support {
 
-/// Files that a pair names.
+/// Files of a pair.
 class Assets {
  public:
   /// An ASCII STL.

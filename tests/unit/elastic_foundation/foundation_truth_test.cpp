@@ -27,7 +27,7 @@ constexpr double depth = 1e-4;  // [m]
 const double modulus = LayerLaw::confined_modulus_factor(0.46) * 463e6;
 const Surface flat = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
 
-/// Off the vertices and axes of the grid, as bodies lie.
+/// Off the vertices and axes of the grid, a general position.
 Response pressed(const ContactBackend& backend, double z) {
   PairState state;
   state.X_AB.p = {3.1e-4, -2.3e-4, z};
@@ -38,7 +38,7 @@ struct Errors {
   double force, area, peak;
 };
 
-/// Four meshes, each with half the edge length; the errors of the last and the order by which the force converges.
+/// Four meshes, each with half the edge length; the errors of the last and the order of convergence of the force.
 template <typename Errors4>
 void expect_second_order(const Errors4& of_level, const char* what) {
   std::array<Errors, 4> errors{};
@@ -64,8 +64,8 @@ TEST(ElasticFoundation, ParaboloidOnALayerConverges) {
         const int n = 16 << level;
         assets.add("paraboloid", height_field(0.012, n, [](double x, double y) { return -(x * x + y * y) / (2 * R); }));
         PairSpec pair = layer_pair(mesh_named("paraboloid"), flat);
-        // Its springs look at the plane: compression along their normals, which are those of the plane to 0.2 %, is
-        // longer by as much; the nearest point of a plane is what the closed form means.
+        // Its springs are directed at the plane: compression along their normals, which equal those of the plane to 0.2
+        // %, is longer by as much; the closed form uses the nearest point of a plane.
         pair.parameters["penetration"] = "nearest";
         const auto backend = made(pair, assets);
         PairState state;
@@ -104,9 +104,9 @@ TEST(ElasticFoundation, BallOnALayerConverges) {
 }
 
 // Meshes of the source's grid test: 30 x 30 mm, a ball of 25 mm 0.1 mm deep, off the grid. A depth that is linear
-// between the vertices lies too low by edge^2 / (6 R) on average, which takes the share edge^2 / (3 R depth) of the
-// force; what is exact for quadratic depths is off by the next even power of the edge, so by at most about the square
-// of that share.
+// between the vertices is too low by edge^2 / (6 R) on average, which is the fraction edge^2 / (3 R depth) of the
+// force; a rule exact for quadratic depths has an error of the next even power of the edge, at most about the square of
+// that fraction.
 TEST(ElasticFoundation, CoarseGridsConvergeWithFourthOrder) {
   const double a2 = 2 * R * depth - depth * depth;
   const double volume = std::numbers::pi * ((depth - R) * a2 + 2.0 / 3.0 * (R * R * R - std::pow(R - depth, 3)));
@@ -122,7 +122,7 @@ TEST(ElasticFoundation, CoarseGridsConvergeWithFourthOrder) {
     const double of_linear = edge * edge / (3 * R * depth);
     fmt::print("{:4} cells: force {:.2e}, area {:.2e}, linear {:.2e}\n", n, force_error, area_error, of_linear);
     EXPECT_LT(force_error, of_linear * of_linear) << n;
-    // The rim is found to the second power in places, above and below in turn.
+    // The rim is found to second order, above and below alternately.
     EXPECT_LT(area_error, 0.1 * of_linear) << n;
     // The nearest of vertices and centres is at most the radius of a quarter of a cell away from the deepest place.
     EXPECT_LT(std::abs(r.peak_pressure / (modulus * depth / h) - 1.0), edge * edge / (8 * R * depth)) << n;
@@ -130,14 +130,14 @@ TEST(ElasticFoundation, CoarseGridsConvergeWithFourthOrder) {
   EXPECT_LT(force_error, 1e-3);
 }
 
-/// A row of the table of grids: errors in per cent, and cells under load.
+/// A row of the table of grids: errors in per cent, and loaded cells.
 struct GridRow {
   int n;
   double force, area, peak, mean;
   int active;
 };
 
-/// The sum over the cells of a square grid of 30 mm about the deepest place, a spring in the centre of each.
+/// The sum over the cells of a square grid of 30 mm about the deepest point, a spring at the centre of each.
 GridRow sampled(int n) {
   const double edge = 0.03 / n, F = std::numbers::pi * modulus * R * depth * depth / h;
   const double A = 2 * std::numbers::pi * R * depth, p = modulus * depth / h;
@@ -156,10 +156,10 @@ GridRow sampled(int n) {
           active};
 }
 
-// Bei and Fregly's sensitivity to the grid [bei2004], worked out for a paraboloid of 25 mm, 0.1 mm deep in a flat
-// layer: what one spring a cell gives, to the table's digits, and what the program gives for a ball on the same
-// squares, cut into triangles: less error of force and area in every row. Of the mean pressure too but where both of
-// the table's errors happen to be equal, in row 30.
+// Bei and Fregly's sensitivity to the grid [bei2004], evaluated for a paraboloid of 25 mm, 0.1 mm deep in a flat layer:
+// the result of one spring per cell, to the table's digits, and that of the program for a ball on the same squares,
+// divided into triangles: smaller errors of force and area in every row, and of the mean pressure except in row 30,
+// where both errors of the table happen to be equal.
 TEST(ElasticFoundation, GridTableEqualsTheSource) {
   const std::array<GridRow, 6> table{{{20, -11.2, -42.7, -22.5, 55.0, 4},
                                       {30, 1.9, 1.9, -10.0, 0.0, 16},
@@ -173,7 +173,7 @@ TEST(ElasticFoundation, GridTableEqualsTheSource) {
   fmt::print("{:>4}  one spring a cell: F, A, peak, mean %; springs     the program: F, A, peak, mean %\n", "N");
   for (const GridRow& row : table) {
     const GridRow cells = sampled(row.n);
-    // The middle of the grid, wider than the contact, as many cells from the deepest place to its rim.
+    // The middle of the grid, wider than the contact, with as many cells from the deepest point to its rim.
     const int n = row.n / 4 + (row.n - row.n / 4) % 2;
     Assets assets;
     assets.add("flat", height_field(0.03 * n / row.n, n, [](double, double) { return 0.0; }));
@@ -186,7 +186,7 @@ TEST(ElasticFoundation, GridTableEqualsTheSource) {
     const double peak = 100 * (r.peak_pressure / p - 1), mean = 100 * (r.F_A.force.norm() / r.area / (F / A) - 1);
     fmt::print("{:>4}  {:+8.2f} {:+8.2f} {:+8.2f} {:+8.2f} {:5d}     {:+8.3f} {:+8.3f} {:+8.3f} {:+8.3f}\n", row.n,
                cells.force, cells.area, cells.peak, cells.mean, cells.active, force, area, peak, mean);
-    const double digit = row.n < 100 ? 0.051 : 0.055;  // half of the last one that is given, and rounding
+    const double digit = row.n < 100 ? 0.051 : 0.055;  // half of the last given one, and rounding
     EXPECT_NEAR(cells.force, row.force, digit) << row.n;
     EXPECT_NEAR(cells.area, row.area, digit) << row.n;
     EXPECT_NEAR(cells.peak, row.peak, digit) << row.n;
@@ -198,8 +198,8 @@ TEST(ElasticFoundation, GridTableEqualsTheSource) {
   }
 }
 
-// Both normals of a plane are one: the corrected penetrations agree (AB = AC cos, card of the source, section 5.2).
-// As in Bei and Fregly's method: springs in the centres of the cells of a grid over 30 x 30 mm, here two triangles a
+// Both normals of a plane are equal: the corrected penetrations agree (AB = AC cos, card of the source, section 5.2).
+// As in Bei and Fregly's method: springs at the centres of the cells of a grid over 30 x 30 mm, here two triangles per
 // cell, under a ball of 25 mm, 0.1 mm deep in a tilted layer.
 TEST(ElasticFoundation, GridRedividesTheSurface) {
   Assets assets;
@@ -245,8 +245,8 @@ TEST(ElasticFoundation, MidsurfaceOfAPlaneByRayAndNearestAgree) {
   EXPECT_LT((responses[0].dF_A_dX - responses[1].dF_A_dX).norm(), 1e-10 * responses[0].dF_A_dX.norm());
 }
 
-// Which body carries the springs changes the discretisation, not the physics; exchanged bodies answer alike to
-// rounding.
+// The choice of the casting body changes the discretisation, not the physics; exchanged bodies have equal responses up
+// to rounding.
 TEST(ElasticFoundation, ExchangedBodiesGiveEqualResponses) {
   Assets assets;
   assets.add("dish", height_field(0.03, 20, [](double x, double y) { return 5.0 * (x * x + y * y); }));
@@ -275,13 +275,13 @@ TEST(ElasticFoundation, ExchangedBodiesGiveEqualResponses) {
   EXPECT_LT((state.X_AB * b.p_ACop - a.p_ACop).norm(), 1e-12);
 }
 
-// A ball pressed on and pushed aside: first the shear of the bed, then mu F; what was put in comes back or is
+// A ball pressed on and displaced laterally: first the shear of the springs, then mu F; the work is recovered or
 // dissipated.
 TEST(ElasticFoundation, FrictionSticksThenSlides) {
   PairSpec pair = layer_pair(flat, SphereSurface{.radius = R, .center = Vector3::Zero()});
   pair.parameters["extent"] = 0.012;
   pair.parameters["refine"] = 4.0;
-  pair.parameters["direction"] = "normal";  // what is across the plane is friction alone
+  pair.parameters["direction"] = "normal";  // the lateral force is friction alone
   pair.parameters["friction"] = 0.3;
   pair.parameters["springs"] = "centres";
   const auto backend = made(pair, {});
@@ -292,8 +292,7 @@ TEST(ElasticFoundation, FrictionSticksThenSlides) {
   committed = backend->commit(*committed.history, state);
   const double normal = committed.response.F_A.force.z();
   EXPECT_LT(committed.response.F_A.force.head<2>().norm(), 1e-9 * std::abs(normal));
-  // [Pa/m] shear modulus over the thickness; the springs under load bear it by their area until the first of them
-  // slips.
+  // [Pa/m] shear modulus over the thickness; the active springs carry it by their area until the first of them slips.
   const double shear = 463e6 / (2.0 * 1.46) / h;
   const double before = committed.response.stored_energy;
   double work = 0.0;
@@ -312,10 +311,10 @@ TEST(ElasticFoundation, FrictionSticksThenSlides) {
     dissipated += committed.response.dissipated_increment;
     last = now;
   }
-  // Those that have just come under load still stick.
+  // Springs that have just become active still stick.
   EXPECT_GT(last, 0.9 * 0.3 * std::abs(committed.response.F_A.force.z()));
   EXPECT_GT(dissipated, 0.0);
-  // Springs come under load within steps: first order, of the step over the way of all steps.
+  // Springs become active within steps: first order, of the step over the path of all steps.
   EXPECT_NEAR(work, committed.response.stored_energy - before + dissipated, work / 200.0);
 }
 

@@ -60,7 +60,7 @@ class NaturalKnee : public testing::Test {
     }
   }
 
-  /// The model's own settings, lumped: E = 10 MPa, nu = 0.45, 3 mm each; a ray from the centre of each triangle of the
+  /// The model's settings, lumped: E = 10 MPa, nu = 0.45, 3 mm each; a ray from the centre of each triangle of the
   /// tibia, force along its normal.
   [[nodiscard]] std::unique_ptr<ContactBackend> knee(ParameterMap more) {
     PairSpec pair = layer_pair(mesh_named("lenhart2015-R-tibia-cartilage.stl"),
@@ -101,9 +101,9 @@ Vector3 vector_of(const std::map<std::string, double>& row, const std::string& n
   return {row.at(name + "_x"), row.at(name + "_y"), row.at(name + "_z")};
 }
 
-// Stored in the axes of the tibia: the force on it, its moment about the tibia's origin with the sign changed, and the
-// centre of pressure. All are there to the digits of the files: seven of forces and pressures, 1e-8 m^2 of areas above
-// 1.2e-4 m^2, 1e-8 m of the centre. The moment's share is of the force at the lever of the centre.
+// Stored in the axes of the tibia: the force on it, its moment about the tibia's origin with the opposite sign, and the
+// centre of pressure. All are given to the digits of the files: seven of forces and pressures, 1e-8 m^2 of areas above
+// 1.2e-4 m^2, 1e-8 m of the centre. The tolerance of the moment is that of the force at the lever arm of the centre.
 TEST_F(NaturalKnee, PosesEqualOpenSimJam) {
   const auto centres = knee(jam_configuration);
   const auto vertices = knee({});
@@ -205,8 +205,8 @@ double tangent_error(const ContactBackend& backend, const PairState& state, doub
   return worst;
 }
 
-// Both layers reach down to the bones of the model: 1.6 mm of the tibia's and 2.3 mm of the femur's in the middle of
-// their vertices. A difference that springs come under load or change facets within is none: the better of two steps.
+// Both layers reach down to the bones of the model: 1.6 mm of the tibia's and 2.3 mm of the femur's as medians of their
+// vertices. Differences across the onset of springs or a change of facets are invalid: the better of two steps is used.
 // Rounding: 1e-17 m of the gaps over 1e-9 m.
 TEST_F(NaturalKnee, IsBetweenBothBones) {
   for (const std::string layers : {"lumped", "series"}) {
@@ -239,7 +239,7 @@ TEST_F(NaturalKnee, IsBetweenBothBones) {
   }
 }
 
-// At its rim the cartilage of the data lies in the bone, by 0.5 mm: told, unless a least thickness is given.
+// At its rim the cartilage of the data lies in the bone, by 0.5 mm: reported, unless a minimum thickness is given.
 TEST_F(NaturalKnee, BoneInFrontAtTheRimIsReported) {
   try {
     (void)knee({{"partner_back_asset", "lenhart2015-R-femur-subchondral-bone.stl"}});

@@ -1,4 +1,4 @@
-// The project's own knee: its shape, what it bears, and the regions that its loads are told apart by.
+// The parametric knee: its shape, its loads, and the regions of its loads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ SurfaceMesh mesh_of(const KneeSurface& knee) {
   return mesh;
 }
 
-/// Cartilage of the model in the issue: 10 MPa, nu = 0.45.
+/// Cartilage of the model: 10 MPa, nu = 0.45.
 PairSpec knee_pair(ParameterMap parameters, double edge = 0.0015, bool left = false) {
   const KneeDimensions d;
   parameters.try_emplace("thickness", d.tibial_cartilage);
@@ -69,7 +69,8 @@ TEST(ParametricKnee, SurfacesHaveOutwardNormalsAndTwoSides) {
         const bool medial = (p.z() < 0.0) != left;
         EXPECT_EQ(mesh.triangle_groups[t], medial ? 0U : 1U);
         const Vector3 n = triangle_cross(mesh, t);
-        // The plateaus look up; the condyles away from the middle line of the arc that they are carried along.
+        // The plateaus have upward normals; those of the condyles point away from the middle line of the arc that they
+        // are swept along.
         const Vector3 out = tibia ? Vector3::UnitY() : Vector3(p.x(), p.y() - 0.003, 0.0);
         EXPECT_GT(n.dot(out), 0.0) << p.transpose();
       }
@@ -91,8 +92,8 @@ TEST(ParametricKnee, CartilageHasItsThicknessEverywhere) {
   }
 }
 
-// Chords of length e of a circle of radius R are e^2 / 8 R off: those of the condyles inside, which leaves a gap, those
-// of the hollow plateaus above, which overlaps. Diagonals of the triangles are up to sqrt(2) edges long.
+// Chords of length e of a circle of radius R deviate by e^2 / 8 R: those of the condyles inside, which leaves a gap,
+// those of the hollow plateaus above, which overlaps. Diagonals of the triangles are up to sqrt(2) edges long.
 TEST(ParametricKnee, BothCondylesTouchAtTheIdentityPose) {
   const double edge = 0.001;
   const KneeDimensions d;
@@ -104,7 +105,7 @@ TEST(ParametricKnee, BothCondylesTouchAtTheIdentityPose) {
   const auto knee = make_knee(knee_pair({}, edge));
   EXPECT_NEAR(loaded_knee(*knee, 0.0).gap, 0.0, std::max(inside, above));
   EXPECT_LT(loaded_knee(*knee, inside + 5e-7).gap, 0.0);
-  // Both sides bear, and neither of them four times what the other one does.
+  // Both sides carry load, and neither of them four times that of the other.
   EXPECT_LT(std::abs(loaded_knee(*knee, 0.0002).p_ACop.z()), 0.6 * 0.5 * d.condyle_spacing);
 }
 
@@ -118,13 +119,13 @@ TEST(ParametricKnee, VarusLoadsTheMedialSideAndALeftKneeMirrorsARightOne) {
   EXPECT_NEAR(left.p_ACop.z(), -right.p_ACop.z(), 1e-9);
 }
 
-/// A pose of a way of steps between a micrometre and centimetres, now into the surface, now out of it.
+/// A pose on a path of steps between a micrometre and centimetres, into the surface or out of it.
 class MovingSession {
  public:
   [[nodiscard]] const PairState& next() {
     const double size = std::pow(10.0, -6.0 + 3.7 * random());
     Vector3 at = state_.X_AB.p + size * Vector3(2.0 * random() - 1.0, 2.0 * random() - 1.0, 2.0 * random() - 1.0);
-    // A millimetre above is clear of all; half a millimetre below a quarter of the springs bear.
+    // A millimetre above, no spring is active; half a millimetre below, a quarter of the springs are.
     at.y() = at.y() > 1e-3 || at.y() < -5e-4 ? 1e-4 * random() : at.y();
     at.x() = std::clamp(at.x(), -0.02, 0.02);
     at.z() = std::clamp(at.z(), -0.005, 0.005);
@@ -145,8 +146,9 @@ class MovingSession {
 
 class SpringHistory : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
-// It changes no bit of an answer: a contact that has seen none of the way answers alike at each of its poses. Among the
-// springs of so many steps are those that come behind the surface by the smallest part of their last distance.
+// It changes no bit of a response: a contact without the history of the path has equal responses at each of its poses.
+// Among the springs of so many steps are those that come behind the surface by the smallest fraction of their last
+// distance.
 TEST_P(SpringHistory, ChangesNoBit) {
   const auto [springs, penetration] = GetParam();
   const PairSpec pair =
@@ -166,7 +168,7 @@ TEST_P(SpringHistory, ChangesNoBit) {
     ASSERT_EQ(found.dF_A_dX, expected.dF_A_dX) << i;
     if (expected.gap < 0.0) ++bearing;
   }
-  // The way says something only where springs come and go.
+  // The path is significant only where springs become active and inactive.
   EXPECT_GT(bearing, 100);
   EXPECT_LT(bearing, 390);
 }
@@ -240,7 +242,7 @@ TEST(FoundationRegions, AreWrittenWithPenetrationAndLoadedArea) {
   }
 }
 
-// A load that breaks off with the depth would look like a softer knee.
+// A load truncated at a depth would look like a softer knee.
 TEST(ParametricKnee, OverlapsBeyondTheSearchDistanceAreReported) {
   const auto knee = make_knee(knee_pair({{"search_distance", 0.0003}}));
   EXPECT_GT(loaded_knee(*knee, 0.00025).area, 0.0);

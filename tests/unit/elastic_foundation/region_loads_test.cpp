@@ -1,4 +1,4 @@
-// What the regions of a surface bear, in every answer, against the pair's own numbers.
+// Loads of the regions of a surface, in every response, compared with those of the pair.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using namespace testing_support;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A knee in flight: varus, with a closing speed, so that both sides bear different loads and springs are damped.
+/// A moving knee: varus, with an approach velocity, so that both sides have different loads and springs are damped.
 PairState loaded_state(double press, bool casting_is_main) {
   PairState state;
   state.t = 0.25;
@@ -63,7 +63,7 @@ RegionLoad together(const RegionLoad& a, const RegionLoad& b) {
           .p_ACop = (a.force * a.p_ACop + b.force * b.p_ACop) / (a.force + b.force)};
 }
 
-// Forces along the common normal of two flat faces: their sizes add up to the size of the sum.
+// Forces along the common normal of two flat faces: their magnitudes sum to the magnitude of the sum.
 TEST(RegionLoads, OfAFlatContactSumToTheForceOfThePair) {
   const Surface plane = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
   Assets assets;
@@ -104,10 +104,10 @@ TEST(RegionLoads, OfBothHalvesEqualThoseOfThePair) {
       EXPECT_NEAR(sum.force, r.normal_force, 1e-12 * r.normal_force);
       EXPECT_NEAR(r.mean_pressure(), sum.force / sum.area, 1e-12 * r.mean_pressure());
       EXPECT_EQ(sum.peak_pressure, r.peak_pressure);
-      // Sizes of forces that lean against each other: more than the size of their sum, and not by much.
+      // Magnitudes of inclined forces: slightly more than the magnitude of their sum.
       EXPECT_GT(sum.force, r.F_A.force.norm());
       EXPECT_LT(sum.force, 1.1 * r.F_A.force.norm());
-      // The pair's centre is that of the springs, this one that of faces: of 1.5 mm, within half an edge.
+      // The pair's centre is that of the springs, this one that of faces: they agree within half an edge of 1.5 mm.
       EXPECT_LT((sum.p_ACop - r.p_ACop).norm(), springs == "centres" ? 1e-9 : 0.00075);
       for (const RegionLoad& region : r.regions) EXPECT_LE(region.mean_pressure(), region.peak_pressure);
     }
@@ -144,7 +144,7 @@ TEST(RegionLoads, OfSeparatedSurfacesAreZero) {
   const Response apart = answer(*told, -0.002);
   ASSERT_GT(apart.gap, 0.0);
   EXPECT_THAT(apart.regions, ElementsAre(RegionLoad{}, RegionLoad{}));
-  // One side alone: the other one bears nothing.
+  // One side alone: the other one has no load.
   PairState state;
   state.X_AB = {.R = rotation_from_vector({-0.05, 0.0, 0.0}), .p = {0.0, 0.0005, 0.0}};
   const Response unilateral_meaning = told->evaluate(*told->initial_history(), state);
@@ -154,8 +154,8 @@ TEST(RegionLoads, OfSeparatedSurfacesAreZero) {
   EXPECT_EQ(unilateral_meaning.regions[1], RegionLoad{});
 }
 
-// Damped springs: a factor of each corner for the pair, their mean over a face for its regions. Both differ by products
-// of what factor and pressure change by over a face, of the order of its edge over the size of the contact.
+// Damped springs: a factor per corner for the pair, their mean over a face for its regions. Both differ by products of
+// the changes of factor and pressure over a face, of the order of its edge over the size of the contact.
 TEST(RegionLoads, OfDampedSpringsSumToTheForceOfThePair) {
   for (const std::string springs : {"vertices", "centres"}) {
     const auto damped = knee({{"springs", springs}, {"dissipation", 5.0}, {"regions", std::string("sets")}});

@@ -1,4 +1,4 @@
-// Nearest points and crossings of open and closed triangle surfaces against all triangles one by one.
+// Nearest points and crossings of open and closed triangle surfaces, compared with a search of all triangles.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -29,7 +29,7 @@ SurfaceMesh sheet(int n) {
   return mesh;
 }
 
-/// Points about the sheet, some beside it.
+/// Points around the sheet, some beside it.
 std::vector<Vector3> points(int count) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> across(-0.7, 0.7);
@@ -44,7 +44,7 @@ bool same(const NearestOnSurface& a, const NearestOnSurface& b) {
          a.beside == b.beside;
 }
 
-// Where a search begins decides how long it takes and nothing else.
+// The start of a search affects its time only.
 TEST(TriangleSurface, ResultsDoNotDependOnTheSearchStart) {
   const TriangleSurface surface(sheet(12));
   const auto n = static_cast<std::uint32_t>(surface.mesh().triangles.size());
@@ -115,7 +115,7 @@ TEST(TriangleSurface, CurvatureAndInterpolatedNormalAreDerivatives) {
       const NearestOnSurface down = surface.closest(q - h * Vector3::Unit(k), 0);
       numeric.col(k) = (up.surface.normal - down.surface.normal) / (2.0 * h);
       EXPECT_NEAR((up.surface.gap - down.surface.gap) / (2.0 * h), at.surface.normal[k], 1e-3);
-      // Another face, edge or vertex: the normal bends there.
+      // Another face, edge or vertex: the normal has a kink there.
       smooth =
           smooth && (up.surface.curvature - down.surface.curvature).norm() < 1e-2 * (1.0 + at.surface.curvature.norm());
     }
@@ -143,7 +143,7 @@ SurfaceMesh two_sheets(int n) {
   return mesh;
 }
 
-// What a walk proves is what searches find: the side of the nearest point, and the first crossing bit for bit.
+// Bounds from a walk agree with searches: the side of the nearest point, and the first crossing bit for bit.
 TEST(SurfaceSheets, ResultsEqualThoseOfSearches) {
   for (const SurfaceMesh& mesh : {sheet(24), two_sheets(24)}) {
     const TriangleSurface surface(mesh);

@@ -1,5 +1,5 @@
-// The layer of the surface that the springs meet where it is not everywhere as thick: a wedge against its closed forms,
-// work with friction, what a user may get wrong, and a natural knee between two bones.
+// The layer of the target surface with a varying thickness: a wedge compared with its closed forms, work with friction,
+// input errors, and a natural knee between two bones.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -71,7 +71,7 @@ PairState pressed(double by, double x = 0.0) {
   return state;
 }
 
-/// What presses, what the gradient of the thickness makes of it along x, and the moment of the pressure about y.
+/// The normal force, the force along x due to the gradient of the thickness, and the moment of the pressure about y.
 struct Wedge {
   double normal, lateral, moment, energy;
 };
@@ -81,7 +81,7 @@ Wedge proportional(double c0, double c1) {
   const double up = c0 + 0.5 * c1 * edge;
   const double down = c0 - 0.5 * c1 * edge;
   const double F = wedge_depth * edge / c1 * std::log(up / down);
-  // The energy with the wedge moved along x, differentiated by the way.
+  // The energy with the wedge moved along x, differentiated by the displacement.
   const double lateral = 0.5 * wedge_depth * wedge_depth * edge * (1.0 / down - 1.0 / up);
   const double moment = wedge_depth * edge * (edge / c1 - c0 / (c1 * c1) * std::log(up / down));
   return {F, lateral, moment - wedge_depth * lateral, 0.5 * F * wedge_depth};
@@ -122,15 +122,15 @@ std::vector<WedgeCase> wedge_cases() {
   PairSpec nearest = alone;
   nearest.parameters["penetration"] = "nearest";
   cases.push_back({"nearest", nearest, proportional(middle / M, slope / M)});
-  cases.back().expected.moment += wedge_depth * cases.back().expected.lateral;  // which acts at the springs then
+  cases.back().expected.moment += wedge_depth * cases.back().expected.lateral;  // acts at the springs then
   PairSpec centres = alone;
   centres.parameters["springs"] = "centres";
   cases.push_back({"centres", centres, proportional(middle / M, slope / M)});
   return cases;
 }
 
-// Over a triangle the thickness is that of its middle, and so is where its pressure acts: errors of the square of what
-// the thickness changes by over a cell against its least, and of the cell against the plate for the moment.
+// Over a triangle the thickness is that of its middle, and so is the point of its pressure: errors of the square of the
+// change of thickness over a cell relative to its minimum, and of the cell relative to the plate for the moment.
 TEST(VaryingLayer, WedgeAgainstClosedForms) {
   for (const WedgeCase& c : wedge_cases()) {
     std::array<double, 2> errors{};
@@ -159,7 +159,7 @@ TEST(VaryingLayer, WedgeAgainstClosedForms) {
   }
 }
 
-// Along the springs nothing pushes aside.
+// Along the springs there is no lateral force.
 TEST(VaryingLayer, ForceAlongTheNormalHasNoLateralPart) {
   const auto backend = make_wedge(wedge_pair({{"direction", "normal"}}), plates(16));
   const Response r = backend->evaluate(*backend->initial_history(), pressed(wedge_depth));
@@ -167,7 +167,7 @@ TEST(VaryingLayer, ForceAlongTheNormalHasNoLateralPart) {
   EXPECT_LT(std::abs(r.F_A.force.x()), 1e-12 * std::abs(r.F_A.force.z()));
 }
 
-// The thinnest place bears the largest pressure.
+// The thinnest place has the peak pressure.
 TEST(VaryingLayer, PeakPressureIsTheLocalPressure) {
   PairSpec pair = wedge_pair({});
   pair.main.materials.clear();
@@ -197,7 +197,7 @@ TEST(VaryingLayer, ThicknessesOfVerticesEqualThoseOfTheBack) {
   EXPECT_LT((by_vertex - back_file_parameter).norm(), 1e-11 * back_file_parameter.norm());
 }
 
-// A back that lies parallel is one thickness.
+// A parallel back is one thickness.
 TEST(VaryingLayer, ParallelBackEqualsOneThickness) {
   const Assets assets = plates(16);
   for (const std::string layers : {"series", "lumped"}) {
@@ -214,8 +214,8 @@ TEST(VaryingLayer, ParallelBackEqualsOneThickness) {
   }
 }
 
-/// What a plate that is pressed on, pushed over the wedge up and back, and lifted costs, less what is stored and
-/// dissipated, over what is dissipated.
+/// Work of a plate that is pressed on, moved over the wedge up and back, and lifted, less the stored and dissipated
+/// energy, over the dissipated energy.
 double relative_energy_error(const ContactBackend& backend, int steps) {
   Committed committed = backend.commit(*backend.initial_history(), pressed(-1e-7));
   double work = 0.0;
@@ -234,7 +234,7 @@ double relative_energy_error(const ContactBackend& backend, int steps) {
   return (work - committed.response.stored_energy - dissipated) / dissipated;
 }
 
-// Springs in shear hold more energy where the layer is thicker; with that the balance closes, to the square of the
+// Sheared springs store more energy where the layer is thicker; with that the balance closes, to the square of the
 // steps.
 TEST(VaryingLayer, WorkAgainstFrictionIsStoredOrDissipated) {
   for (const std::string springs : {"vertices", "centres"}) {
@@ -265,8 +265,8 @@ TEST(VaryingLayer, BackSurfaceErrorsAreReported) {
                      AllOf(HasSubstr("within 0.02 m"), HasSubstr("found it 0.3 m away")));
 }
 
-// Where cartilage tapers to nothing its back may come in front by a little; a back that is in front of most of it is
-// the wrong one, whatever the least thickness.
+// Where cartilage tapers to zero its back may be slightly in front; a back in front of most of it is the wrong one, for
+// any minimum thickness.
 TEST(VaryingLayer, MinimumThickness) {
   Assets assets = plates(16);
   assets.add("tapering", height_field(0.06, 3, [](double x, double) { return -middle - 0.15 * x; }));

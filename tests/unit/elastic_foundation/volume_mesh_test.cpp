@@ -1,4 +1,4 @@
-// Springs on meshes that were made for finite elements: from the faces that may touch down to those that are held.
+// Springs on finite-element meshes: from the contact faces down to the clamped ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,8 @@ const Assets& volume_files() {
     Assets a;
     SurfaceMesh top = grid(0.04, 8, 0.0);
     merge_near_vertices(top, 1e-9);
-    // Below the same vertices: every way down goes through a corner, along an axis and between the boxes of the tree.
+    // Below the same vertices: every ray downwards passes through a corner, along an axis and between the boxes of the
+    // tree.
     const SurfaceMesh bottom = grid(0.04, 8, -thickness);
     a.add_text("pad", write_vtu(mesh_layer(top, bottom, {.layers = 2}).mesh));
     a.add_text("prisms", write_vtu(mesh_layer(top, bottom, {.layers = 2, .keep_prisms = true}).mesh));
@@ -73,7 +74,7 @@ Response answer(const ContactBackend& backend) {
   return backend.evaluate(*backend.initial_history(), pressed());
 }
 
-// The same triangles with the same thickness, but that distances between coordinates are rounded.
+// The same triangles with the same thickness, except that distances between coordinates are rounded.
 TEST(VolumeMesh, SpringsReachFromTheContactFacesToTheClampedFaces) {
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, {{"thickness", thickness}});
   const Response expected = answer(*make_pad(plate));
@@ -86,7 +87,7 @@ TEST(VolumeMesh, SpringsReachFromTheContactFacesToTheClampedFaces) {
   }
 }
 
-// The indenter carries the springs, the mesh is what they meet.
+// The indenter has the springs, the mesh is the target.
 TEST(VolumeMesh, PartnerHasTheThicknessOfItsLayer) {
   ParameterMap parameters{{"spring_body", std::string("partner")}, {"element_size", 0.003}};
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, parameters);
@@ -151,7 +152,7 @@ TEST(VolumeMesh, MissingPartsOfTheLayerAreReported) {
   expect_pad_error(plate, where + "clamped_set", AllOf(HasSubstr("expected a volume mesh"), HasSubstr("thickness")));
 }
 
-// Whoever swaps back-ends may leave them in the scenario.
+// They may remain in the scenario when back-ends are exchanged.
 TEST(VolumeMesh, UnusedSetsAreIgnoredAndReported) {
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, sets);
   const BackendEntry entry = elastic_foundation_entry();

@@ -1,4 +1,4 @@
-// Screened Poisson distance in a ball: against its own closed form and against the true distance.
+// Screened Poisson distance in a ball, compared with its closed form and with the true distance.
 #include "fem_server/fem/approximate_distance.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr double R = 0.1;  // [m]
 
-/// -c ln[(R/r) sinh(r/c) / sinh(R/c)], with the exponentials that overflow taken out.
+/// -c ln[(R/r) sinh(r/c) / sinh(R/c)], without the exponentials that overflow.
 double closed_form(double r, double c) {
   const double ratio = R / r * std::exp((r - R) / c) * (1.0 - std::exp(-2.0 * r / c)) / (1.0 - std::exp(-2.0 * R / c));
   return -c * std::log(ratio);
@@ -35,12 +35,12 @@ TEST(ApproximateDistance, FollowsItsClosedFormAndConvergesToTheDistance) {
     double to_distance = 0.0;
     for (std::size_t i = 0; i < distance.size(); ++i) {
       const double r = body.mesh().nodes[i].norm();
-      if (R - r > 0.01 || r > R - 1e-9) continue;  // contact looks no deeper than a centimetre
+      if (R - r > 0.01 || r > R - 1e-9) continue;  // contact searches no deeper than a centimetre
       to_form = std::max(to_form, std::abs(distance[i] - closed_form(r, c)));
       to_distance = std::max(to_distance, std::abs(distance[i] - (R - r)));
     }
     std::printf("%8.2f %22.4f %22.4f\n", 1e3 * c, 1e3 * to_form, 1e3 * to_distance);
-    // Within 10 mm of depth the formula is short by c / R of the depth; the mesh adds h^2 / 12 c^2 of it.
+    // Within 10 mm of depth the formula is too small by c / R of the depth; the mesh adds h^2 / 12 c^2 of it.
     EXPECT_LT(to_form, 0.01 * (0.02 + edge * edge / (6.0 * c * c)));
     EXPECT_LT(to_distance, before);
     before = to_distance;

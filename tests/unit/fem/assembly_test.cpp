@@ -18,9 +18,9 @@
 namespace heelstrike::fem {
 namespace {
 
-/// Some blocks of elements, the last one incomplete, two materials.
+/// Several blocks of elements, the last one incomplete, two materials.
 BodyModel body(const ElementKind& kind) {
-  // Prisms and hexahedra are fewer: more of them, for some blocks, which are smaller with 27 nodes.
+  // Prisms and hexahedra are fewer: more cells, for several blocks, which are smaller with 27 nodes.
   const std::size_t times = kind.n_nodes == 6 || kind.n_nodes == 8 ? 2 : 1;
   VolumeMesh mesh =
       test::block_mesh_of(kind.n_nodes, Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 9 * times, 8 * times, 7 * times);
@@ -91,8 +91,8 @@ TEST_P(Assembly, AddsEveryElementOnce) {
 
 class RotatedNumbering : public testing::TestWithParam<ElementKind> {};
 
-/// Neighbours may number their nodes from any corner in any direction, as tetrahedra of a grid do: the cells meet all
-/// the same.
+/// Neighbours may number their nodes from any corner in any direction, like tetrahedra of a grid: the cells are
+/// compatible.
 TEST_P(RotatedNumbering, DoesNotDependOnTheElementNumbering) {
   const std::uint32_t n_nodes = GetParam().n_nodes;
   VolumeMesh mesh = test::block_mesh_of(n_nodes, Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 3, 3, 2);
@@ -119,7 +119,7 @@ TEST_P(RotatedNumbering, DoesNotDependOnTheElementNumbering) {
 
 TEST(AssemblyErrors, ReportsElementsThatDoNotShareTheNodesOfAnEdge) {
   VolumeMesh mesh = test::block_mesh_of(10, Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 2, 1, 1);
-  // A node of its own for the last element on an edge that it shares.
+  // A separate node for the last element on an edge that it shares.
   const std::uint32_t shared = mesh.connectivity.back();
   mesh.connectivity.back() = static_cast<std::uint32_t>(mesh.nodes.size());
   mesh.nodes.push_back(mesh.nodes[shared]);
@@ -157,7 +157,7 @@ TEST_P(Assembly, ReproducesAUniformStateOnAnIrregularMesh) {
   expected.diagonal().array() += c.lambda * G.trace();
   Eigen::Matrix<double, 6, 1> columns;
   columns << expected(0, 0), expected(1, 1), expected(2, 2), expected(0, 1), expected(1, 2), expected(2, 0);
-  // lambda is 5000 mu: what rounding leaves of the volume change grows by it.
+  // lambda is 5000 mu: rounding of the volume change is multiplied by it.
   EXPECT_LT((linear_stress(model, u).colwise() - columns).cwiseAbs().maxCoeff(), 1e-10 * columns.cwiseAbs().maxCoeff());
   SparseMatrix K = linear_stiffness(model);
   const Eigen::VectorXd force = K * u;
@@ -174,8 +174,8 @@ TEST_P(Assembly, ReproducesAUniformStateOnAnIrregularMesh) {
 
 class QuadraticAssembly : public testing::TestWithParam<ElementKind> {};
 
-/// Of a quadratic motion that keeps the volume, on straight elements: stresses to the bit of rounding, and forces
-/// inside that balance the constant body force that goes with it.
+/// For a quadratic isochoric motion on straight elements: stresses up to rounding, and internal forces that balance the
+/// corresponding constant body force.
 TEST_P(QuadraticAssembly, ReproducesALinearState) {
   const ElementKind& kind = GetParam();
   VolumeMesh mesh = test::block_mesh_of(kind.n_nodes, Vector3::Zero(), Vector3(0.3, 0.2, 0.1), 3, 2, 2);
@@ -206,7 +206,7 @@ TEST_P(QuadraticAssembly, ReproducesALinearState) {
       Eigen::Matrix<double, 6, 1> expected;
       expected << 0.0, 0.0, 0.0, x.y(), x.z(), x.x();
       expected *= 2.0 * curvature * mu;
-      // lambda is 5000 mu: what rounding leaves of the volume change grows by it.
+      // lambda is 5000 mu: rounding of the volume change is multiplied by it.
       EXPECT_LT((stress.col(static_cast<Eigen::Index>(e * rule.weights.size() + q)) - expected).norm(),
                 1e-9 * 2.0 * curvature * mu);
     }

@@ -1,4 +1,4 @@
-// Cutting a part off a body: every piece that something holds stays, and nothing goes without a word.
+// Cutting a part off a body: every supported piece is kept, and removed ones are reported.
 #include "fem_server/bodies/body_cut.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 const std::vector<double> low_half = {-1.0, -1.0, -1.0, 1.05, 2.0, 2.0};
 
-/// Two tetrahedra that share a face, a third that hangs on them by the edge 3-4 only, and a fourth beyond x = 1.05,
+/// Two tetrahedra that share a face, a third connected to them by the edge 3-4 only, and a fourth beyond x = 1.05,
 /// between the third and the second.
 VolumeMesh hinge() {
   VolumeMesh mesh;
@@ -59,7 +59,7 @@ TEST(BodyCut, PieceOnAHingeIsLooseUntilItIsClamped) {
 /// Five prongs on a bar, like toes: cut off the bar, each is a piece of its own.
 TEST(BodyCut, EveryToeIsKept) {
   VolumeMesh mesh = make_block({.lengths = {0.1, 0.1, 0.02}, .size = 0.01, .order = 1, .limits = {}});
-  // What lies between the prongs, beyond x = 0.
+  // The space between the prongs, beyond x = 0.
   std::vector<std::uint32_t> kept;
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
     const auto c = mesh.element(e);

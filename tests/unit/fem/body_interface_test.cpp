@@ -1,5 +1,5 @@
-// The patch test of contact between two deformable bodies: a uniform stress passes an interface of meshes that do not
-// match, wherever their edges lie.
+// The patch test of contact between two deformable bodies: a uniform stress passes an interface of non-matching meshes,
+// for any position of their edges.
 #include "fem_server/contact_solver/detection/body_interface.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using test::SolidBody;
 
 using namespace test::columns;
 
-/// Asked of the patch test.
+/// Tolerance of the patch test.
 constexpr double patch = 1e-8;
 
 VolumeMesh placed(VolumeMesh mesh, const Pose& X) {
@@ -30,7 +30,7 @@ VolumeMesh placed(VolumeMesh mesh, const Pose& X) {
   return mesh;
 }
 
-/// Pressure [Pa] at the nodes of the interface, least and largest; `on` tells which nodes lie on it.
+/// Pressure [Pa] at the nodes of the interface, minimum and maximum; `on` selects the nodes on it.
 std::pair<double, double> pressures(const CondensedContact& contact, const PairState& state,
                                     const std::function<bool(const Vector3&)>& on) {
   const auto found = contact.surface_state(*contact.initial_history(), state).pressure;
@@ -44,8 +44,8 @@ std::pair<double, double> pressures(const CondensedContact& contact, const PairS
   return {least, largest};
 }
 
-// Requirement: 1e-8 on meshes that match and that do not, finer on either side, with the whole surfaces free to touch
-// and with their ends alone, straight and turned in space. Nodes on the edges carry their share.
+// Requirement: 1e-8 on matching and non-matching meshes, finer on either side, with the whole surfaces as contact
+// surfaces and with their ends alone, straight and rotated in space. Nodes on the edges carry their part.
 TEST(ContactPatch, UniformPressurePassesAnyInterfaceWithCommonEdges) {
   const Pose X_turned{.R = rotation_from_vector(Vector3(0.4, -0.7, 1.1)), .p = Vector3(0.3, -0.2, 0.1)};
   const Pose X_other{.R = rotation_from_vector(Vector3(-0.2, 0.5, 0.3)), .p = Vector3(-0.1, 0.05, 0.2)};
@@ -104,7 +104,7 @@ TEST(ContactPatch, QuadraticElementsPassIt) {
   }
 }
 
-// Sides with four corners, none of them a parallelogram, and the triangles of prisms, in any pairing.
+// Quadrilateral sides, none of them a parallelogram, and the triangles of prisms, in any pairing.
 TEST(ContactPatch, PrismsAndHexahedraPassIt) {
   constexpr double depth = 2e-4;
   constexpr double pressure = depth / (length_A / E_A + length_B / E_B);
@@ -130,7 +130,7 @@ TEST(ContactPatch, PrismsAndHexahedraPassIt) {
   }
 }
 
-// A face that ends within the other one. The wide body is so stiff that its face stays plane to 1e-9.
+// A face that ends within the other one. The wide body is so stiff that its face remains plane to 1e-9.
 TEST(ContactPatch, OverhangingFacesOfEitherBodyPassIt) {
   constexpr double depth = 2e-4;
   constexpr double stiff = 1e16;
@@ -167,7 +167,7 @@ TEST(ContactPatch, ObliqueInterfaceStickingByFrictionPassesPressureAndShear) {
     const auto contact = test::two_bodies(A, B, {.friction = 0.3, .max_penetration = 0.01});
     PairState state;  // faces in one plane
     auto history = contact->commit(*contact->initial_history(), state).history;
-    for (const double part : {0.3, 1.0}) {  // the first part is remembered by the stick points
+    for (const double part : {0.3, 1.0}) {  // the first part is stored in the stick points
       state.X_AB.p.z() = part * depth;
       const Committed c = contact->commit(*history, state);
       history = c.history;
@@ -181,7 +181,7 @@ TEST(ContactPatch, ObliqueInterfaceStickingByFrictionPassesPressureAndShear) {
       const double oblique = part * expected / (side * side) / (1.0 + slope * slope);
       EXPECT_NEAR(c.response.peak_pressure, oblique, patch * oblique);
     }
-    // Saved and restored it answers with the same bits, and a repeated commit saves the same bytes.
+    // After save and restore it responds with the same bits, and a repeated commit saves the same bytes.
     const auto restored = contact->load_history(history->save());
     state.X_AB.p += Vector3(3e-5, 1e-5, 2e-5);
     EXPECT_EQ(contact->evaluate(*restored, state).F_A.vector(), contact->evaluate(*history, state).F_A.vector());
@@ -189,7 +189,7 @@ TEST(ContactPatch, ObliqueInterfaceStickingByFrictionPassesPressureAndShear) {
   }
 }
 
-// Faces that overlap in part, at an angle: what the functions weigh is the same piece of plane on both bodies.
+// Partly overlapping faces, at an angle: the weights refer to the same piece of plane on both bodies.
 TEST(BodyInterface, BothBodiesHaveEqualPressureAtEqualPlaces) {
   const SolidBody A = test::solid_body(above(5), material(E_A), "z1");
   const SolidBody B = test::solid_body(below(7), material(E_B), "z0");
@@ -204,9 +204,9 @@ TEST(BodyInterface, BothBodiesHaveEqualPressureAtEqualPlaces) {
     gaps.push_back(gaps_B->closest(X_AB.inverse() * A.body.mesh().nodes[node]).gap);
   }
   const Interface found = interface.at(X_AB, gaps);
-  // Two equal squares turned by 45 degrees overlap in an octagon: 2 (sqrt 2 - 1) of the area.
+  // Two equal squares at 45 degrees overlap in an octagon: 2 (sqrt 2 - 1) of the area.
   double area = 0.0;
-  Matrix3 moments_A = Matrix3::Zero();  // of a pressure that grows with the place
+  Matrix3 moments_A = Matrix3::Zero();  // of a pressure that grows with the position
   Matrix3 moments_B = Matrix3::Zero();
   for (const InterfacePoint& place : found.places) {
     area += place.area;
@@ -237,7 +237,7 @@ TEST(BodyInterface, BothBodiesHaveEqualPressureAtEqualPlaces) {
   EXPECT_LT(difference, 1e-12 * moments_A.norm());
 }
 
-// A small block pokes into one element of a large one: none of A's nodes lies over B.
+// A small block penetrates one element of a large one: none of A's nodes lies over B.
 TEST(BodyInterface, DetectsAPartnerSmallerThanAnElement) {
   constexpr double narrow = 0.004;
   const SolidBody A =
@@ -273,7 +273,7 @@ TEST(BodyInterface, ReportsContactOfExcludedFaces) {
   }
 }
 
-// Prisms stand on end: through their sides, whose four corners carry the pressure, along y.
+// Vertical prisms: through their quadrilateral sides, which carry the pressure, along y.
 TEST(ContactPatch, BlocksOfPrismsAndHexahedraPassItThroughTheirSides) {
   for (const auto& [main, partner] : {std::pair<const char*, const char*>{"wedge6", "wedge6"},
                                       {"wedge6", "tet4"},

@@ -32,7 +32,7 @@ PointCloudSurface cloud(int n = 20) {
   return cloud;
 }
 
-/// A block of 40 x 40 x 20 mm, held at its top, without Poisson's effect.
+/// A block of 40 x 40 x 20 mm, clamped at its top, with zero Poisson's ratio.
 PairSpec block_on_cloud() {
   PairSpec pair;
   pair.name = "block-cloud";
@@ -51,8 +51,8 @@ PairState pressed(double depth) {
   return state;
 }
 
-/// The approximate distance of a block like that of the contact below, and how far it is off at the flat sole, relative
-/// to the depth.
+/// The approximate distance of a block like that of the contact below, and its error at the flat sole, relative to the
+/// depth.
 struct BlockDistance {
   BodyModel body{test::block_mesh({-0.02, -0.02, -0.01}, {0.02, 0.02, 0.01}, 8, 8, 4),
                  std::vector<Material>{test::soft_material(0.3)}};
@@ -76,7 +76,7 @@ TEST(ApproximatePartner, EqualsTheDistanceToTheFaceWithinItsDocumentedError) {
   const auto& partner = block.partner;
   const double worst = worst_error(*partner);
   std::printf("approximate distance at a flat face: %.1f %% off at most\n", 100.0 * worst);
-  // The ball of approximate_distance_test is 15 % off at c = one mean edge, of which curvature is a part.
+  // The ball of approximate_distance_test has an error of 15 % at c = one mean edge, partly due to curvature.
   EXPECT_LT(worst, 0.15);
   EXPECT_NEAR(partner->closest(Vector3(0.001, 0.002, -0.013)).gap, 0.003, 1e-12) << "outside it is exact";
   EXPECT_GT(partner->gap(Vector3(0.0, 0.0, -0.05), 0.0), 0.0);
@@ -90,7 +90,7 @@ TEST(CloudContact, OnABlockFollowsItsClosedForm) {
   const Response r = contact->evaluate(*history, pressed(2e-4));
   const double expected = 2e6 * 0.04 * 0.04 * 2e-4 / 0.02;  // E A d / h
   std::printf("force %.3f N, bar %.3f N, %d points\n", r.F_A.force.z(), expected, r.statistics.active_points);
-  // The rim of 1 mm beyond the outermost points is free to bulge; it is a fifth of an element wide.
+  // The rim of 1 mm beyond the outermost points may bulge; it is a fifth of an element wide.
   EXPECT_NEAR(r.F_A.force.z(), expected, 0.02 * expected) << "[N]";
   EXPECT_LT(r.F_A.force.head<2>().norm(), 1e-6 * r.F_A.force.z()) << "normals are those of the face";
   EXPECT_LT((r.p_ACop - Vector3(0.0, 0.0, -0.0098)).norm(), 1e-3) << r.p_ACop.transpose();
@@ -104,7 +104,7 @@ TEST(CloudContact, ApproximateDistanceGivesTheForceOfTheExactOne) {
   const auto exact = make_backend(pair, test::quiet());
   pair.parameters["cloud_distance"] = std::string("approximate");
   const auto approximate = make_backend(pair, test::quiet());
-  // The contact is a spring at each point: its force is as much off as the distance.
+  // The contact is a spring at each point: its force has the relative error of the distance.
   const double off = worst_error(*BlockDistance().partner);
   for (const double depth : {1e-4, 4e-4}) {
     const double reference = exact->evaluate(*exact->initial_history(), pressed(depth)).F_A.force.z();
@@ -132,7 +132,7 @@ TEST(CloudContact, TangentsAreDerivativesOfTheWrench) {
   const double error_V = test::block_error(r.dF_A_dV, dV);
   std::printf("tangents: pose %.2e, twist %.2e\n", error_X, error_V);
   EXPECT_LT(error_V, 1e-6) << "rounding of the differences";
-  // As for two deformable bodies: the motion of the weights is left out, which is of the order of the strain, 0.015.
+  // As for two deformable bodies: the motion of the weights is neglected, which is of the order of the strain, 0.015.
   EXPECT_LT(error_X, 0.015) << "analytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
 }
 
@@ -150,7 +150,7 @@ TEST(CloudContact, HistoryIsRestoredWithFriction) {
   EXPECT_EQ(contact->evaluate(*again, tangentially_displaced).F_A.vector(), r.F_A.vector());
 }
 
-/// The cloud on the block as CondensedContact sees it, its points yielding by a share of the body's compliance.
+/// The cloud on the block as in CondensedContact; the point compliance is a fraction of the body's compliance.
 std::unique_ptr<CondensedContact> cloud_on_block(int n, double share) {
   const BodyModel body(test::block_mesh({-0.02, -0.02, -0.01}, {0.02, 0.02, 0.01}, 8, 8, 4),
                        std::vector<Material>{test::soft_material(0.3)});
@@ -171,13 +171,13 @@ std::unique_ptr<CondensedContact> cloud_on_block(int n, double share) {
   return std::make_unique<CondensedContact>("fem_condensed", std::move(model), ParameterMap{});
 }
 
-// Requirement: what the points yield lowers the force by no more than the share of the body's energy that it is, and by
-// c sum |f|^2 / d to first order; docs/theory/contact_fem.md, section 8.
+// Requirement: the point compliance lowers the force by no more than its fraction of the body's energy, and by c sum
+// |f|^2 / d to first order; docs/theory/contact_fem.md, section 8.
 TEST(CloudContact, PointComplianceEqualsItsDerivation) {
   const double depth = 2e-4;
   // 9 points in a row are 2 mm apart on elements of 5 mm (several on one triangle); 3 in a row are hardly coupled.
   for (const int n : {3, 9}) {
-    // Half a millimetre off the symmetric place, lest points lie on edges.
+    // Half a millimetre off the symmetric position, so that no points lie on edges.
     PairState state = swap_roles(pressed(depth));
     state.X_AB.p += Vector3(5e-4, 7e-4, 0.0);
     const auto force_at = [&](double share) {
@@ -212,7 +212,7 @@ TEST(CloudContact, WritesTheBodyWithItsFieldsAndTheCloudAsPoints) {
   }
   // Block of 8 x 8 x 4 cells: 2 (64 + 32 + 32) faces of two triangles.
   EXPECT_THAT(body, testing::HasSubstr("NumberOfPoints=\"258\" NumberOfCells=\"512\""));
-  // With nothing touching the picture is that of the block at rest.
+  // Without contact the field is that of the block at rest.
   EXPECT_NE(body, contact->fields(*history, pressed(-1e-4), request));
   request.part = FieldPart::partner;
   EXPECT_THAT(contact->fields(*history, pressed(2e-4), request),

@@ -54,7 +54,7 @@ TEST(CondensedStiffness, IsSymmetricSemidefiniteWithSixRigidModes) {
       surface_modes.middleRows<3>(3 * static_cast<Eigen::Index>(i)) =
           modes.middleRows<3>(3 * static_cast<Eigen::Index>(surface.nodes[i]));
     }
-    // Issue: zero force to 1e-10 of the stiffness scale.
+    // Requirement: zero force to 1e-10 of the stiffness scale.
     const double force = (K * surface_modes).cwiseAbs().maxCoeff();
     EXPECT_LT(force, 1e-10 * scale);
     std::printf("%s: rigid force / scale = %.2e, seventh eigenvalue / scale = %.2e\n", std::string(kind.name).c_str(),
@@ -88,7 +88,7 @@ TEST(SurfaceCompliance, EqualsTheFullSolutionOfAClampedBody) {
         error, (u.segment<3>(3 * candidates[i]) - u_condensed.segment<3>(static_cast<Eigen::Index>(3 * i))).norm());
   }
   std::printf("condensed against full: %.2e relative\n", error / u_condensed.cwiseAbs().maxCoeff());
-  EXPECT_LT(error, 1e-9 * u_condensed.cwiseAbs().maxCoeff());  // issue
+  EXPECT_LT(error, 1e-9 * u_condensed.cwiseAbs().maxCoeff());  // required tolerance
 }
 
 TEST(SurfaceCompliance, IsTheInverseOfTheCondensedStiffness) {
@@ -194,7 +194,7 @@ TEST(ContactNodes, AreasArePositiveAndSumToTheSurface) {
   }
 }
 
-// By hand: one prism over a right triangle of legs 1, height 1. The corner at the right angle has a third of its
+// Closed form: one prism over a right triangle of legs 1, height 1. The corner at the right angle has a third of its
 // triangle and a quarter of two unit squares, the two others a third, a quarter of one and of the long side.
 TEST(ContactNodes, OfAPrismShareTrianglesByThreeAndSidesByFour) {
   VolumeMesh mesh;
@@ -213,8 +213,8 @@ TEST(ContactNodes, OfAPrismShareTrianglesByThreeAndSidesByFour) {
   }
 }
 
-// Requirement: the bits do not depend on what other sessions of the process prepare at the same time (METIS draws its
-// random numbers from a generator that all threads share).
+// Requirement: the bits do not depend on concurrent preparations of other sessions (METIS draws its random numbers from
+// a generator that all threads share).
 TEST(Condensation, IsBitwiseEqualBesideConcurrentCondensations) {
   const BodyModel body(test::block_mesh(Vector3::Zero(), Vector3::Constant(0.1), 7, 7, 7), rubber);
   const Support support{.inertia_relief = false, .clamped_nodes = body.mesh().node_sets.at("z1")};

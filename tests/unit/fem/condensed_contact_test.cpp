@@ -23,8 +23,7 @@ using test::central_difference;
 using test::make_block;
 
 TEST(CondensedContact, PatchTestOfUniformPressure) {
-  // A block under its own inertia is not in a uniform state; clamped laterally free is: nu = 0 makes the clamp
-  // harmless.
+  // A block under its own inertia is not in a uniform state; a laterally free clamp is: nu = 0 makes the clamp neutral.
   for (const bool quadratic : {false, true}) {
     const auto contact = make_block({.quadratic = quadratic, .poissons_ratio = 0.0}, std::make_shared<test::Plane>());
     PairState state;
@@ -35,7 +34,7 @@ TEST(CondensedContact, PatchTestOfUniformPressure) {
     double error = 0.0;
     for (const double p : surface.pressure) error = std::max(error, std::abs(p / pressure - 1.0));
     std::printf("patch test, %s: largest error of the pressure %.2e\n", quadratic ? "quadratic" : "linear", error);
-    EXPECT_LT(error, 1e-8);  // issue
+    EXPECT_LT(error, 1e-8);  // required tolerance
     EXPECT_NEAR(r.F_A.force.z(), pressure * 0.04 * 0.04, 1e-8 * r.F_A.force.z());
     EXPECT_NEAR(r.area, 0.0016, 1e-12);
   }
@@ -52,16 +51,16 @@ TEST(CondensedContact, FrictionProblemReproducesItsForces) {
   const Response r = contact->evaluate(*history, state);
   const friction::LocalProblem problem = contact->local_problem(*history, state);
   friction::check_problem(problem, "block");
-  // FCLIB's error is relative to q; forces follow from it by the compliance of the stiffest mode, thousands of times
-  // less.
+  // FCLIB's error is relative to q; errors of forces follow by the compliance of the stiffest mode, thousands of times
+  // smaller.
   const friction::FrictionSolution solution = friction::solve_friction(problem, {.tolerance = 1e-13});
   Vector3 sum = Vector3::Zero();
   // All normals are z, and so are all frames.
   for (Eigen::Index i = 0; i < problem.n_contacts(); ++i) sum += solution.r.segment<3>(3 * i);
   std::printf("force %.6f N normal, %.6f N tangential; of the general solver %.6f, %.6f\n", r.F_A.force.z(),
               r.F_A.force.head<2>().norm(), sum.x(), sum.tail<2>().norm());
-  EXPECT_NEAR(sum.x(), r.F_A.force.z(), 1e-6 * r.F_A.force.z());                            // issue
-  EXPECT_NEAR(sum.tail<2>().norm(), r.F_A.force.head<2>().norm(), 1e-6 * r.F_A.force.z());  // issue
+  EXPECT_NEAR(sum.x(), r.F_A.force.z(), 1e-6 * r.F_A.force.z());                            // required tolerance
+  EXPECT_NEAR(sum.tail<2>().norm(), r.F_A.force.head<2>().norm(), 1e-6 * r.F_A.force.z());  // required tolerance
   EXPECT_LT(r.F_A.force.head<2>().norm(), 0.3 * r.F_A.force.z() * (1.0 - 1e-6)) << "nothing sticks";
 }
 
@@ -93,7 +92,7 @@ TEST(CondensedContact, TangentsAreDerivativesOfTheWrench) {
     const auto contact = make_block({.options = c.options}, c.partner);
     const PairState state = test::tilted_state(2e-3);
     auto history = contact->initial_history();
-    history = contact->commit(*history, state).history;  // latches the approach speed
+    history = contact->commit(*history, state).history;  // stores the approach velocity
     const Response r = contact->evaluate(*history, state);
     const auto [dX, dV] = central_difference(*contact, *history, state, 1e-7, 1e-4);
     const double error_X = test::block_error(r.dF_A_dX, dX);
@@ -190,15 +189,15 @@ TEST(CondensedContact, EvaluateIsPureAndHistoryIsRestored) {
   EXPECT_THROW((void)contact->load_history(history->save().substr(0, 40)), Error);
 }
 
-/// The same plane, known to be a distance: candidates far from it are left out.
+/// The same plane, as a distance: candidates far from it are excluded.
 class DistancePlane final : public SignedDistance {
  public:
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override { return test::Plane().closest(p_BQ); }
   [[nodiscard]] bool is_distance() const override { return true; }
 };
 
-// What is kept with a committed state saves work and nothing else. Tilted one way, the other edge of the block is left
-// out; tilted the other way it is the one that touches.
+// Data stored with a committed state saves work and has no other effect. For one tilt, the other edge of the block is
+// excluded; for the opposite tilt it is the one in contact.
 TEST(CondensedContact, NeighbourhoodOfTheCommittedStateChangesNoResult) {
   for (const double friction : {0.0, 0.3}) {
     const ContactOptions options{.friction = friction, .max_penetration = 0.02};
@@ -219,15 +218,15 @@ TEST(CondensedContact, NeighbourhoodOfTheCommittedStateChangesNoResult) {
       const Response b = few->evaluate(*of_few, state);
       EXPECT_EQ(a.gap, b.gap);
       EXPECT_EQ(a.statistics.active_points, b.statistics.active_points);
-      // Other sizes of the matrices round differently; friction stops at 1e-10 of the depth.
+      // Matrices of different sizes round differently; friction stops at 1e-10 of the depth.
       EXPECT_LE((a.F_A.vector() - b.F_A.vector()).norm(), 1e-8 * a.F_A.vector().norm());
       EXPECT_LE((a.dF_A_dX - b.dF_A_dX).norm(), 1e-5 * a.dF_A_dX.norm());
     }
   }
 }
 
-// Friction near a committed state starts from its matrix. Whoever says that the next state is far does not: both are
-// solutions of one problem, and neither knows what was asked before.
+// Friction near a committed state starts from its matrix. With a distant next state it does not: both are solutions of
+// one problem, independent of earlier evaluations.
 TEST(CondensedContact, FrictionFromTheCommittedMatrixEqualsThatWithoutIt) {
   const auto block = test::make_block({.n = 9, .options = {.friction = 0.3, .max_penetration = 0.02}},
                                       std::make_shared<DistancePlane>());

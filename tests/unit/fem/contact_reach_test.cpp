@@ -1,4 +1,4 @@
-// What a rigid partner can touch: closed forms, random poses, and the same response without the nodes left out.
+// Reach of a rigid partner: closed forms, random poses, and the same response without the excluded nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ std::vector<Vector3> cube_with_pit(double pit_depth) {
   return points;
 }
 
-// A plane reaches what lies no deeper than 2 d below the convex hull. The floor of the pit is 20 mm deep and everything
+// A plane reaches nodes no deeper than 2 d below the convex hull. The floor of the pit is 20 mm deep and everything
 // else is on the hull; the rim is 32 mm from the farthest node of the floor: resolution 0.0221 * 32 mm = 0.7 mm.
 TEST(ContactReach, PlaneReachesThePitUpToTwiceTheMaximumPenetration) {
   const auto points = cube_with_pit(0.02);
@@ -81,9 +81,9 @@ std::vector<Vector3> groove(double depth) {
   return points;
 }
 
-// Resting on both ridges with an overlap d, a ball of radius R comes down to the floor of the groove, with a gap of at
-// most d, if p <= R + d - sqrt((R - d)^2 - a^2) = 6.27 mm (R = 50, a = 20, d = 1 mm); between the nodes of the ridges,
-// 4 mm apart, it sinks 0.04 mm more, and the cells of directions resolve 0.0221 * 21 mm = 0.5 mm.
+// In contact with both ridges with an overlap d, a ball of radius R comes down to the floor of the groove, with a gap
+// of at most d, if p <= R + d - sqrt((R - d)^2 - a^2) = 6.27 mm (R = 50, a = 20, d = 1 mm); between the nodes of the
+// ridges, 4 mm apart, it descends 0.04 mm more, and the cells of directions resolve 0.0221 * 21 mm = 0.5 mm.
 TEST(ContactReach, BallReachesTheBottomOfAFittingGroove) {
   for (const auto& [depth, fits] : {std::pair{5.8e-3, true}, {6.2e-3, true}, {7e-3, false}, {20e-3, false}}) {
     for (const Surface& partner : {Surface(SphereSurface{.radius = 0.05}), Surface(CylinderSurface{.radius = 0.05})}) {
@@ -91,7 +91,7 @@ TEST(ContactReach, BallReachesTheBottomOfAFittingGroove) {
       const auto found = reachable(points, partner, 1e-3);
       for (std::size_t i = 0; i < points.size(); ++i) {
         const Vector3& p = points[i];
-        // Not near the ends of the groove, where the ball comes in sideways.
+        // Not near the ends of the groove, where the ball enters sideways.
         if (p.x() == 0.0 && p.z() == -depth && std::abs(p.y()) < 0.04) {
           EXPECT_EQ(found[i], fits) << "depth " << depth << " m, node " << p.transpose();
         }
@@ -101,7 +101,7 @@ TEST(ContactReach, BallReachesTheBottomOfAFittingGroove) {
   }
 }
 
-/// Points on a ball, evenly; every 40th is pulled in.
+/// Points on a ball, uniform; every 40th is moved inwards.
 std::vector<Vector3> dented_ball(double radius, double dent, int n = 2000) {
   std::vector<Vector3> points;
   for (int i = 0; i < n; ++i) {
@@ -113,8 +113,8 @@ std::vector<Vector3> dented_ball(double radius, double dent, int n = 2000) {
   return points;
 }
 
-// In a socket of 50 mm a ball of 45 mm, moved so that its surface is d inside the wall, leaves a gap of dent - d at a
-// pulled-in point: reached up to dent = 2 d, its neighbours 2 mm beside it being 0.04 mm lower.
+// In a socket of 50 mm a ball of 45 mm, moved so that its surface is d inside the wall, leaves a gap of dent - d at an
+// inner point: reached up to dent = 2 d, its neighbours 2 mm beside it being 0.04 mm lower.
 TEST(ContactReach, SocketReachesConvexParts) {
   const SphereSurface socket{.radius = -0.05};
   for (const double dent : {0.0, 1.9e-3, 2.3e-3, 6e-3}) {
@@ -148,7 +148,7 @@ TEST(ContactReach, SharpSmallAndDeformablePartnersReachEverything) {
                Error);
 }
 
-/// Bumps of 20 mm on a ball of 80 mm, random but the same everywhere.
+/// Bumps of 20 mm on a ball of 80 mm, random but reproducible.
 std::vector<Vector3> bumpy_ball(std::mt19937& random) {
   std::vector<Vector3> bumps;
   std::normal_distribution<double> normal;
@@ -165,7 +165,7 @@ std::vector<Vector3> bumpy_ball(std::mt19937& random) {
   return points;
 }
 
-/// Partner's pose with the given rotation of A and a random place on the body: pushed in along a random direction until
+/// Partner's pose with the given rotation of A and a random position on the body: moved along a random direction until
 /// the deepest point has the given depth. @return gaps of all points there
 std::vector<double> gaps_at_depth(const std::vector<Vector3>& points, const SignedDistance& partner, double depth,
                                   const Pose& start, const Vector3& push) {
@@ -186,8 +186,8 @@ std::vector<double> gaps_at_depth(const std::vector<Vector3>& points, const Sign
   return gaps;
 }
 
-// Requirement: no pose with overlaps up to max_penetration brings the partner nearer to a node left out than the
-// largest gap that the solver looks at.
+// Requirement: no pose with overlaps up to max_penetration brings the partner nearer to an excluded node than the
+// largest gap that the solver considers.
 TEST(ContactReach, RandomPosesTouchNoExcludedNode) {
   std::mt19937 random(7);
   const auto points = bumpy_ball(random);
@@ -225,7 +225,7 @@ TEST(ContactReach, RandomPosesTouchNoExcludedNode) {
   }
 }
 
-/// Block 80 x 80 x 40 mm held at its top, with two grooves in its underside: 10 mm wide and deep.
+/// Block 80 x 80 x 40 mm clamped at its top, with two grooves in its underside: 10 mm wide and deep.
 class GroovedBlock : public testing::Test {
  protected:
   GroovedBlock() {
@@ -251,7 +251,7 @@ class GroovedBlock : public testing::Test {
     context_.on_progress = [this](std::string_view stage, double) { stages_.emplace_back(stage); };
   }
 
-  /// Without the nodes that no element has.
+  /// Without the nodes of no element.
   static VolumeMesh used_nodes(const VolumeMesh& mesh) {
     std::vector<std::uint32_t> place(mesh.nodes.size(), 0);
     for (const std::uint32_t n : mesh.connectivity) place[n] = 1;
@@ -277,7 +277,7 @@ class GroovedBlock : public testing::Test {
   std::vector<std::string> stages_;
 };
 
-// The name tells the format in large letters too, and where it does not, the content does.
+// The ending gives the format in upper case too, and otherwise the content does.
 TEST_F(GroovedBlock, IsReadWithAnyFileName) {
   for (const char* name : {"GROOVES.MSH", "grooves"}) {
     asset_.name = name;
@@ -286,7 +286,7 @@ TEST_F(GroovedBlock, IsReadWithAnyFileName) {
   }
 }
 
-// The compliance comes from another order of elimination: rounding times the condition number, below 1e-9.
+// The compliance is computed in another order of elimination: rounding times the condition number, below 1e-9.
 TEST_F(GroovedBlock, ResponseDoesNotChangeWithoutNodesOutOfReach) {
   const auto ball = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
   for (const Surface& partner : {Surface(PlaneSurface{}), Surface(ball)}) {
@@ -332,7 +332,7 @@ TEST_F(GroovedBlock, KeepsNamedAndUncertainNodes) {
   pair_.partner.surface = SphereSurface{.radius = -0.03};
   EXPECT_EQ(n_skipped(), 0.0) << "a socket that is too small";
   EXPECT_THAT(stages_, testing::Contains(testing::HasSubstr("all contact nodes are kept")));
-  // A default of the full order: its rule of what may touch is not that of the choice.
+  // A default of the full order: its rule for the reach differs from that of the choice.
   pair_.partner.surface = PlaneSurface{};
   pair_.parameters.erase("contact_nodes");
   EXPECT_EQ(text(make_backend(pair_, context_)->traits().parameters, "contact_nodes"), "reachable");

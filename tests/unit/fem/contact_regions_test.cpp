@@ -1,4 +1,4 @@
-// What the regions of a finite-element body bear, in every answer, against the pair's own numbers.
+// Loads of the regions of a finite-element body, in every response, compared with those of the pair.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ void PrintTo(const RegionCase& c, std::ostream* out) {
   *out << c.backend << '_' << c.element << (c.two_bodies ? "_two" : "");
 }
 
-/// Block 40 x 40 x 30 mm held at its top, with its bottom on a plane, or on another block.
+/// Block 40 x 40 x 30 mm clamped at its top, with its bottom on a plane, or on another block.
 PairSpec press(const RegionCase& c, const std::string& regions) {
   PairSpec pair;
   pair.name = "block-ground";
@@ -77,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(All, ContactRegions,
                                          RegionCase{"fem_modal"}, RegionCase{"fem_layered"},
                                          RegionCase{"fem_condensed", "tet4", true}));
 
-// The bottom is flat and nothing rubs: nodal forces have one direction, and their sizes add up to the size of the sum.
+// The bottom is flat and frictionless: nodal forces have one direction, and their magnitudes sum to the magnitude of
+// the sum.
 TEST_P(ContactRegions, HalvesSumToThePair) {
   const auto backend = open(GetParam(), "x- x+");
   EXPECT_THAT(backend->traits().regions, testing::ElementsAre("x-", "x+"));
@@ -85,7 +86,7 @@ TEST_P(ContactRegions, HalvesSumToThePair) {
   ASSERT_EQ(r.regions.size(), 2U);
   const RegionLoad& low = r.regions[0];
   const RegionLoad& high = r.regions[1];
-  // Rounding of sums over fewer than 200 nodes in another order; two bodies meet with normals that follow either.
+  // Rounding of sums over fewer than 200 nodes in another order; in a pair of bodies the normals follow either.
   const double force = r.F_A.force.norm();
   EXPECT_NEAR(low.force + high.force, force, GetParam().two_bodies ? 1e-4 * force : 200 * precision * force);
   EXPECT_NEAR(low.area + high.area, r.area, 200 * precision * r.area);
@@ -117,7 +118,7 @@ TEST_P(ContactRegions, HaveNoSideEffects) {
   EXPECT_EQ(a.area, b.area);
 }
 
-// The box ends inside sides of 10 mm, past the centre of one of their parts.
+// The box ends inside sides of 10 mm, beyond the centre of one of their parts.
 TEST(ContactRegionsOfABox, EndInsideASideWithoutLossOfForce) {
   for (const char* element : {"hex8", "hex27"}) {
     PairSpec pair = press({"fem_condensed", element}, "x- x+");
@@ -129,14 +130,14 @@ TEST(ContactRegionsOfABox, EndInsideASideWithoutLossOfForce) {
   }
 }
 
-// Nodes on the border of two sets bear for both, by area.
+// Nodes on the border of two sets contribute to both, by area.
 TEST(ContactRegionsOfAMesh, FollowSetsOfFaces) {
   VolumeMesh mesh = test::block_mesh({-0.02, -0.02, 0.0}, {0.02, 0.02, 0.03}, 4, 4, 3);
   for (const ElementFace face : test::bottom_faces(mesh)) {
     Vector3 centre = Vector3::Zero();
     for (const std::uint32_t n : face_corners(mesh, face)) centre += mesh.nodes[n] / 3.0;
     mesh.face_sets[centre.x() > 0.0 ? "medial" : "lateral"].push_back(face);
-    // The set by which they are chosen is all of them and no region.
+    // The set that selects them contains all of them and no region.
     mesh.face_sets["touching"].push_back(face);
   }
   for (auto& [name, faces] : mesh.face_sets) std::ranges::sort(faces);

@@ -1,4 +1,4 @@
-// The contact solvers against the conditions they solve, checked with the full dense matrix, on random bodies.
+// The contact solvers, verified against their conditions with the full dense matrix, on random bodies.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -138,7 +138,7 @@ TEST(ContactSolver, ProportionalLoadsNeedOneActiveSetAndNoOuterNode) {
     for (std::uint32_t i = 0; i < patch.points.size(); ++i) {
       patch.near.u_before[i] = u.segment<3>(3 * Eigen::Index{i});
       patch.near.known[i] = true;
-      patch.near.gaps[i] *= 1.05;  // and everything else with them: the problem is linear but for its signs
+      patch.near.gaps[i] *= 1.05;  // and everything else with them: the problem is linear except for its signs
     }
     const NormalContact after = solve_normal_contact({.compliance = &patch.compliance, .near = &patch.near});
     EXPECT_EQ(after.active, before.active) << "seed " << seed;
@@ -231,7 +231,7 @@ TEST(ContactSolver, FrictionSatisfiesCoulombsLaw) {
   }
 }
 
-// Where all forces of an iterate pull, all nodes are let go at once; they must come back.
+// If all forces of an iterate are tensile, all nodes are released together; they must return.
 TEST(ContactSolver, FrictionOfFewNodesSatisfiesCoulombsLaw) {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     const Patch patch = make_patch(2, seed);
@@ -245,7 +245,7 @@ TEST(ContactSolver, FrictionOfFewNodesSatisfiesCoulombsLaw) {
   }
 }
 
-// From anywhere: energy falls step by step, nothing cycles.
+// From any start: energy decreases step by step, without cycles.
 TEST(ContactSolver, ProjectedNewtonMethodEndsAtTheActiveSet) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     const Patch patch = make_patch(10, seed);
@@ -316,7 +316,7 @@ TEST(ContactSolver, ProductsAgreeWithTheDenseMatrix) {
   Eigen::MatrixXd fields(m, 7);  // two groups of three, and one that is alone
   for (Eigen::Index k = 0; k < 7; ++k) fields.col(k) = (1.0 + 0.1 * static_cast<double>(k)) * f.reverse();
   EXPECT_LT((local.products(fields) - B * fields).cwiseAbs().maxCoeff(), 1e-6 * (B * fields).cwiseAbs().maxCoeff());
-  // Each entry is off by half a unit of 1 / 32766 of the diagonal at most.
+  // Each entry has an error of half a unit of 1 / 32766 of the diagonal at most.
   const double step = 0.5 / 32766.0 * B.diagonal().maxCoeff();
   EXPECT_LT((local.approximate_product(f) - B * f).cwiseAbs().maxCoeff(), 1.01 * step * f.lpNorm<1>());
   EXPECT_GT((local.approximate_product(f) - B * f).cwiseAbs().maxCoeff(), 1e-6 * (B * f).cwiseAbs().maxCoeff());
@@ -384,7 +384,7 @@ TEST(ContactSolver, PanelProductsEqualThoseOfPlainLoops) {
   std::vector<float> x(n_rows);
   for (float& value : x) value = static_cast<float>(random_vector(random).x());
   const float f[3] = {0.3F, -0.8F, 0.5F};
-  // Entries reach 32767 and factors one; n products and sums in single precision, in whatever order and fused or not.
+  // Entries reach 32767 and factors one; n products and sums in single precision, in any order and fused or not.
   const float bound = 2.0F * n_rows * std::numeric_limits<float>::epsilon() * n_rows * 32767.0F;
   for (const bool both : {false, true}) {
     std::vector<float> y(n_rows, 1.0F);
@@ -451,7 +451,7 @@ TEST(ContactSolver, EstimatesInSingleAndDoublePrecisionAgree) {
   }
 }
 
-// Without derivatives a factor in single precision and repetitions take the place of the factor in double.
+// Without derivatives a factor in single precision with refinement replaces the factor in double.
 TEST(ContactSolver, RefinedSingleFactorIsAsAccurateAsADoubleOne) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     const Patch patch = make_patch(9, seed);
@@ -462,7 +462,7 @@ TEST(ContactSolver, RefinedSingleFactorIsAsAccurateAsADoubleOne) {
     const NormalContact factored = solve_normal_contact(twice);
     ASSERT_GT(factored.factor.size(), 0);
     EXPECT_EQ(repeated.active, factored.active);
-    // Of the gaps 100 roundings of 1e-15 may be left; displacements are what the gaps have been solved for.
+    // Of the gaps 100 roundings of 1e-15 may remain; displacements are those for which the gaps were solved.
     EXPECT_LT((repeated.u - factored.u).cwiseAbs().maxCoeff(), 1e-11 * patch.near.deepest()) << "seed " << seed;
     EXPECT_LT(violation(patch, repeated), 1e-12) << "seed " << seed;
   }
@@ -486,7 +486,7 @@ TEST(ContactSolver, DamagedCompliancesAreRejected) {
   }
 }
 
-// As of a cloud: many more points than the body under them can tell apart, each yielding a little by itself.
+// As of a cloud: many more points than the body below can distinguish, each with a small compliance.
 TEST(ContactSolver, SystemsOfCoupledPointsAreSolvedToTheSameAccuracy) {
   constexpr Eigen::Index n_points = 250;
   constexpr Eigen::Index n_motions = 12;
@@ -516,8 +516,8 @@ TEST(ContactSolver, SystemsOfCoupledPointsAreSolvedToTheSameAccuracy) {
   EXPECT_LT((C * x - rhs).norm(), 2e-4 * rhs.norm());
 }
 
-// Newton's matrix of nodes of which some have begun to slide, some have lost their force and some have joined since the
-// commit: all but the last are in the inverse.
+// Newton's matrix of nodes of which some have begun to slide, some have lost their force and some have become active
+// since the commit: all but the last are in the inverse.
 TEST(ContactSolver, CommittedInverseFollowsTheStatesOfNodes) {
   const Patch patch = make_patch(6, 3);
   const auto n = static_cast<std::uint32_t>(patch.points.size());
@@ -586,7 +586,7 @@ TEST(ContactSolver, SweptDisplacementsFollowTheForces) {
       const Eigen::Vector3f u = swept.at(i);
       const Vector3 expected = (B * forces).segment<3>(row);
       EXPECT_LT((u.cast<double>() - expected).norm(), 1e-3 * B.diagonal().maxCoeff() * forces.norm());
-      if (i % 4 == 3) continue;  // is looked at only
+      if (i % 4 == 3) continue;  // is only examined
       const Eigen::Vector3f change = Eigen::Vector3f::Random();
       swept.load(i, change);
       forces.segment<3>(row) += change.cast<double>();

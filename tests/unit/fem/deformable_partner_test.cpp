@@ -1,4 +1,4 @@
-// Two deformable bodies: springs in series, tangents, friction, and what a specification may get wrong.
+// Two deformable bodies: springs in series, tangents, friction, and errors of the specification.
 #include "fem_server/contact_solver/deformable_partner.hpp"
 
 #include <gtest/gtest.h>
@@ -38,8 +38,8 @@ PairState moved_up(double x, double depth) {
   return state;
 }
 
-// Columns without lateral strain are springs in series, on meshes that match and meshes that do not; the patch test of
-// body_interface_test.cpp says more.
+// Columns without lateral strain are springs in series, on matching and non-matching meshes; body_interface_test.cpp
+// has further patch tests.
 TEST(DeformablePartner, ColumnsAreSpringsInSeries) {
   constexpr double area = 0.04 * 0.04;
   const double stiffness = area / (height_A / modulus_A + height_B / modulus_B);
@@ -67,7 +67,7 @@ TEST(DeformablePartner, TangentsAreDerivativesOfTheWrench) {
     const auto [dX, dV] = test::central_difference(*blocks, *history, state, 1e-7, 1e-4);
     std::printf("mu %.1f: %d active, error of dF/dX %.1e, of dF/dV %.1e\n", friction, r.statistics.active_points,
                 test::block_error(r.dF_A_dX, dX), test::block_error(r.dF_A_dV, dV));
-    // Left out: the interpolation in B moves with the pose, an effect of the size of the strains, here two percent.
+    // Neglected: the interpolation in B moves with the pose, an effect of the size of the strains, here two percent.
     EXPECT_LT(test::block_error(r.dF_A_dX, dX), 0.05) << "analytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
     EXPECT_LT(test::block_error(r.dF_A_dV, dV), 1e-6);
     const auto restored = blocks->load_history(history->save());
@@ -76,7 +76,7 @@ TEST(DeformablePartner, TangentsAreDerivativesOfTheWrench) {
 }
 
 // Stick: two columns in shear are springs in series with G = E / 2 at nu = 0 (and bending, hence softer than that);
-// slip: mu N, both ways; what is not stored is dissipated.
+// slip: mu N, in both directions; the work that is not stored is dissipated.
 TEST(DeformablePartner, SticksThenSlidesAndReverses) {
   constexpr double mu = 0.3;
   const auto blocks = two_blocks(0.0, 4, {.friction = mu, .max_penetration = 0.02});
@@ -116,7 +116,7 @@ TEST(DeformablePartner, SticksThenSlidesAndReverses) {
     }
   }
   std::printf("work %.4e J, dissipated %.4e J, stored %.4e J\n", work, dissipated, stored);
-  // The motion of the weights is not in the force: an error of the size of the strain.
+  // The force omits the motion of the weights: an error of the size of the strain.
   EXPECT_NEAR(work, dissipated + stored, 0.05 * work);
 }
 

@@ -1,4 +1,4 @@
-// Kernels of dense matrices on the oldest of OpenBLAS' kernels, which it takes for processors that it does not know.
+// Kernels of dense matrices with the oldest kernels of OpenBLAS, which it uses for unknown processors.
 #include "fem_server/fem/dense_kernels.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Every finite element in every back-end that is made of them: a block that rests on a plate.
+// Every finite element in every back-end that uses it: a block on a plate.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ Response pressed(const PairSpec& pair, double depth) {
 
 class ElementContact : public testing::TestWithParam<ElementKind> {};
 
-// Requirement: a uniform state stays uniform through the contact, whatever the element.
+// Requirement: a uniform state remains uniform through the contact, with any element.
 TEST_P(ElementContact, UniformPressureIsUniform) {
   const double depth = 1e-4;
   const Response r = pressed(block_pair("fem_condensed", GetParam().name, 0.0), depth);
@@ -58,7 +58,7 @@ TEST_P(ElementContact, UniformPressureIsUniform) {
   EXPECT_NEAR(r.area, width * width, 1e-9 * width * width);
 }
 
-/// The same, pressed from its right: of prisms, whose axes stand on end, the sides with four corners touch.
+/// The same, pressed from its right: of vertical prisms the quadrilateral sides are in contact.
 TEST_P(ElementContact, UniformPressureIsUniformOnASideToo) {
   PairSpec pair = block_pair("fem_condensed", GetParam().name, 0.0);
   pair.partner.surface = PlaneSurface{.normal = Vector3::UnitY(), .point = Vector3::Zero()};
@@ -88,8 +88,7 @@ TEST_P(ElementContact, FullAndLayeredAgreeWithTheCondensedBody) {
   EXPECT_NEAR(full.peak_pressure, condensed.peak_pressure, 1e-6 * condensed.peak_pressure);
   pair.parameters["material_law"] = std::string("neo_hookean");
   const double finite = pressed(pair, depth).F_A.force.z();
-  // A strain of 0.025 in a block that is wider than high and cannot yield sideways at its top: of the order of the
-  // strain.
+  // A strain of 0.025 in a block that is wider than high and laterally fixed at its top: of the order of the strain.
   EXPECT_NEAR(finite, force, 0.1 * force);
   pair = block_pair("fem_layered", GetParam().name, nu);
   pair.parameters["material_law"] = std::string("linear");
@@ -102,14 +101,14 @@ TEST_P(ElementContact, FullAndLayeredAgreeWithTheCondensedBody) {
     return;
   }
   const double layered = pressed(pair, depth).F_A.force.z();
-  // Pressures around corners are split where the layer ends: a body with more pressures, a little stiffer.
+  // Pressures around corners are divided at the end of the layer: a body with more pressures, slightly stiffer.
   EXPECT_NEAR(layered, force, (nodal ? 0.01 : 1e-6) * force);
   std::printf("%12s: condensed %.4f N, full neo-Hookean %.4f N, layered linear %.4f N\n",
               std::string(GetParam().name).c_str(), force, finite, layered);
 }
 
-// A body without vibration modes is the condensed one, and so is one that starts at rest; a microsecond later, when its
-// modes have not followed yet, it yields less to what is new.
+// A body without vibration modes equals the condensed one, and so does one that starts at rest; a microsecond later,
+// before its modes have responded, it is stiffer under a new load.
 TEST_P(ElementContact, VibratesAroundTheCondensedBody) {
   const double depth = 5e-4;
   const double force = pressed(block_pair("fem_condensed", GetParam().name, 0.3), depth).F_A.force.z();
@@ -127,7 +126,7 @@ TEST_P(ElementContact, VibratesAroundTheCondensedBody) {
   EXPECT_GT(contact->evaluate(*half.history, state).F_A.force.z(), 1.01 * force);
 }
 
-// Two blocks of unlike meshes on each other: half of the stiffness, and the pressure is uniform still.
+// Two blocks of different meshes on each other: half of the stiffness, and a uniform pressure.
 TEST_P(ElementContact, UniformPressurePassesFromBodyToBody) {
   PairSpec pair = block_pair("fem_condensed", GetParam().name, 0.0);
   pair.partner.surface = BlockSurface{.lengths = {width, width, height}, .center = {0.0, 0.0, -0.5 * height}};
@@ -151,7 +150,7 @@ TEST_P(ElementContact, UniformPressurePassesFromBodyToBody) {
 INSTANTIATE_TEST_SUITE_P(Elements, ElementContact, testing::ValuesIn(element_kinds().begin(), element_kinds().end()),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// What a file holds is known when it has been read.
+// The content of a file is known after it has been read.
 TEST(ElementInput, UnsuitableBodiesAreReported) {
   PairSpec pair = block_pair("fem_condensed", "from_mesh", 0.3);
   PrepareContext context = test::quiet();

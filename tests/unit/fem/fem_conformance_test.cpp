@@ -1,5 +1,5 @@
-// What tests/unit/backends/conformance_test.cpp asks of point laws, asked of the finite-element back-ends: on every
-// kind of partner, with and without friction, against a second deformable body.
+// The checks of tests/unit/backends/conformance_test.cpp for the finite-element back-ends: on every kind of partner,
+// with and without friction, against a second deformable body.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,12 +47,12 @@ MeshSurface box_surface() {
   return surface;
 }
 
-/// In the place of a partner: the block itself relaxes, on a plane.
+/// Instead of a partner: the block itself relaxes, on a plane.
 constexpr const char* relaxing_plane = "relaxing";
 /// Both bodies relax.
 constexpr const char* relaxing_body = "relaxing_body";
 
-/// Soft block 40 x 40 x 30 mm on its partner, held at the top.
+/// Soft block 40 x 40 x 30 mm on its partner, clamped at the top.
 PairSpec block_on(const std::string& backend, const std::string& partner, double friction) {
   PairSpec pair;
   pair.name = "block-partner";
@@ -129,8 +129,8 @@ TEST_P(FemConformance, EvaluationIsPureAndBitwiseIndependentOfThreads) {
 }
 
 TEST_P(FemConformance, PrescribedMotionMatchesSingleCommits) {
-  // Without friction both ways solve the same equations to rounding. With it the iteration ends at 1e-10 of the largest
-  // penetration (friction_contact.cpp), and near a committed state it takes another way there.
+  // Without friction both methods solve the same equations to rounding. With friction the iteration ends at 1e-10 of
+  // the largest penetration (friction_contact.cpp), and near a committed state it follows another path.
   const double accuracy = std::get<2>(GetParam()) > 0.0 ? 1e-10 : 1e-13;
   testing_support::expect_prescribed_motion_consistent(*backend, states(), accuracy);
 }
@@ -139,7 +139,7 @@ TEST_P(FemConformance, BatchMatchesSingleEvaluations) {
   const PairState too_deep = at(0.0, 0.02);
   auto list = states();
   testing_support::expect_batch_consistent(*backend, list, &too_deep);
-  // From a commit, and with the states that touch behind one that does not.
+  // From a commit, with the states in contact after one out of contact.
   std::reverse(list.begin(), list.end());
   testing_support::expect_batch_consistent(*backend, list, &too_deep);
 }
@@ -161,7 +161,7 @@ TEST_P(FemConformance, NoPoseWithinTheBoundIsInContact) {
     EXPECT_EQ(testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 0.2, 1.0, true), 0) << "gap " << gap;
     refuted += testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 0.2, 1.5, true);
   }
-  // Full order, layers and a second deformable body say nothing, nor does a cylinder with ends, whose gap is no
+  // Full order, layers and a second deformable body have no bound, nor does a cylinder with ends, whose gap is no
   // distance.
   const auto& [name, partner, friction] = GetParam();
   const bool says = name == "fem_condensed" && partner != "body" && partner != "cylinder";
@@ -189,7 +189,7 @@ TEST_P(FemConformance, CorruptedHistoryIsRejected) {
   testing_support::expect_altered_history_is_refused(*backend, *latched, at(0.0, 3e-4).X_AB);
 }
 
-// A committed state that is evaluated again starts from other guesses: equal to the solvers' accuracy, 1e-10.
+// A committed state that is evaluated again starts from other estimates: equal to the solvers' accuracy, 1e-10.
 TEST_P(FemConformance, CommitRespondsWithTheNewHistory) {
   const PairState state = at(1e-4, 6e-4);
   const Committed c = backend->commit(*latched, state);
@@ -198,7 +198,7 @@ TEST_P(FemConformance, CommitRespondsWithTheNewHistory) {
   EXPECT_NEAR(again.dissipated_increment, 0.0, 1e-9 * again.stored_energy);
 }
 
-// Small enough that the path between the commits does not matter: the difference is of second order in the step.
+// Small enough that the path between the commits has no effect: the difference is of second order in the step.
 TEST_P(FemConformance, ResultsDoNotDependOnTheStepDivision) {
   const PairState target = at(2e-5, 3.2e-4, 0.4, 2e-5);
   const Vector6 once = backend->evaluate(*latched, target).F_A.vector();
@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(Partners, FemConformance,
                                          Case{"fem_modal", "mesh", 0.0}),
                          [](const testing::TestParamInfo<Case>& info) { return name_of(info.param); });
 
-// A box of triangles is the plane of its top: same wrench from both.
+// A box of triangles equals the plane of its top: same wrench from both.
 TEST(PartnerSurfaces, MeshEqualsThePlaneOfItsFaceAndInvertedOrientationIsRejected) {
   for (const double friction : {0.0, 0.3}) {
     const auto on_mesh = make(block_on("fem_condensed", "mesh", friction));

@@ -1,4 +1,4 @@
-// The back-end as users open it: from a specification, with the mesher, with the cache on disk.
+// The back-end as opened by users: from a specification, with the mesher, with the cache on disk.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -70,8 +70,8 @@ PairState pressed() {
   return state;
 }
 
-// What users have in their caches stays theirs: names of files are digests of what the mesher, or the condensation of a
-// block that needs no mesher, depends on.
+// Existing caches of users remain valid: names of files are digests of the inputs of the mesher, or of the condensation
+// of a block that needs no mesher.
 TEST_F(FemEntry, CacheFilesAreFoundUnderTheNamesOfEarlierVersions) {
   pair_.main.materials = {{.youngs_modulus = 1e6, .poissons_ratio = 0.3, .density = 1000.0, .set = ""}};
   pair_.parameters = {{"support", std::string("inertia_relief")},
@@ -113,7 +113,7 @@ TEST_F(FemEntry, OpensABallAndTheCacheGivesTheSameBits) {
 }
 
 // Requirement: the full order with friction condenses its undeformed body once, shares it with fem_condensed through
-// the cache, and stops when its client goes.
+// the cache, and stops when its client disconnects.
 TEST_F(FemEntry, FullOrderReadsItsComplianceFromTheCacheAndStopsOnRequest) {
   pair_.parameters["friction"] = 0.3;
   (void)make_backend(pair_, context_);
@@ -197,7 +197,7 @@ TEST_F(LayeredEntry, InteriorFromTheCacheGivesTheSameBits) {
   EXPECT_EQ(reopened(), first);
   EXPECT_THAT(stages_, testing::Contains(testing::HasSubstr("has the wrong size; it will be rebuilt")));
 
-  // Whatever the product depends on makes another one.
+  // Every input of the product makes another one.
   pair_.main.materials[0].density *= 2.0;
   (void)reopened();
   EXPECT_THAT(stages_, testing::Contains(making)) << "inertia relief: the density counts";
@@ -228,7 +228,7 @@ TEST_F(LayeredEntry, StopEndsTheCondensationOfTheInterior) {
   }
 }
 
-// The interior's own matrix stays beside all that follows.
+// The interior's own matrix is stored beside all that follows.
 TEST_F(LayeredEntry, IncludesTheMatrixOfTheInterior) {
   pair_.parameters["max_memory"] = 1e4;
   const std::string said = refusal();
@@ -238,7 +238,7 @@ TEST_F(LayeredEntry, IncludesTheMatrixOfTheInterior) {
   std::array<char, 3> unit{};
   ASSERT_EQ(std::sscanf(said.c_str() + said.find(before) + before.size(), "%lf %2s", &amount, unit.data()), 2) << said;
   const double bytes = amount * (unit[0] == 'M' ? 1e6 : 1e3);
-  // Three digits are told: a hundredth more is enough for the matrix, and for nothing else.
+  // Three digits are reported: a hundredth more is enough for the matrix, and for nothing else.
   pair_.parameters["max_memory"] = 1.01 * bytes;
   EXPECT_THAT(refusal(), testing::HasSubstr(fmt::format(", of which {:g} {} are in use", amount, unit.data())));
 }
@@ -274,7 +274,7 @@ TEST_F(LayeredEntry, ReportsItsBackEndName) {
 }
 
 TEST_F(LayeredEntry, TwoConcurrentSessionsCondenseOnce) {
-  (void)make_backend(pair_, context_);  // the mesh is there
+  (void)make_backend(pair_, context_);  // the mesh exists
   std::filesystem::remove(kept_interiors().at(0));
   for (const bool with_folder : {true, false}) {
     PreparationLocks locks;
@@ -284,9 +284,9 @@ TEST_F(LayeredEntry, TwoConcurrentSessionsCondenseOnce) {
     context_.on_progress = [&](std::string_view stage, double fraction) {
       if (stage != making || fraction > 0.3) return;
       if (condensations++ > 0) return;
-      while (locks.n_waiting() == 0) std::this_thread::yield();  // until the other one asks for the same
+      while (locks.n_waiting() == 0) std::this_thread::yield();  // until the other one requests the same
     };
-    // Both stay: what only memory shares goes with the last one that has it.
+    // Both remain: data shared in memory is removed with its last user.
     std::array<std::unique_ptr<ContactBackend>, 2> backends;
     {
       std::jthread other([&] { backends[1] = make_backend(pair_, context_); });
@@ -329,7 +329,7 @@ TEST_F(FemEntry, ReportsInvalidElements) {
   EXPECT_THAT(refusal(), testing::HasSubstr("partner_element: 'tet4' is combined with 'tet4_mixed' of the main body"));
 }
 
-// A mesh file has the nodes that it has.
+// The nodes of a mesh file are fixed.
 TEST_F(FemEntry, ReportsElementsUnsupportedByAMeshFile) {
   const VolumeMesh block = test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 4, 4, 4);
   AssetContent file{.sha256 = "1", .name = "block.msh", .content = {}};
@@ -384,7 +384,7 @@ TEST_F(FemEntry, ReportsWarningsWhenAPairIsOpened) {
   EXPECT_THAT(stages_, testing::Contains(testing::StartsWith("warning: contact.ball-ground.main.material")));
 }
 
-/// A bar cut through the middle: what is left out behind the cut is no free surface.
+/// A bar cut through the middle: the surface of the cut is no free surface.
 TEST_F(FemEntry, CutSurfaceCarriesNoContact) {
   pair_.main.surface = BlockSurface{.lengths = {0.1, 0.02, 0.02}, .center = Vector3::Zero()};
   pair_.parameters = {{"element_size", 0.005},
@@ -445,7 +445,7 @@ TEST_F(FemEntry, OpensTwoBallsAndReportsMissingPartnerInput) {
                                             "partner, or use fem_condensed or fem_full"));
 }
 
-// Free in flight both, of two laws, through a specification.
+// Both free, with two laws, through a specification.
 TEST_F(FemEntry, OpensTwoBallsOfFullOrder) {
   pair_.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
   pair_.partner.materials = pair_.main.materials;
@@ -477,8 +477,8 @@ double polygon(double n, double radius) {
   return 0.5 * n * radius * radius * std::sin(2.0 * std::numbers::pi / n);
 }
 
-/// A cylinder of 40 mm, held at its top and pressed 0.1 mm from below, made of parts without Poisson's effect: stress
-/// and strain are uniaxial and constant in every part, which linear tetrahedra represent exactly.
+/// A cylinder of 40 mm, clamped at its top and pressed 0.1 mm from below, made of parts with zero Poisson's ratio:
+/// stress and strain are uniaxial and constant in every part, which linear tetrahedra represent exactly.
 class LayeredCylinder : public FemEntry {
  protected:
   LayeredCylinder() {
@@ -508,11 +508,11 @@ TEST_F(LayeredCylinder, LayersAreSpringsInSeries) {
   const double area = polygon(24.0, 0.02);  // four rings of 5 mm
   const double expected = 1e-4 * area / (0.01 / 2e6 + 0.03 / 1e9);
   EXPECT_NEAR(force(), expected, rounding * expected) << "[N]";
-  // The cache holds the first body now; another material of one layer is another body.
+  // The cache contains the first body now; another material of one layer is another body.
   pair_.main.materials[1].youngs_modulus = 4e6;
   const double stiffer = 1e-4 * area / (0.01 / 4e6 + 0.03 / 1e9);
   EXPECT_NEAR(force(), stiffer, rounding * stiffer) << "[N]";
-  // Overlapping sets: the later entry holds, and an empty name means all elements.
+  // Overlapping sets: the later entry applies, and an empty name selects all elements.
   pair_.main.materials = {part("", 1e9), part("pad", 4e6)};
   EXPECT_NEAR(force(), stiffer, rounding * stiffer) << "[N]";
 }

@@ -31,13 +31,13 @@ PairState at_penetration(double depth) {
   return state;
 }
 
-/// [Pa] first Piola-Kirchhoff stress in a neo-Hookean column without Poisson's effect, and its slope.
+/// [Pa] first Piola-Kirchhoff stress in a neo-Hookean column with zero Poisson's ratio, and its slope.
 double column_stress(double E, double strain) {
   const double s = 1.0 - strain;
   return 0.5 * E * (1.0 / s - s);
 }
 
-/// [Pa] with which two columns are `depth` shorter, strains by bisection.
+/// [Pa] at which two columns are `depth` shorter, strains by bisection.
 double column_pressure(double depth, bool finite) {
   if (!finite) return depth / (length_A / E_A + length_B / E_B);
   double low = 0.0;
@@ -50,7 +50,7 @@ double column_pressure(double depth, bool finite) {
   return column_stress(E_A, low);
 }
 
-// A uniform stress passes the interface of meshes that do not match, at 12 % strain too: without Poisson's effect the
+// A uniform stress passes the interface of non-matching meshes, also at 12 % strain: with zero Poisson's ratio the
 // force of a neo-Hookean column is known.
 TEST(FullBodies, UniformPressurePassesAnyInterface) {
   std::printf("%4s %4s %4s %12s %10s %12s %12s %6s\n", "A", "B", "law", "depth [mm]", "F error", "p least", "p largest",
@@ -84,7 +84,7 @@ TEST(FullBodies, UniformPressurePassesAnyInterface) {
   }
 }
 
-/// A block on a wider one, both with Poisson's effect: at its edges the surfaces slide on one another.
+/// A block on a wider one, both with nonzero Poisson's ratio: at its edges the surfaces slide on one another.
 std::pair<SolidBody, SolidBody> blocks() {
   const auto wide = test::irregular_box({-0.03, -0.028, -0.03}, {0.03, 0.031, 0.0}, 5, 2, 4);
   return {test::solid_body(above(4), material(E_A, 0.3), "z1", at_plane),
@@ -99,8 +99,7 @@ PairState block_on_block(double depth) {
   return state;
 }
 
-// Linear laws: what the condensed bodies leave out is the motion of their surfaces, an effect of the size of the
-// strains.
+// Linear laws: the condensed bodies neglect the motion of their surfaces, an effect of the size of the strains.
 TEST(FullBodies, LinearBodiesConvergeToCondensedOnesWithTheDepth) {
   const auto [A, B] = blocks();
   const ContactOptions options{.max_penetration = 0.01};
@@ -126,7 +125,7 @@ TEST(FullBodies, LinearBodiesConvergeToCondensedOnesWithTheDepth) {
   EXPECT_LT(before, 1e-3);
 }
 
-// Both are kept: what one of them may take is what the other leaves.
+// Both are stored: the limit of one of them is what remains of the other.
 TEST(FullBodies, BothBodiesCountTowardsTheMemoryLimit) {
   const SolidBody A = test::solid_body(above(4), material(E_A), "z1", at_plane);
   const SolidBody B = test::solid_body(below(4), material(E_B), "z0", at_plane);
@@ -134,7 +133,7 @@ TEST(FullBodies, BothBodiesCountTowardsTheMemoryLimit) {
     return test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean, {.max_penetration = 0.02},
                                  {.bytes = bytes});
   };
-  // From above: the second body is the first one that finds too little left.
+  // From above: the second body is the first one that finds too little memory.
   double bytes = 1e8;
   std::string said;
   while (said.empty()) {
@@ -148,7 +147,7 @@ TEST(FullBodies, BothBodiesCountTowardsTheMemoryLimit) {
   EXPECT_NE(said.find("are in use"), std::string::npos) << said;
 }
 
-/// Turned over: z becomes -z, elements the other way round.
+/// Inverted: z becomes -z, elements with reversed orientation.
 VolumeMesh mirrored(VolumeMesh mesh) {
   for (Vector3& p : mesh.nodes) p.z() = -p.z();
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) std::swap(mesh.connectivity[4 * e], mesh.connectivity[4 * e + 1]);
@@ -166,7 +165,7 @@ FullContact on_plane(const SolidBody& A, const MaterialLaws& laws, const Contact
           laws, ParameterMap{}};
 }
 
-// Large strain: between two bodies that are mirror images lies a plane, half of the depth deep in each of them.
+// Large strain: between two mirrored bodies lies a plane, half of the depth deep in each of them.
 TEST(FullBodies, EqualBodiesTouchInTheRigidPlaneBetweenThem) {
   for (const double depth : {1e-3, 4e-3}) {
     const SolidBody A = test::solid_body(above(5), material(E_A, 0.3), "z1", at_plane);
@@ -225,7 +224,7 @@ TEST(FullBodies, EnergyForceAndTangentsAreConsistentAndActionIsReaction) {
                 finite ? "neo-Hookean" : "linear", rest.F_A.force.z(), slope, slope / rest.F_A.force.z() - 1.0,
                 test::block_error(r.dF_A_dX, dX), test::block_error(r.dF_A_dV, dV), (on_A - rest.F_A.force).norm(),
                 (on_B + rest.F_A.force).norm(), r.statistics.iterations);
-    // The mean normal of a function leaves out what is of second order in the angles and gaps within it.
+    // The mean normal of a function neglects terms of second order in the angles and gaps within it.
     EXPECT_NEAR(slope, rest.F_A.force.z(), 1e-3 * slope);
     EXPECT_LT(test::block_error(r.dF_A_dX, dX), 1e-6) << "analytic\n" << r.dF_A_dX << "\nnumeric\n" << dX;
     EXPECT_LT(test::block_error(r.dF_A_dV, dV), 1e-6);
@@ -234,8 +233,8 @@ TEST(FullBodies, EnergyForceAndTangentsAreConsistentAndActionIsReaction) {
   }
 }
 
-// A column under uniform stress, 10 % shorter, is cut by an oblique plane that sticks: it bears as if it had not been
-// cut, however the way there was divided. Just below the slope the plane slides.
+// A column under uniform stress, 10 % shorter, is cut by an oblique plane that sticks: its response is that of the
+// uncut column, for any division of the path. Just below the slope the plane slides.
 TEST(FullBodies, ObliqueCutBelowTheFrictionLimitEqualsTheWholeBody) {
   constexpr double slope = 0.25;
   constexpr double depth = 0.1 * (length_A + length_B);
@@ -269,10 +268,10 @@ TEST(FullBodies, ObliqueCutBelowTheFrictionLimitEqualsTheWholeBody) {
   EXPECT_LT(r.F_A.force.z(), 0.99 * column_stress(E_A, 0.1) * side * side);
 }
 
-// Coulomb's law between two blocks, one of them wider: what is dragged sticks below mu N, and then bears mu N.
+// Coulomb's law between two blocks, one of them wider: a dragged block sticks below mu N, and then carries mu N.
 TEST(FullBodies, DraggedBlockSticksBelowTheLimitAndCarriesItInSlip) {
   constexpr double friction = 0.3;
-  constexpr double depth = 1e-4;  // the faces lean by strains of 1e-3, and the force with them
+  constexpr double depth = 1e-4;  // the faces incline by strains of 1e-3, and the force with them
   const auto [A, B] = blocks();
   const auto contact = test::two_full_bodies(A, B, MaterialLaw::neo_hookean, MaterialLaw::neo_hookean,
                                              {.friction = friction, .max_penetration = 0.01});
@@ -305,8 +304,8 @@ TEST(FullBodies, DraggedBlockSticksBelowTheLimitAndCarriesItInSlip) {
   EXPECT_NEAR(lost, 0.0, 0.01 * work);
 }
 
-// As without friction: what the condensed bodies leave out is of the size of the strains. All functions touch from the
-// first: where others come down within a step the two guess differently where they have met.
+// As without friction: the condensed bodies neglect terms of the size of the strains. All functions are in contact from
+// the start: where others become active within a step the two use different estimates of the first contact.
 TEST(FullBodies, LinearBodiesWithFrictionConvergeToCondensedOnesWithTheDepth) {
   const auto [A, B] = blocks();
   const ContactOptions options{.friction = 0.3, .max_penetration = 0.01};
@@ -370,9 +369,9 @@ TEST(FullBodies, TangentsWithFrictionAndRelaxationAreDerivatives) {
   }
 }
 
-// Of an incompressible body all stiffness is shear, so that at a held depth the force fades as the series whatever the
+// Of an incompressible body all stiffness is shear, so that at a constant depth the force relaxes as the series for any
 // shape; two bodies of the same series too. Within an element the points change their volume against 2/3 mu, which does
-// not relax: 4e-3 of the force here, whatever the ratio.
+// not relax: 4e-3 of the force here, for any ratio.
 TEST(FullBodies, IncompressibleBodiesRelaxAsTheirSeries) {
   constexpr double nu = 0.4999;
   const SolidBody A = test::solid_body(above(4, 8), material(E_A, nu), "z1", at_plane, PressureKind::element);
@@ -391,7 +390,7 @@ TEST(FullBodies, IncompressibleBodiesRelaxAsTheirSeries) {
   }
 }
 
-// At any time, pressed, held, released, dented and recovered, two mirror images are twice one on a rigid plane.
+// At any time, pressed, kept, released, dented and recovered, two mirror images are twice one on a rigid plane.
 TEST(FullBodies, EqualRelaxingBodiesTouchInTheRigidPlaneBetweenThem) {
   const SolidBody A = test::solid_body(above(4), material(E_A, 0.3), "z1", at_plane);
   const SolidBody B = test::solid_body(mirrored(above(4)), material(E_A, 0.3), "z1", at_plane);
@@ -426,12 +425,12 @@ TEST(FullBodies, EqualRelaxingBodiesTouchInTheRigidPlaneBetweenThem) {
     EXPECT_NEAR(a.stored_energy, 2.0 * b.stored_energy, 1e-6 * a.stored_energy) << t;
     EXPECT_NEAR(a.dissipated_increment, 2.0 * b.dissipated_increment, 1e-6 * a.dissipated_increment) << t;
     EXPECT_NEAR(a.dF_A_dX(5, 5), 0.5 * b.dF_A_dX(5, 5), 1e-5 * a.dF_A_dX(5, 5)) << t;
-    // The nearest point of a dent need not lie straight across.
+    // The nearest point of a dent need not lie directly opposite.
     EXPECT_NEAR(a.gap, 2.0 * b.gap, 1e-4 * std::abs(a.gap)) << t;
   }
 }
 
-// Both bodies have pasts of their own, which a repeated or a restored commit answers from with the same bits.
+// Each body has its own history, from which a repeated or restored commit responds with the same bits.
 TEST(FullBodies, HistoryIsRestoredBitForBit) {
   const auto [A, B] = blocks();
   const auto contact =

@@ -58,7 +58,7 @@ TEST(FullContact, LinearEqualsCondensed) {
   }
 }
 
-/// A ball of triangles on the block, 3 mm large: the nodes slide over several of them.
+/// A ball of triangles of 3 mm on the block: the nodes slide over several of them.
 TEST(FullContact, LinearEqualsCondensedOnAnOpenCurvedPartner) {
   const ContactOptions options{.max_penetration = 0.02};
   const std::shared_ptr<const SignedDistance> ball = mesh_distance(test::ball_cap(0.04, -0.01));
@@ -67,7 +67,7 @@ TEST(FullContact, LinearEqualsCondensedOnAnOpenCurvedPartner) {
   const auto iterated = test::make_block({.options = options, .deformed_gap = true}, ball);
   for (const double depth : {0.5e-3, 2e-3, 4e-3}) {
     PairState state;
-    // The ball lies below the block: turned over, its cap looks up.
+    // The ball lies below the block: inverted, its cap points up.
     state.X_AB.R = rotation_from_vector(Vector3(3.1, 0.02, -0.05));
     state.X_AB.p = Vector3(0.032, 0.001, depth - 0.04);
     const Response a = iterated->evaluate(*iterated->initial_history(), state);
@@ -84,7 +84,7 @@ TEST(FullContact, LinearEqualsCondensedOnAnOpenCurvedPartner) {
     if (depth > 3e-3) {
       EXPECT_GT(before, 1e-4) << "the test shows nothing";
     }
-    // From elsewhere, warm: the same problem.
+    // From a different initial guess: the same problem.
     PairState beside = state;
     beside.X_AB.p += Vector3(0.004, -0.003, -0.0003);
     const auto history = iterated->commit(*iterated->initial_history(), beside).history;
@@ -102,8 +102,8 @@ TEST(FullContact, LinearEqualsCondensedOnAnOpenCurvedPartner) {
 }
 
 TEST(FullContact, DraggedClampedBlockEqualsCondensed) {
-  // Pressed, dragged to and fro: nodes stick, slide and turn back; friction carries its history along. Both solve the
-  // same equations for a linear body, so only the tolerances of the solvers part them.
+  // Pressed, dragged to and fro: nodes stick, slide and reverse; friction carries its history along. Both solve the
+  // same equations for a linear body, so that they differ by the tolerances of the solvers only.
   const ContactOptions options{.friction = 0.3, .max_penetration = 0.02};
   const auto plane = std::make_shared<test::Plane>();
   const auto full = make_full(MaterialLaw::linear, options, plane);
@@ -177,13 +177,13 @@ TEST(FullContact, TangentsAreDerivativesOfTheWrench) {
   }
 }
 
-// Such a history would be read beyond its end by the next evaluation.
+// The next evaluation would read beyond the end of such a history.
 TEST(FullContact, RejectsDisplacementsWithoutTheirMultipliers) {
   const auto full = make_full(MaterialLaw::linear, {.max_penetration = 0.02}, std::make_shared<test::Plane>());
   const auto history = full->commit(*full->initial_history(), test::tilted_state(2e-3)).history;
   const auto& own = dynamic_cast<const FullHistory&>(*history);
   std::string bytes = history->save();
-  // Behind the multipliers: three counts or flags of one number each (tau, stick points, pose) and a pose of twelve.
+  // After the multipliers: three counts or flags of one number each (tau, stick points, pose) and a pose of twelve.
   const std::size_t n = 8 * static_cast<std::size_t>(own.lambda.size());
   const std::size_t count = bytes.size() - 8 * (3 + 12) - n - 8;
   bytes.erase(count, 8 + n);

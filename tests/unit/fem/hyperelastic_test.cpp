@@ -22,7 +22,7 @@ struct LawCase {
   std::string name;
   StretchLaw law;
   FiberFamilies fibers{};
-  /// t_a - t_b per mu at isochoric stretches (a, b and the third one), as the textbooks print it.
+  /// t_a - t_b per mu at isochoric stretches (a, b and the third one), as printed in textbooks.
   std::function<double(double a, double b, double third)> difference{};
 };
 
@@ -76,7 +76,7 @@ Matrix3 diagonal(double a, double b, double c) {
   return Vector3(a, b, c).asDiagonal();
 }
 
-/// Deformations: random, equal and nearly equal stretches, also turned.
+/// Deformations: random, equal and nearly equal stretches, also rotated.
 std::vector<Matrix3> deformations() {
   std::mt19937 generator(7);  // NOLINT: the same numbers every time
   std::uniform_real_distribution<double> change(-0.35, 0.35);
@@ -159,8 +159,8 @@ TEST(Hyperelastic, IsHookeAtZeroStrainForEveryLaw) {
   }
 }
 
-// Given the isochoric stretches, the stress follows from the textbook's difference of principal stresses, the volume
-// from its mean, 3 K ln J = sum of the Kirchhoff stresses, and no stress is left on the free faces.
+// At the given isochoric stretches, the stress follows from the textbook's difference of principal stresses, the volume
+// from its mean, 3 K ln J = sum of the Kirchhoff stresses, and the free faces have no stress.
 TEST(Hyperelastic, UniaxialAndBiaxialTensionFollowTheClosedForms) {
   for (const LameConstants& material : {tissue, nearly_incompressible}) {
     const double K = bulk_modulus(material);
@@ -196,7 +196,7 @@ TEST(Hyperelastic, SimpleShearFollowsTheClosedForm) {
       const double l = 0.5 * (std::abs(gamma) + std::sqrt(gamma * gamma + 4.0));
       const double shear = std::copysign(tissue.mu * c.difference(l, 1.0 / l, 1.0) / (l + 1.0 / l), gamma);
       EXPECT_NEAR(sigma(0, 1), shear, 1e-11 * bulk_modulus(tissue)) << c.name << " " << gamma;
-      // Universal, whatever the law [rivlin1948].
+      // Universal, for any law [rivlin1948].
       EXPECT_NEAR(sigma(0, 0) - sigma(1, 1), gamma * sigma(0, 1), 1e-11 * bulk_modulus(tissue)) << c.name;
       EXPECT_NEAR(sigma.trace(), 0.0, 1e-11 * bulk_modulus(tissue)) << c.name << ": shear has no volume to answer";
     }

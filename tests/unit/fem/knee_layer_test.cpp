@@ -1,4 +1,5 @@
-// The parametric knee filled with elements: the layer below its articular surface, held and touched without being told.
+// The parametric knee filled with elements: the layer below its articular surface, with clamp and contact surface by
+// default.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +37,7 @@ PairSpec knee(const std::string& backend, ParameterMap parameters = {}) {
   return pair;
 }
 
-/// The layer as a user meshes it: `heelstrike mesh --layer`.
+/// The layer as meshed by a user: `heelstrike mesh --layer`.
 const AssetContent& layer_file() {
   static const AssetContent file = [] {
     const Surface tibia = KneeSurface{.dimensions = {}, .is_tibia = true, .edge = edge};
@@ -79,7 +80,7 @@ TEST(KneeLayer, ReportsBothSides) {
   const PairSpec pair = knee("fem_condensed", {{"regions", std::string("sets")}});
   EXPECT_THAT(make_backend(pair, context())->traits().regions, ElementsAre("lateral", "medial"));
   const Response r = loaded_knee(pair, 4e-4);
-  // Shares of a node between both sides would not add up to more or less; there are none.
+  // Fractions of a node on both sides would change the sums; there are none.
   EXPECT_GT(std::min(r.regions[0].force, r.regions[1].force), 0.3 * r.F_A.force.norm());
   EXPECT_EQ(std::max(r.regions[0].peak_pressure, r.regions[1].peak_pressure), r.peak_pressure);
 }
@@ -107,8 +108,8 @@ TEST(KneeLayer, FullOrderOfALinearMaterialEqualsCondensed) {
   EXPECT_NEAR(full.F_A.force.y(), condensed.F_A.force.y(), 1e-5 * std::abs(condensed.F_A.force.y()));
 }
 
-// A node that ends on an edge between two facets of the femur is pushed past it by the normal of either: Newton's
-// method went back and forth here, with and without steps of load.
+// A node on an edge between two facets of the femur is pushed past it by the normal of either: Newton's method
+// alternated here, with and without load steps.
 TEST(KneeLayer, FullOrderFindsANodeOnAnEdgeOfThePartner) {
   PairState state;
   state.X_AB.R = rotation_from_vector(Vector3(-0.0003, 0.004, 0.0));
@@ -126,8 +127,7 @@ TEST(KneeLayer, FullOrderFindsANodeOnAnEdgeOfThePartner) {
   EXPECT_NO_THROW((void)answer(knee("fem_full", {{"material_law", std::string("linear")}, {"friction", 0.05}})));
 }
 
-// An integrator that looks for the instant of contact asks where bodies overlap by less than their positions are
-// rounded by.
+// An integrator that searches for the onset of contact evaluates overlaps below the rounding of positions.
 TEST(KneeLayer, FullOrderConvergesAtTheOnsetOfContact) {
   const auto backend = make_backend(knee("fem_full"), context());
   const auto at = [&](double y) {
@@ -161,7 +161,7 @@ TEST(KneeLayer, ReportsAnUnfillableLayer) {
   };
   EXPECT_THAT(message(bone), AllOf(HasSubstr("layer"), HasSubstr("another of its surfaces")));
   EXPECT_THAT(message(knee("fem_condensed", {{"element", std::string("hex8")}})), HasSubstr("hexahedra"));
-  // No number of elements is taken in the place of the one that was asked for.
+  // No other element count replaces the requested one.
   EXPECT_THAT(
       message(knee("fem_condensed", {{"element_size", 1e-4}})),
       AllOf(HasSubstr("element_size: 0.0001 m cuts a layer of 0.0025 m into 25 elements"), HasSubstr("0.000125")));

@@ -156,7 +156,7 @@ TEST(LayeredContact, TangentsAreDerivativesOfTheWrench) {
     const BlockCase setup{
         .friction = inertia_relief ? 0.0 : 0.3, .inertia_relief = inertia_relief, .partner = signed_distance(ball)};
     const auto contact = layered(setup, {0}, MaterialLaw::neo_hookean);
-    // A free body is thrown back as a whole: less of it is enough.
+    // A free body is pushed away as a whole: less depth is enough.
     const double depth = inertia_relief ? 2e-4 : 2e-3;
     const auto history = contact->commit(*contact->initial_history(), tilted(depth)).history;
     PairState state = tilted(1.05 * depth);

@@ -1,4 +1,4 @@
-// Laws of large strain in contact, as users open them.
+// Laws of large strain in contact, as opened by users.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace heelstrike::fem {
 namespace {
 
-/// Block 40 x 40 x 20 mm held at its top, on a plate.
+/// Block 40 x 40 x 20 mm clamped at its top, on a plate.
 PairSpec block_pair(const std::string& backend, ParameterMap law) {
   PairSpec pair;
   pair.name = "pad-plate";
@@ -68,7 +68,7 @@ TEST(HyperelasticContact, IsLinearAtOnsetAndStiffensAsTheLaws) {
     const double first = force("fem_full", law, tiny);
     const double last = force("fem_full", law, deep);
     std::printf("%-20s %12.6f %12.3f\n", name, first, last);
-    // Corrections of some strains, and local strains are a few times the mean one.
+    // Corrections of the order of the strains; local strains are a few times the mean one.
     EXPECT_NEAR(first, linear, 5e-4 * linear) << name;
     EXPECT_GT(last, 1.1 * at_depth) << name << ": finite strain stiffens under compression";
     return last;
@@ -79,7 +79,7 @@ TEST(HyperelasticContact, IsLinearAtOnsetAndStiffensAsTheLaws) {
   EXPECT_GT(check("yeoh", yeoh), 1.02 * least);
   // Ogden with the exponents 2 and -2 is Mooney-Rivlin.
   EXPECT_NEAR(check("ogden", ogden), half, 1e-7 * half);
-  // Fibres in the direction of the pressure are slack but for the bulging rim; fibres across it hold what spreads.
+  // Fibres in the direction of the pressure are slack except in the bulging rim; fibres across it resist the spreading.
   const double slack = check("fibres along", along);
   EXPECT_NEAR(slack, least, 0.05 * least);
   const double last = force("fem_full", across, deep);
@@ -87,13 +87,12 @@ TEST(HyperelasticContact, IsLinearAtOnsetAndStiffensAsTheLaws) {
   EXPECT_GT(last, 1.2 * least);
 }
 
-// A face that meets the plate flat begins with depths that are hardly more than the rounding of positions; events are
-// located there.
+// A face parallel to the plate begins contact with depths close to the rounding of positions, where events are located.
 TEST(HyperelasticContact, IsSolvedAtTheOnsetOfContact) {
   const double depth = 1.6e-11;
   const double linear = force("fem_condensed", {}, depth);
   for (const ParameterMap& law : {named("neo_hookean"), named("yeoh", {{"yeoh_ratios", List{0.5, 0.1}}})}) {
-    // Positions of 40 mm are rounded by 7e-18 m: 1e-6 of the depth, some of which add up.
+    // Positions of 40 mm are rounded by 7e-18 m: 1e-6 of the depth, some of which accumulate.
     EXPECT_NEAR(force("fem_full", law, depth), linear, 1e-3 * linear);
   }
 }

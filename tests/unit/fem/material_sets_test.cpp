@@ -1,5 +1,4 @@
-// Bodies of several materials with laws of their own: closed forms of layers, memories side by side, and what is
-// refused.
+// Bodies of several materials with individual laws: closed forms of layers, coexisting histories, and rejected input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +53,7 @@ Eigen::VectorXd stretched(const VolumeMesh& mesh, double l_low, double l_high) {
   return u;
 }
 
-/// [Pa] normal stress of a stretch along z with held sides, per area at rest.
+/// [Pa] normal stress of a stretch along z with fixed sides, per undeformed area.
 double axial_stress(const MaterialLaw& law, const LameConstants& c, double l,
                     const PointHistoryVariables& memory = {}) {
   const Matrix3 G = Vector3(0.0, 0.0, l - 1.0).asDiagonal();
@@ -64,8 +63,8 @@ double axial_stress(const MaterialLaw& law, const LameConstants& c, double l,
 
 class TwoLaws : public testing::TestWithParam<ElementKind> {};
 
-// Requirement: layers of any two laws in any element bear the same stress in tension and compression when they are
-// stretched each as its law says. Uniform in each layer, so that every element represents it exactly.
+// Requirement: layers of any two laws in any element carry the same stress in tension and compression if each is
+// stretched according to its law. Uniform in each layer, so that every element represents it exactly.
 TEST_P(TwoLaws, AreSpringsInSeries) {
   const double nu = GetParam().mixed() ? 0.4999 : 0.4;
   const std::vector<Material> materials{made_of(1e6, nu, "low"), made_of(4e6, 0.3, "high")};
@@ -119,7 +118,7 @@ TEST_P(TwoLaws, TangentsAreDerivativesOfTheirForce) {
     SparseMatrix unused = K;
     Eigen::VectorXd u(static_cast<Eigen::Index>(body.n_dofs()));
     for (Eigen::Index i = 0; i < u.size(); ++i) u[i] = 2e-4 * std::sin(3.0 * static_cast<double>(i) + 1.0);
-    // With a past, so that the memories of the elements that have one are told apart.
+    // With a history, so that the history variables of different elements are distinguished.
     const HistoryUpdate past = update_history_variables(body, laws, u, {});
     EXPECT_EQ(past.values.size(), static_cast<Eigen::Index>(memory_size(body, laws)));
     const BodyHistoryVariables memory{.values = {past.values.data(), static_cast<std::size_t>(past.values.size())},
@@ -142,7 +141,7 @@ TEST_P(TwoLaws, TangentsAreDerivativesOfTheirForce) {
   }
 }
 
-// Two sets of one material are one body, to the bit, also where pressures are shared between elements.
+// Two sets of one material are one body, bit for bit, also where elements share pressures.
 TEST_P(TwoLaws, OfTheSameKindAreOneBody) {
   const BodyModel one(two_layers(GetParam().n_nodes), std::vector<Material>{made_of(1e6, 0.49)}, GetParam().pressure);
   const BodyModel two(two_layers(GetParam().n_nodes),
@@ -194,9 +193,9 @@ TEST(ElementSets, IncompleteCoverOfTheBodyIsReported) {
   EXPECT_THAT(refusal({made_of(1e6, 0.3, "low")}), HasSubstr("48 of 96 elements have no material"));
 }
 
-// A layer that relaxes behind one that does not: k_0 relaxes to k_inf in tau, and with the spring k in series the
-// force at a held displacement d fades from d k_0 k / (k_0 + k) to d k_inf k / (k_inf + k) in tau (k_0 + k) / (k_inf +
-// k). Sides are held: k = M / height with M = K + 4/3 mu.
+// A layer that relaxes in series with an elastic one: k_0 relaxes to k_inf in tau, and with the spring k in series the
+// force at a constant displacement d decays from d k_0 k / (k_0 + k) to d k_inf k / (k_inf + k) in tau (k_0 + k) /
+// (k_inf + k). Sides are fixed: k = M / height with M = K + 4/3 mu.
 TEST(RelaxingLayer, BehindAnElasticOneRelaxesAsTheClosedForm) {
   const double g = 0.6;
   const double tau = 0.5;
@@ -209,7 +208,7 @@ TEST(RelaxingLayer, BehindAnElasticOneRelaxesAsTheClosedForm) {
   const double k_0 = (soft.lambda + 2.0 * soft.mu) / low;
   const double k_inf = (soft.lambda + 2.0 / 3.0 * soft.mu + 4.0 / 3.0 * (1.0 - g) * soft.mu) / low;
   const double k = (hard.lambda + 2.0 * hard.mu) / (high - low);
-  const double d = 1e-8;  // [m] strains of 1e-6, whose squares are left out above
+  const double d = 1e-8;  // [m] strains of 1e-6, whose squares are neglected above
   SparseMatrix K = sparsity_pattern(body);
   std::vector<double> past;
   double strain = 0.0;
@@ -252,7 +251,7 @@ TEST(RelaxingLayer, BehindAnElasticOneRelaxesAsTheClosedForm) {
   }
 }
 
-/// Cylinder of two layers, "pad" below and "bone" above, held at its top, on a plate.
+/// Cylinder of two layers, "pad" below and "bone" above, clamped at its top, on a plate.
 class LayeredPad : public testing::Test {
  protected:
   LayeredPad() {
@@ -299,7 +298,7 @@ class LayeredPad : public testing::Test {
   std::vector<std::string> warnings_;
 };
 
-// With a Poisson's ratio of 0 nothing moves sideways: neo-Hookean P = mu (1/l - l) below, Hooke's E (1 - l) above.
+// With a Poisson's ratio of 0 there is no lateral motion: neo-Hookean P = mu (1/l - l) below, Hooke's E (1 - l) above.
 TEST_F(LayeredPad, EveryLayerFollowsItsOwnLaw) {
   const double E_pad = 2e6;
   const double E_bone = 8e6;
@@ -347,7 +346,8 @@ TEST_F(LayeredPad, OfOneMaterialInTwoSetsIsOneBody) {
   }
 }
 
-// Only the pad relaxes, to the elastic pad of the slow modulus on the bone as it was; its memory belongs to the commit.
+// Only the pad relaxes, to the elastic pad of the long-term modulus on the unchanged bone; its history belongs to the
+// commit.
 TEST_F(LayeredPad, RelaxesWhereItsMaterialDoes) {
   ParameterMap relaxing = law("mooney_rivlin");
   relaxing["mooney_fraction"] = 0.3;

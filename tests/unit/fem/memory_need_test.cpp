@@ -1,4 +1,4 @@
-// Memory: told before it is taken, as much as is taken, and refused by name where it cannot be had.
+// Memory: reported before its allocation, equal to the allocation, and rejected by name where unavailable.
 #include "fem_server/fem/memory_need.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +45,7 @@ Support held(const BodyModel& body) {
   return {.inertia_relief = false, .clamped_nodes = body.mesh().node_sets.at("z1")};
 }
 
-/// What `work` is refused with.
+/// Error that rejects `work`.
 std::string refused(const std::function<void()>& work) {
   const auto error = refusal(work);
   if (!error) return "no error";
@@ -69,7 +69,7 @@ double status(const std::string& name) {
   return 0.0;
 }
 
-/// What `work` says in a process of its own, which ends with it.
+/// Output of `work` in a separate process, which ends with it.
 std::string run_in_child_process(const std::function<std::string()>& work) {
   int ends[2];
   if (::pipe(ends) != 0) return "no pipe";
@@ -131,19 +131,19 @@ TEST(MemoryNeed, EstimateOfTheFactorEqualsTheFactor) {
     std::printf("%s: factor %.4g before, %.4g entries, %.4g with zeros, front %.3g\n", std::string(kind.name).c_str(),
                 before.factor, factor.n_entries(), factor.size().factor, factor.size().front);
     EXPECT_EQ(before.matrix, static_cast<double>(K.nonZeros()));
-    // Counted in blocks of three, which a dof-wise elimination fills alike; the last block as a square.
+    // Counted in blocks of three, which a dof-wise elimination fills in the same way; the last block as a square.
     EXPECT_EQ(before.factor, factor.n_entries() + 0.5 * 60 * 60);
   }
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
-/// [B] that `work` takes at its peak.
+/// [B] peak memory of `work`.
 double peak_of(const std::function<void()>& work) {
   const std::string said = run_in_child_process([&] {
-    ::malloc_trim(0);  // what was freed before would be taken again, and not be seen
+    ::malloc_trim(0);  // otherwise freed memory would be reused without a trace
     const double before = status("VmRSS");
-    std::ofstream("/proc/self/clear_refs") << "5";  // the high-water mark starts anew
+    std::ofstream("/proc/self/clear_refs") << "5";  // resets the high-water mark
     work();
     return std::to_string(status("VmHWM") - before);
   });
@@ -168,13 +168,14 @@ TEST(MemoryNeed, EqualsTheAllocationOfTheProcess) {
     const double peak = peak_of([&] { (void)condense(body, held(body), candidates, quiet, {}); });
     std::printf("%s: %s estimated before, %s exact, %s taken\n", name, memory_text(before).c_str(),
                 memory_text(exact).c_str(), memory_text(peak).c_str());
-    // Not counted: graphs and orders (some 100 B for each of K's blocks), panels of the inverse, what malloc keeps.
+    // Not counted: graphs and orderings (about 100 B for each of K's blocks), panels of the inverse, memory retained by
+    // malloc.
     EXPECT_GT(exact, 0.8 * peak) << name;
     EXPECT_LT(exact, 1.1 * peak) << name;
   }
 }
 
-/// Whatever the process can have, it is the limit that is named, with the estimate and what to do, or the work is done.
+/// For any limit of the process, either the error names the limit, the estimate and the remedy, or the work completes.
 TEST(MemoryNeed, AboveTheProcessLimitIsRejectedByName) {
   const BodyModel body = block(8, *named_element("tet10_mixed"));
   const std::vector<std::uint32_t> candidates = body.mesh().node_sets.at("z0");

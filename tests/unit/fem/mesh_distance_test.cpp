@@ -1,4 +1,4 @@
-// The signed distance to a triangle mesh against all its triangles, one after the other.
+// The signed distance to a triangle mesh, compared with a loop over all its triangles.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace heelstrike::fem {
 namespace {
 
-/// A block with its surface cut into triangles: faces, edges and corners, closed.
+/// A block with a triangulated surface: faces, edges and corners, closed.
 SurfaceMesh block_surface() {
   return boundary_surface(test::block_mesh({-0.02, -0.02, -0.01}, {0.02, 0.02, 0.01}, 5, 4, 3)).surface;
 }
@@ -27,7 +27,7 @@ std::vector<Vector3> points_around() {
   std::vector<Vector3> points;
   for (int i = 0; i < 2000; ++i)
     points.emplace_back(3e-5 * i - 0.03, 0.0037 * (i % 17) - 0.03, 0.0051 * (i % 11) - 0.025);
-  for (const double s : {-1.0, 1.0}) {  // straight out of corners and edges, and on the surface
+  for (const double s : {-1.0, 1.0}) {  // directly outside of corners and edges, and on the surface
     points.emplace_back(s * 0.03, s * 0.03, s * 0.02);
     points.emplace_back(s * 0.03, s * 0.03, 0.001);
     points.emplace_back(s * 0.02, s * 0.02, s * 0.01);
@@ -37,7 +37,7 @@ std::vector<Vector3> points_around() {
   return points;
 }
 
-/// The smallest index of the nearest triangles, and the nearest point of it.
+/// The smallest index of the nearest triangles, and its nearest point.
 std::pair<std::size_t, Vector3> nearest(const SurfaceMesh& mesh, const Vector3& q) {
   std::pair<std::size_t, Vector3> best;
   double least = std::numeric_limits<double>::infinity();
@@ -51,7 +51,7 @@ std::pair<std::size_t, Vector3> nearest(const SurfaceMesh& mesh, const Vector3& 
   return best;
 }
 
-/// Pseudonormals as they are defined: angles weigh at vertices, the faces of an edge weigh alike [baerentzen2005].
+/// Pseudonormals by definition: weights are angles at vertices, and equal for the faces of an edge [baerentzen2005].
 class Pseudonormals {
  public:
   explicit Pseudonormals(const SurfaceMesh& mesh) : mesh_(mesh), of_vertex_(mesh.vertices.size(), Vector3::Zero()) {
@@ -136,9 +136,9 @@ TEST(MeshDistance, AcceptsAnOpenSurfaceWithoutForceBesideIt) {
   EXPECT_NEAR(open->closest({0.001, 0.002, -0.019}).gap, std::hypot(0.001, 0.002, 0.019) - 0.02, sag);
   EXPECT_LT(open->closest({0.001, 0.002, -0.019}).gap, 0.0);
   EXPECT_EQ(open->gap({0.001, 0.002, -0.019}, 0.0), open->closest({0.001, 0.002, -0.019}).gap);
-  // Behind the sheet, outside of the box around it: no lower bound may call that apart.
+  // Behind the sheet, outside of its bounding box: no lower bound may be positive there.
   EXPECT_LT(open->gap({0.0, 0.0, -0.004}, 0.0), 0.0);
-  // Beside the rim, behind the cone of its normals: the plain distance.
+  // Beside the rim, behind the cone of its normals: the unsigned distance.
   const SurfacePoint beside = open->closest({0.021, 0.0, -0.004});
   EXPECT_GT(beside.gap, 0.0);
   EXPECT_FALSE(open->is_distance()) << "the gap jumps beside the rim";

@@ -1,4 +1,4 @@
-// A body that vibrates under contact: the exact step of a mode, and what the contact makes of it.
+// A body that vibrates in contact: the exact step of a mode, and the contact response.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 TEST(ModeStep, OfALinearForceIsExactForAnyDivision) {
   for (const double zeta : {0.0, 0.05, 0.7}) {
-    for (const double h : {1e-7, 0.9e-3, 1.1e-3, 0.3}) {  // omega h on both sides of where series are summed
+    for (const double h : {1e-7, 0.9e-3, 1.1e-3, 0.3}) {  // omega h on both sides of the switch to series
       const double omega = 100.0;
       const ModeState start{.q = 0.2, .v = -30.0, .g = 500.0};
       const double g_end = -900.0;
@@ -50,7 +50,7 @@ TEST(ModeStep, AtRestConvergesToTheStaticResponse) {
   EXPECT_NEAR(end.v, 0.0, 1e-9);
 }
 
-/// Soft block of 40 x 40 x 30 mm, held at its top or free, over a ball or a plane.
+/// Soft block of 40 x 40 x 30 mm, clamped at its top or free, over a ball or a plane.
 class VibratingBlock : public testing::Test {
  protected:
   VibratingBlock() {
@@ -107,8 +107,8 @@ TEST_F(VibratingBlock, WithoutModesEqualsTheCondensedBody) {
   }
 }
 
-// Swapped by name, back-ends tell the same gap and depth, whatever the modes do under the contact; apart it is that of
-// the body as it vibrates.
+// Exchanged back-ends report equal gap and depth, for any modal motion in contact; out of contact the gap is that of
+// the vibrating body.
 TEST_F(VibratingBlock, ReportsTheGapOfTheUndeformedShapesInContact) {
   const auto modal = make();
   pair_.parameters["max_penetration"] = 5.5e-4;
@@ -129,7 +129,8 @@ TEST_F(VibratingBlock, ReportsTheGapOfTheUndeformedShapesInContact) {
   }
   const auto rests = limited->commit(*limited->initial_history(), at(0.0, 5e-4)).history;
   EXPECT_THROW((void)limited->evaluate(*rests, at(1e-2, 6e-4)), RecoverableError);
-  // Drawn back at once, the dent has not recovered: the shapes overlap, the bodies do not touch.
+  // Immediately after separation the indentation has not recovered: the undeformed shapes overlap, the bodies are
+  // apart.
   const Response apart = modal->evaluate(*history, at(2e-3 + 1e-6, 1e-5));
   EXPECT_EQ(apart.F_A.vector(), Vector6::Zero());
   EXPECT_GT(apart.gap, 0.0);
@@ -176,7 +177,7 @@ TEST_F(VibratingBlock, EnergyBalanceClosesOverRepeatedContact) {
   double dissipated = 0.0;
   double work = 0.0;
   double most = 0.0;
-  const auto depth = [](double t) { return -2e-4 + 6e-4 * std::abs(std::sin(2e3 * t)); };  // touches three times
+  const auto depth = [](double t) { return -2e-4 + 6e-4 * std::abs(std::sin(2e3 * t)); };  // three contacts
   PairState before = at(0.0, depth(0.0));
   Response last = modal->commit(*history, before).response;
   history = modal->commit(*history, before).history;
@@ -187,7 +188,7 @@ TEST_F(VibratingBlock, EnergyBalanceClosesOverRepeatedContact) {
     const Committed committed = modal->commit(*history, state);
     const Response& now = committed.response;
     onsets += now.gap < 0.0 && last.gap >= 0.0 ? 1 : 0;
-    // B moves by the translation alone: its wrench is opposite.
+    // B only translates: its wrench is opposite.
     work -= 0.5 * -(now.F_A.force + last.F_A.force).dot(state.X_AB.p - before.X_AB.p);
     stored = now.gap < 0.0 ? now.stored_energy : 0.0;
     dissipated += now.dissipated_increment;
@@ -210,7 +211,7 @@ TEST_F(VibratingBlock, ResumesBitForBitAfterRestore) {
   const Response b = modal->evaluate(*restored, at(2e-4, 1e-5));
   EXPECT_EQ(a.gap, b.gap);
   EXPECT_EQ(a.F_A.vector(), b.F_A.vector());
-  // It still vibrates: the smallest gap is not that of the shape at rest, and nothing is promised about it.
+  // It still vibrates: the smallest gap is not that of the shape at rest, and no bound is given.
   EXPECT_NE(a.gap, modal->evaluate(*modal->initial_history(), at(2e-4, 1e-5)).gap);
   EXPECT_FALSE(a.bound.known);
   EXPECT_TRUE(modal->evaluate(*modal->initial_history(), at(2e-4, -1e-3)).bound.known);

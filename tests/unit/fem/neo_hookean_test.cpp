@@ -1,4 +1,4 @@
-// Neo-Hookean material against the closed values of the source card, and the body's tangent against differences.
+// Neo-Hookean material compared with the closed values of the source card, and the body's tangent with differences.
 #include "fem_server/fem/neo_hookean.hpp"
 
 #include <gtest/gtest.h>

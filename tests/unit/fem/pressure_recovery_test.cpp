@@ -1,4 +1,4 @@
-// Contact pressure from nodal forces: exact where it is uniform, no force lost, the same in tables and in pictures.
+// Contact pressure from nodal forces: exact where it is uniform, conserving force, equal in tables and in fields.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -42,7 +42,7 @@ Pressed loaded_bottom(const BodyModel& body, double pressure) {
   return result;
 }
 
-// Rounding: sums of some ten numbers.
+// Rounding: sums of about ten numbers.
 TEST(PressureRecovery, UniformPressureIsExactUpToTheEdgesOfABlock) {
   for (const std::uint32_t n_nodes : {4U, 10U, 6U, 8U, 27U}) {
     const BodyModel body = block_of(n_nodes);
@@ -60,8 +60,7 @@ TEST(PressureRecovery, UniformPressureIsExactUpToTheEdgesOfABlock) {
   }
 }
 
-// Prisms along z show triangles below, prisms along y sides with four corners: both in one plane, with an edge in
-// common.
+// Prisms along z have triangles below, prisms along y quadrilateral sides: both in one plane, with a common edge.
 TEST(PressureRecovery, UniformPressureIsExactBetweenTrianglesAndQuadrilaterals) {
   VolumeMesh mesh;
   mesh.nodes_per_element = 6;
@@ -86,8 +85,8 @@ TEST(PressureRecovery, UniformPressureIsExactBetweenTrianglesAndQuadrilaterals) 
   }
 }
 
-// Whatever the forces are: nothing negative, faces add up to the forces, vertices too where the contact has no edge of
-// the body beside it. Forces of very different sizes, so that what is lost would show.
+// For any forces: no negative pressure, faces sum to the forces, and so do vertices where the contact has no edge of
+// the body beside it. Forces of very different magnitudes, so that losses are visible.
 TEST(PressureRecovery, ConservesForceWithoutTension) {
   for (const std::uint32_t n_nodes : {4U, 10U, 6U, 8U, 27U}) {
     const BodyModel body = block_of(n_nodes);
@@ -127,20 +126,20 @@ TEST(PressureRecovery, ConservesForceWithoutTension) {
     for (const ElementFace face : recovery.faces()) {
       for (const std::uint32_t corner : face_corners(body.mesh(), face)) over_vertices += at[corner] * area(face) / 3.0;
     }
-    // On parts of sides with four corners vertices do not stand for the areas that their hats have.
+    // On parts of quadrilateral sides the areas of vertices are not those of their hat functions.
     if (n_nodes == 8 || n_nodes == 27) continue;
     EXPECT_NEAR(over_vertices, sum, 1e-13 * sum);
   }
 }
 
-/// A load on the bottom of a block whose end x = 0 is a cut, and what is recovered of it.
+/// A load on the bottom of a block whose end x = 0 is a cut, and its recovered pressure.
 struct LoadedCut {
   std::vector<std::uint32_t> rim;  ///< nodes at x = 0
   std::map<std::uint32_t, double> at;
   double over_faces = 0.0;
 };
 
-/// @param pressure  [Pa] of a place, on the area that its node stands for
+/// @param pressure  [Pa] at a position, on the area of its node
 LoadedCut loaded_cut(bool quadratic, const std::function<double(const Vector3&)>& pressure) {
   const BodyModel body = block_of(quadratic ? 10 : 4);
   const auto& x = body.mesh().nodes;
@@ -166,8 +165,8 @@ LoadedCut loaded_cut(bool quadratic, const std::function<double(const Vector3&)>
   return result;
 }
 
-// The force on nodes along a cut is no pressure there: however large, it makes no peak, and no force is lost. Rounding:
-// sums of some hundred numbers.
+// The force on nodes along a cut is no pressure there: however large, it causes no peak, and no force is lost.
+// Rounding: sums of several hundred numbers.
 TEST(PressureRecovery, RimOfACutHasThePressureOfItsNeighbours) {
   for (const bool quadratic : {false, true}) {
     const LoadedCut even = loaded_cut(quadratic, [](const Vector3&) { return 5e4; });
@@ -176,7 +175,8 @@ TEST(PressureRecovery, RimOfACutHasThePressureOfItsNeighbours) {
     const LoadedCut spiked = loaded_cut(quadratic, spike);
     for (const auto& [node, p] : spiked.at) EXPECT_NEAR(p, 5e4, 1e-8) << "order " << (quadratic ? 2 : 1);
     // The areas of the nodes at x = 0: half an element of 2.5 mm along x of linear elements; of quadratic ones two
-    // thirds of a triangle's area belong to the middles inside, a third of that of every second one to those at x = 0.
+    // thirds of a triangle's area belong to the midside nodes inside, a third of that of every second one to those at x
+    // = 0.
     const double strip = 0.03 * 0.0025 * (quadratic ? 1.0 / 6.0 : 0.5);
     EXPECT_NEAR(spiked.over_faces, 5e4 * 0.04 * 0.03 + 4.5e5 * strip, 1e-10);
     const LoadedCut tipped = loaded_cut(quadratic, [](const Vector3& x) { return x.x() == 0.0 ? 5e4 : 0.0; });
@@ -185,8 +185,7 @@ TEST(PressureRecovery, RimOfACutHasThePressureOfItsNeighbours) {
   }
 }
 
-// Requirement: the largest value of a picture is the peak pressure of the table, for either order, wherever the contact
-// is.
+// Requirement: the maximum of a field is the peak pressure of the table, for either order, wherever the contact is.
 TEST(PressureRecovery, FieldAndTableHaveTheSamePeakPressure) {
   for (const std::string element : {"tet4", "tet10", "tet10_mixed"}) {
     PairSpec pair;
@@ -218,8 +217,8 @@ TEST(PressureRecovery, FieldAndTableHaveTheSamePeakPressure) {
   }
 }
 
-// A block cut raggedly through its elements and tipped onto the cut: the edge makes no peak, and a note tells how
-// many nodes have no pressure of their own.
+// A block cut irregularly through its elements and tipped onto the cut: the edge causes no peak, and a note reports the
+// number of nodes without a pressure of their own.
 TEST(PressureRecovery, BodyTippingOntoItsCutHasNoPeakThere) {
   PairSpec pair;
   pair.name = "block-plate";
@@ -235,7 +234,7 @@ TEST(PressureRecovery, BodyTippingOntoItsCutHasNoPeakThere) {
   context.on_progress = [&](std::string_view note, double) { notes += std::string(note) + "\n"; };
   const auto contact = make_backend(pair, context);
   EXPECT_NE(notes.find("lie on the rim of the cut"), std::string::npos) << notes;
-  // The plate is turned about y so that it rises to the end with the cut: 1 mm of depth there, none 20 mm behind.
+  // The plate is rotated about y so that it rises to the end with the cut: 1 mm of depth there, none 20 mm behind.
   PairState state;
   state.X_AB = {.R = rotation_from_vector(Vector3(0.0, -0.05, 0.0)), .p = Vector3(-0.02, 0.0, -0.01)};
   const Response r = contact->evaluate(*contact->initial_history(), state);

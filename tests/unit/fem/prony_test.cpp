@@ -1,4 +1,4 @@
-// Relaxing materials: closed forms of one point, and a pad that is pressed, held and released.
+// Relaxing materials: closed forms of one point, and a pad that is pressed, kept and released.
 #include "fem_server/fem/prony_series.hpp"
 
 #include <gmock/gmock.h>
@@ -26,14 +26,14 @@ HyperelasticLaw relaxing() {
   return {.isotropic = StretchLaw::yeoh(0.4, 0.05), .prony = PronySeries(shares, times)};
 }
 
-/// What is left of a sudden load [-].
+/// Fraction left of a sudden load [-].
 double left(double t) {
   double g = 1.0;
   for (std::size_t i = 0; i < shares.size(); ++i) g += shares[i] * std::expm1(-t / times[i]);
   return g;
 }
 
-/// A point that is led through time.
+/// A material point driven through time.
 class Point {
  public:
   Point(HyperelasticLaw law, const LameConstants& constants)
@@ -42,7 +42,7 @@ class Point {
   [[nodiscard]] Hyperelastic at(const Matrix3& F, double dt) const {
     return hyperelastic_response(law_, constants_, F, memory(dt));
   }
-  /// @return [J/m^3] turned into heat
+  /// @return [J/m^3] dissipated
   double commit(const Matrix3& F, double dt) {
     std::vector<double> after(material_->memory_size());
     const double heat = material_->update_history(constants_, F - Matrix3::Identity(), memory(dt), after);
@@ -111,7 +111,8 @@ Vector3 pulled(const Point& point, double stress, double dt, Vector3 l) {
   return l;
 }
 
-// One branch: J(t) = (1 / g_inf - g / g_inf exp(-g_inf t / tau)) / mu in shear, the volume yields at once.
+// One branch: J(t) = (1 / g_inf - g / g_inf exp(-g_inf t / tau)) / mu in shear, with an instantaneous volumetric
+// response.
 TEST(Prony, CreepFollowsTheClosedForm) {
   const double g = 0.4;
   const double tau = 0.5;
@@ -189,14 +190,14 @@ TEST(Prony, EnergyIsConserved) {
                 before.energy, heat, (work - before.energy - heat) / heat);
     EXPECT_EQ(least, 0.0);
     EXPECT_GT(heat, 0.0);
-    // Small strain: trapezoids are good to (8 dt)^2 / 12 = 1e-6 of the work, terms of third order to 1e-4; large strain
-    // has an estimate only.
+    // Small strain: trapezoids are accurate to (8 dt)^2 / 12 = 1e-6 of the work, terms of third order to 1e-4; large
+    // strain has an estimate only.
     EXPECT_NEAR(work, before.energy + heat, (amplitude < 1e-3 ? 1e-4 : 0.05) * heat);
   }
 }
 
-// Where the stress is linear in time, heat does not depend on the steps: long ones take the closed form, short ones
-// Simpson's rule.
+// Where the stress is linear in time, the dissipation does not depend on the steps: long ones use the closed form,
+// short ones Simpson's rule.
 TEST(Prony, DissipationDoesNotDependOnTheSteps) {
   const auto heat = [](int n_steps) {
     Point point(relaxing(), soft_tissue);
@@ -213,7 +214,7 @@ TEST(Prony, DissipationDoesNotDependOnTheSteps) {
   for (const int n : {1, 3, 40}) EXPECT_NEAR(heat(n), fine, 1e-6 * fine) << n;
 }
 
-/// Two families of fibres that relax, in an elastic matrix or one that relaxes by itself.
+/// Two families of relaxing fibres, in an elastic or a relaxing matrix.
 HyperelasticLaw relaxing_fibers(bool matrix_too) {
   HyperelasticLaw law{.fibers = {.stiffness = 5e5,
                                  .exponent = 2.0,
@@ -224,8 +225,9 @@ HyperelasticLaw relaxing_fibers(bool matrix_too) {
   return law;
 }
 
-// A fibre along z pulls along z alone: held at l in z with free sides, the body is the matrix in uniaxial tension,
-// whose sides do not move in time, and the fibre's l q with q = 4 k1 E exp(k2 E^2) (what is left), E = l^2 - 1.
+// A fibre along z pulls along z only: at a constant stretch l in z with free sides, the body is the matrix in uniaxial
+// tension, whose sides do not move in time, and the fibre's l q with q = 4 k1 E exp(k2 E^2) (remaining fraction), E =
+// l^2 - 1.
 TEST(FiberProny, UniaxialRelaxationFollowsTheClosedForm) {
   const HyperelasticLaw law{
       .fibers = {
@@ -255,8 +257,8 @@ TEST(FiberProny, UniaxialRelaxationFollowsTheClosedForm) {
   }
 }
 
-// One branch, small strain, a fibre that is let go after it has relaxed: it is slack, and its own length recovers as
-// exp(-g_inf t / tau) from g s. It pulls again where it is stretched beyond that, and it never pushes.
+// One branch, small strain, a fibre released after relaxation: it is slack, and its natural length recovers as
+// exp(-g_inf t / tau) from g s. It pulls again when stretched beyond that, and never pushes.
 TEST(FiberProny, ReleasedFibreIsSlackUntilItHasRecovered) {
   const double g = 0.4;
   const double tau = 0.5;
@@ -289,7 +291,7 @@ TEST(FiberProny, ReleasedFibreIsSlackUntilItHasRecovered) {
     // A step's error is (dt / tau)^2 / 12 of its change.
     EXPECT_NEAR(pull(own + 0.1 * e, 0.0), 0.1 * s, 1e-3 * s) << step * dt;
   }
-  // Its commits know of the slack: once recovered it is as new.
+  // Its commits include the slack: once recovered, it responds like the initial state.
   for (int i = 0; i < 3; ++i) point.commit(stretch(0.0), 1e3);
   EXPECT_NEAR(pull(e, 0.0), s, 1e-4 * s);
 }
@@ -325,7 +327,7 @@ TEST(FiberProny, TangentsAreDerivativesAndRotationInvariant) {
   }
 }
 
-// Through slack and tension: what is put in is stored or turned into heat, and heat never comes back.
+// Through slack and tension: work is stored or dissipated, and dissipation is never negative.
 TEST(FiberProny, EnergyIsConserved) {
   const HyperelasticLaw law{
       .fibers = {
@@ -354,7 +356,7 @@ TEST(FiberProny, EnergyIsConserved) {
                 before.energy, heat, (work - before.energy - heat) / heat);
     EXPECT_EQ(least, 0.0);
     EXPECT_GT(heat, 0.0);
-    // As of Prony.EnergyIsConserved, and where the fibre begins to pull a step is split by a kink.
+    // As for Prony.EnergyIsConserved, and where the fibre begins to pull a step is divided by a kink.
     EXPECT_NEAR(work, before.energy + heat, (amplitude < 1e-3 ? 2e-3 : 0.1) * heat);
   }
 }
@@ -396,7 +398,7 @@ class RelaxingPad : public testing::Test {
     }
     return "accepted";
   }
-  /// The elastic pad that is left when all has relaxed: the shear modulus falls, the bulk modulus stays.
+  /// The elastic pad after complete relaxation: the shear modulus decreases, the bulk modulus is constant.
   [[nodiscard]] PairSpec relaxed() const {
     PairSpec pair = pair_;
     Material& m = pair.main.materials.front();
@@ -425,7 +427,7 @@ TEST_F(RelaxingPad, RelaxesFromTheInstantaneousToTheLongTermForce) {
   auto history = pressed.history;
   double before = sudden;
   double heat = 0.0;
-  // Over a long step the stress is taken as linear in time, so that the last one has to follow a long one.
+  // Over a long step the stress is assumed linear in time, so that the last one has to follow a long one.
   for (const double t : {3.05, 3.2, 4.0, 8.0, 100.0, 1e4, 1e7}) {
     const Committed held = pad->commit(*history, state(t, depth));
     history = held.history;
@@ -515,7 +517,7 @@ TEST_F(RelaxingPad, RelaxesAsALayerAndWithFriction) {
   }
 }
 
-// Fibres across the pressure hold what spreads; they relax beside a matrix that does not, and the commit knows it.
+// Fibres across the pressure resist the spreading; they relax beside an elastic matrix, and the commit includes them.
 TEST_F(RelaxingPad, RelaxesByItsFibres) {
   for (const char* name : {"mooney_fraction", "prony_coefficients", "prony_times"}) pair_.parameters.erase(name);
   pair_.parameters["material_law"] = std::string("holzapfel_gasser_ogden");
@@ -529,7 +531,7 @@ TEST_F(RelaxingPad, RelaxesByItsFibres) {
   const auto half = make();
   const double last = half->evaluate(*half->initial_history(), state(0.0, depth)).F_A.force.z();
   pair_.parameters["fiber_stiffness"] = 1e6;
-  pair_.parameters["fiber_prony_coefficients"] = shares;  // half of it fades
+  pair_.parameters["fiber_prony_coefficients"] = shares;  // half of it decays
   pair_.parameters["fiber_prony_times"] = times;
   const auto pad = make();
   Committed held = pad->commit(*pad->initial_history(), state(0.0, depth));

@@ -116,12 +116,12 @@ inline double block_error(const Matrix6& analytic, const Matrix6& numeric) {
                      : scaled(analytic).cwiseAbs().maxCoeff();
 }
 
-/// Without assets; progress is told to nobody.
+/// Without assets; progress is not reported.
 inline PrepareContext quiet() {
   return {.asset = {}, .on_progress = [](std::string_view, double) {}, .stop = {}};
 }
 
-/// What is said of a pair that cannot be prepared; "accepted" of one that can.
+/// Error of a pair whose preparation is rejected; "accepted" otherwise.
 inline std::string refusal(const PairSpec& pair, const PrepareContext& context = quiet()) {
   try {
     (void)make_backend(pair, context);

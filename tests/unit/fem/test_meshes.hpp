@@ -1,4 +1,4 @@
-/// Small structured meshes for the tests: they need no mesher and are the same everywhere.
+/// Small structured meshes for the tests: they need no mesher and are reproducible.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,7 @@ inline VolumeMesh grid_mesh(const std::array<std::vector<double>, 3>& lines, std
             tet[s + 1] = id(corner[0], corner[1], corner[2]);
           }
           const bool odd = (o >= 3) != ((down[0] != down[1]) != down[2]);
-          if (odd) std::swap(tet[2], tet[3]);  // inside out otherwise
+          if (odd) std::swap(tet[2], tet[3]);  // inverted otherwise
           mesh.connectivity.insert(mesh.connectivity.end(), tet.begin(), tet.end());
         }
       }
@@ -90,12 +90,12 @@ inline VolumeMesh block_mesh(const Vector3& from, const Vector3& to, std::size_t
   return grid_mesh({even(from.x(), to.x(), nx), even(from.y(), to.y(), ny), even(from.z(), to.z(), nz)}, corners);
 }
 
-/// Corners of an element with so many nodes.
+/// Corners of an element with the given number of nodes.
 inline std::uint32_t corners_of(std::uint32_t nodes_per_element) {
   return element_topology(nodes_per_element).n_corners;
 }
 
-/// The same block with as many nodes per element as asked for.
+/// The same block with the given number of nodes per element.
 inline VolumeMesh block_mesh_of(std::uint32_t nodes_per_element, const Vector3& from, const Vector3& to, std::size_t nx,
                                 std::size_t ny, std::size_t nz) {
   VolumeMesh mesh = block_mesh(from, to, nx, ny, nz, corners_of(nodes_per_element));

@@ -1,4 +1,4 @@
-/// Two deformable bodies that meet through their surfaces.
+/// Two deformable bodies with contact between their surfaces.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 
 namespace heelstrike::fem::test {
 
-/// A box with its nodes inside of each face and of the volume moved about within an eighth of their spacing, so that
-/// no line of one mesh follows one of another.
+/// A box whose nodes inside of each face and of the volume are perturbed within an eighth of their spacing, so that no
+/// line of one mesh follows one of another.
 inline VolumeMesh irregular_box(const Vector3& from, const Vector3& to, std::size_t n, std::size_t nz,
                                 std::uint32_t corners) {
   VolumeMesh mesh = block_mesh(from, to, n, n, nz, corners);
@@ -44,7 +44,7 @@ struct SolidBody {
 };
 
 /// @param clamped  node set; empty = inertia relief
-/// @param touches  of the centre of a boundary face; nodes on the clamp are left out
+/// @param touches  predicate of the centre of a boundary face; nodes on the clamp are excluded
 inline SolidBody solid_body(
     VolumeMesh mesh, const Material& material, const std::string& clamped,
     const std::function<bool(const Vector3&)>& touches = [](const Vector3&) { return true; },
@@ -65,7 +65,7 @@ inline SolidBody solid_body(
   return {std::move(body), std::move(support), std::move(contact)};
 }
 
-/// Two columns that meet at z = 0, with meshes that do not match.
+/// Two columns with a common face at z = 0 and non-matching meshes.
 namespace columns {
 
 constexpr double side = 0.04;      // [m]
@@ -85,7 +85,7 @@ inline VolumeMesh above(std::size_t n, std::uint32_t corners = 4, double half = 
   return irregular_box({-half, -half, 0.0}, {half, half, length_A}, n, 3, corners);
 }
 
-/// Moves the nodes along z so that the plane z = 0 leans by `slope` about y and the far end stays.
+/// Moves the nodes along z so that the plane z = 0 is inclined by `slope` about y and the far end remains.
 inline VolumeMesh leaning(VolumeMesh mesh, double far, double slope) {
   for (Vector3& p : mesh.nodes) p.z() += slope * p.x() * (1.0 - p.z() / far);
   return mesh;

@@ -1,4 +1,4 @@
-// Vibration modes: what they are by definition, against closed forms, and what is left of the compliance without them.
+// Vibration modes: their definition, comparison with closed forms, and the residual compliance without them.
 #include "fem_server/fem/vibration_modes.hpp"
 
 #include <gmock/gmock.h>
@@ -49,7 +49,7 @@ TEST(VibrationModes, SolveTheEigenvalueProblemAndAreMassOrthonormal) {
     }
     EXPECT_LT(worst, 1e-9 * inertial.cwiseAbs().maxCoeff()) << (free ? "free" : "clamped");
     if (!free) continue;
-    // The mean motion of a free body stays with the rigid body.
+    // The mean motion of a free body remains with the rigid body.
     const Eigen::MatrixXd motion = rigid_modes(body).transpose() * M_shapes;
     EXPECT_LT(motion.cwiseAbs().maxCoeff(), 1e-9 * M_shapes.cwiseAbs().maxCoeff() * std::sqrt(M_shapes.rows()));
   }
@@ -68,7 +68,7 @@ TEST(VibrationModes, HaveTheFrequenciesOfBarsAndBeams) {
   for (const double omega : modes.frequencies) nearest = std::min(nearest, std::abs(omega / along - 1.0));
   std::printf("bending: %.4f rad/s, Euler and Bernoulli %.4f; lengthwise off by %.2e\n", modes.frequencies[0], across,
               nearest);
-  // Shear and the turning of the cross-sections lower the first frequency by some (b / L)^2 times 10.
+  // Shear and rotary inertia lower the first frequency by about (b / L)^2 times 10.
   EXPECT_NEAR(modes.frequencies[0] / across, 1.0, 10.0 * b * b / (L * L));
   EXPECT_NEAR(modes.frequencies[1] / modes.frequencies[0], 1.0, 1e-3);
   EXPECT_LT(nearest, 1e-4);

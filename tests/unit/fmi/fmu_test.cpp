@@ -1,4 +1,4 @@
-// Units for co-simulation in a scenario: a controller in C, stepped by a Simulation, in both versions of FMI.
+// FMUs for co-simulation in a scenario: a controller in C, stepped by a Simulation, in both versions of FMI.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ std::string causality_of(const std::string& name) {
   return name == "force" || name == "steps" || name == "angle" || name == "rate" ? "output" : "parameter";
 }
 
-/// @param types  of variables that are no real numbers
+/// @param types  of variables that are not real numbers
 std::string description(int version, const std::map<std::string, std::string>& types = {},
                         const std::string& capabilities = "") {
   std::string variables;
@@ -191,7 +191,7 @@ TEST(Fmus, ColumnsOfOneElementHaveDistinctNames) {
 }
 
 TEST_P(EveryFmiVersion, RestoredStateContinuesWithTheSameBits) {
-  // The integral is a state that only the unit has.
+  // The integral is an internal state of the FMU.
   const auto input = unit_input(slider(unit_force("7e-3", ", {variable: ki, value: 50}")), unit_members(GetParam()));
   const auto first = opened(input);
   ASSERT_TRUE(first->advance_to(0.1234));
@@ -222,7 +222,7 @@ TEST(Fmus, ResumedRunsWriteTheRowsOfTheWholeRun) {
   }
 }
 
-/// A pendulum whose hinge follows a driver; `forces` may drive that.
+/// A pendulum whose hinge follows a driver; `forces` may drive it.
 std::string hinge(const std::string& function, const std::string& forces) {
   return fmt::format(R"yaml(
 heelstrike: 1
@@ -259,12 +259,13 @@ TEST_P(EveryFmiVersion, DriverFollowsTheFmuWithoutDelay) {
   ASSERT_EQ(reference.summary.status, "completed");
   std::map<std::string, double> coarse;
   for (const char* step : {"0.08", "0.04"}) {
-    // Of the driver's own function only value and rate at the start count.
+    // Of the driver's own function only value and rate at the start have an effect.
     const std::string yaml =
         hinge("{polynomial: [0, 1]}", fmt::format(fmt::runtime(hinge_unit), step, "motor", "angle"));
     const RecordedRun run = run_input(unit_input(yaml, unit_members(GetParam())), fem::open_local_contact);
     ASSERT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
-    // A cubic misses values by the fourth order of the step, rates and accelerations by one and two less.
+    // A cubic has errors of fourth order of the step in values, and of one and two orders less in rates and
+    // accelerations.
     for (const auto& [column, order] :
          std::map<std::string, int>{{"bob.y_m", 4}, {"bob.vy_m_s", 3}, {"bob.ay_m_s2", 2}}) {
       const double error = largest_difference(run, reference, column);
@@ -292,7 +293,7 @@ TEST(Fmus, DrivenRunIsRestoredWithinACommunicationStep) {
   expect_same_bits(end_of(resumed), end);
 }
 
-/// The controller on one of two masses in contact; `steps`, an output of its, counts.
+/// The controller on one of two masses in contact; `steps`, one of its outputs, counts.
 mbs::RunInput coupled(const std::string& coupling) {
   std::string yaml = TwoMasses{}.yaml(coupling, 0.1, 1e-3);
   const std::string pd =
@@ -314,7 +315,7 @@ TEST(Fmus, SchemesThatRepeatMacroStepsStepTheFmuOnce) {
       ASSERT_TRUE(simulation->advance_to(0.01 * k)) << coupling;
       integral += 0.01 * simulation->output("one.x_m");
       ASSERT_TRUE(simulation->advance_to(0.01 * k + 0.005)) << coupling;
-      // What an undisturbed unit has summed up, to the last bit.
+      // Sum of an uninterrupted FMU, to the last bit.
       EXPECT_EQ(simulation->output("pd.one.fx_N"), -30.0 * integral) << coupling << k;
       EXPECT_EQ(simulation->output("pd.two.ty_Nm"), k + 1) << coupling;
     }
@@ -337,7 +338,7 @@ TEST(Fmus, IncompatibleMacroStepIsRejected) {
   }
 }
 
-// ---- what is refused
+// ---- rejected input
 
 std::string complaint(const std::function<void()>& work) {
   try {
@@ -403,7 +404,7 @@ TEST(FmuErrors, OfTheFileAreReported) {
   EXPECT_THAT(open_complaint(yaml, members), HasSubstr("has no function fmi3InstantiateCoSimulation"));
 }
 
-/// The loader maps what a file says that it has; reading behind its end would end the process.
+/// The loader maps what a file declares; reading beyond its end would terminate the process.
 TEST(FmuErrors, TruncatedBinariesAreRejected) {
   const std::string yaml = slider(unit_force("0.01"));
   const std::string binary = std::string(fmi3_binaries) + "/pd.so";
@@ -412,7 +413,7 @@ TEST(FmuErrors, TruncatedBinariesAreRejected) {
     Members members = unit_members(3);
     members[binary].resize(size);
     const std::string message = open_complaint(yaml, members);
-    // What lies behind the last page that is mapped (names for debuggers) nobody misses.
+    // Data behind the last mapped page (names for debuggers) is not needed.
     const bool is_told =
         message.find(fmt::format("found {} bytes of another format or truncated", size)) != std::string::npos;
     EXPECT_TRUE(is_told || (message == "accepted" && size > whole.size() / 2)) << size << ": " << message;
@@ -435,7 +436,7 @@ TEST(FmuErrors, ConflictingMembersAreRejected) {
   EXPECT_THAT(open_complaint(yaml, members), HasSubstr("too long a name"));
 }
 
-/// Against the rules of the format, but as tools write them and others read them.
+/// Against the rules of the format, but as written by tools and read by others.
 TEST_P(EveryFmiVersion, MemberNamesOfOtherSystemsAreAccepted) {
   Members members;
   for (const auto& [name, content] : unit_members(GetParam())) {
@@ -532,7 +533,7 @@ TEST_P(EveryFmiVersion, FailingFmuEndsTheRunWithItsMessage) {
     ASSERT_EQ(run.summary.status, "failed");
     EXPECT_THAT(run.summary.error->what(), HasSubstr(text));
     EXPECT_THAT(run.summary.error->what(), HasSubstr("forces.pd.file"));
-    // All rows up to the failure are there.
+    // All rows up to the failure are present.
     EXPECT_EQ(run.column("time_s").back(), 0.1);
   }
 }
@@ -551,7 +552,7 @@ TEST_P(EveryFmiVersion, VariablesMayBeIntegersAndBooleans) {
   ASSERT_NE(v, 0.0);
   const double told = third ? static_cast<double>(static_cast<float>(x)) : x;
   EXPECT_EQ(third, told != x);
-  EXPECT_EQ(simulation->output("pd.mass.fx_N"), -(100.0 * told + 2.0));  // the speed is one, as it is not zero
+  EXPECT_EQ(simulation->output("pd.mass.fx_N"), -(100.0 * told + 2.0));  // the velocity is true, as it is not zero
 
   members["modelDescription.xml"] = description(GetParam(), {{"steps", third ? "Int64" : "Integer"}});
   const auto counting = opened(unit_input(slider(unit_force("0.01", "", "steps")), members));
@@ -617,7 +618,7 @@ TEST_P(EveryFmiVersion, DiscardedStepsAreRetriedInParts) {
         fmt::format(", {{variable: ki, value: 50}}, {{variable: longest, value: {}}}", longest);
     return unit_input(slider(unit_force("0.02", parameters, variable)), members);
   };
-  // Eighths of the step are the longest halves of halves that it takes; what it spoils is restored.
+  // An eighth of the step is the longest repeated half that it accepts; its corrupted state is restored.
   const auto counting = opened(input("0.003", "steps", true));
   ASSERT_TRUE(counting->advance_to(0.09));
   EXPECT_EQ(counting->output("pd.mass.fx_N"), 5 * 8.0);

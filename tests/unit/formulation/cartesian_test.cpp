@@ -1,4 +1,4 @@
-// Fully Cartesian coordinates of one body against Newton-Euler.
+// Fully Cartesian coordinates of one body, compared with Newton-Euler.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,9 +21,9 @@ Body asymmetric_body() {
   return body;
 }
 
-// Values of an independent calculation, ten digits given: differences below 1e-10 are its rounding. Its multipliers are
-// not compared: it applies point forces, we a wrench, and the two differ by a part that only loads the rigid-body
-// constraints.
+// Values of an independent calculation with ten digits: differences below 1e-10 are its rounding. Its multipliers are
+// not compared: it applies point forces instead of a wrench, and the two differ by a part that only loads the
+// rigid-body constraints.
 TEST(CartesianCoordinates, AccelerationsOfASpinningLoadedBody) {
   Model model;
   model.gravity = {0.0, 0.0, -9.81};

@@ -1,5 +1,5 @@
-// The Newton systems of implicit methods: (1 - gamma J) x = b with J checked against differences of the right-hand
-// side, contact in action, two moving bodies, everything skew.
+// The Newton systems of implicit methods: (1 - gamma J) x = b with J compared with differences of the right-hand side,
+// in contact, with two moving bodies, without symmetries.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -75,7 +75,7 @@ TEST(NewtonSystem, SolvesWithTheExactJacobianOfTheAccelerations) {
     }
     J.col(k) = (f[0] - 8.0 * f[1] + 8.0 * f[2] - f[3]) / (12.0 * h);
   }
-  const double gamma = 1e-2;  // [s] makes gamma^2 K / m of order one, so that every block counts
+  const double gamma = 1e-2;  // [s] makes gamma^2 K / m of order one, so that every block contributes
   problem.linearize(0.0, y);
   ASSERT_EQ(size, system.n_y());
   Eigen::MatrixXd J_tangent(size, size);
@@ -92,8 +92,8 @@ TEST(NewtonSystem, SolvesWithTheExactJacobianOfTheAccelerations) {
   EXPECT_LT(residual.cwiseAbs().maxCoeff(), 1e-6);
 }
 
-// A crank that turns with t^2 and pulls a rod: quadratic, gear and rheonomic constraints, so that every term of the
-// index-2 form counts, Phi_tq too.
+// A crank that rotates with t^2 and pulls a rod: quadratic, gear and rheonomic constraints, so that every term of the
+// index-2 form contributes, including Phi_tq.
 constexpr const char* driven_crank = R"yaml(
 heelstrike: 1
 gravity: [0, -9.81, 0]

@@ -1,4 +1,4 @@
-// Torque-free rotation of an asymmetric body against Euler's solution in Jacobi elliptic functions (Landau and
+// Torque-free rotation of an asymmetric body, compared with Euler's solution in Jacobi elliptic functions (Landau and
 // Lifshitz, Mechanics, section 37).
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the factorisation says of matrices that have no inverse.
+// Errors of the factorisation for singular matrices.
 #include "mbs_server/formulation/sparse_lu.hpp"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ SparseMatrix two_by_two(double last) {
 TEST(SparseLu, DetectsASingularMatrix) {
   SparseLu lu;
   ASSERT_TRUE(lu.factor(two_by_two(3.0)));
-  // With the pivots of the matrix before, the second one is a rounding error.
+  // With the pivots of the preceding matrix, the second one is a rounding error.
   EXPECT_FALSE(lu.factor(two_by_two(1.0 + 2.3e-16)));
   ASSERT_TRUE(lu.factor(two_by_two(3.0)));
   Eigen::VectorXd b(2);

@@ -1,4 +1,4 @@
-// Problems of frictional contact: every kind of state, redundant contacts, the problems of others.
+// Problems of frictional contact: every contact state, redundant contacts, published problems.
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
@@ -38,7 +38,7 @@ LocalProblem random_rigid_contacts(int n_contacts, int n_bodies, double mu, unsi
       }
     }
   }
-  // Motions of bodies that fall: rigid motions keep the problem feasible.
+  // Motions of falling bodies: rigid motions keep the problem feasible.
   Eigen::VectorXd fall(6 * n_bodies);
   for (int b = 0; b < n_bodies; ++b)
     fall.segment<6>(6 * b) << vector() - 3.0 * Eigen::Vector3d::UnitZ(), 0.3 * vector();
@@ -65,7 +65,7 @@ TEST(SingleContact, SolvesEveryContactState) {
     problem.mu = Eigen::VectorXd::Constant(1, mu);
     Eigen::Vector3d r(normal(random), normal(random), normal(random));  // any estimate will do
     ASSERT_TRUE(SingleContact(W, mu).solve(q, r)) << k;
-    // A hundredth of what is asked of many contacts together; where the compliance in the direction of the friction
+    // A hundredth of the tolerance for many contacts together; where the compliance in the direction of the friction
     // nearly vanishes, rounding leaves up to 1e-12.
     ASSERT_LE(compute_natural_map_error(problem, r), 1e-10) << k << " r " << r.transpose();
     const double tangential = r.tail<2>().norm();
@@ -88,7 +88,7 @@ TEST(SolveFriction, RedundantContactsOfRigidBodies) {
         }
         EXPECT_TRUE(solution.converged) << contacts << " contacts, mu " << mu << ", seed " << seed;
         EXPECT_LE(compute_natural_map_error(problem, solution.r), 1e-8);
-        // No reaction pulls and none leaves its cone, whatever the tolerance of the rest.
+        // No reaction is tensile and none leaves its cone, for any tolerance.
         for (int i = 0; i < contacts; ++i) {
           const Eigen::Vector3d r = solution.r.segment<3>(3 * i);
           EXPECT_GE(r[0], 0.0);
@@ -109,7 +109,7 @@ TEST(SolveFriction, UsesTheInitialGuess) {
 }
 
 TEST(SolveFriction, ReportsInfeasibleProblems) {
-  // Nothing can lift: all reactions press both ways.
+  // Separation is impossible: all reactions press in both directions.
   LocalProblem problem;
   problem.W.resize(6, 6);
   problem.mu = Eigen::VectorXd::Zero(2);

@@ -52,15 +52,15 @@ TEST(Impact, FrictionStopsSlipOrActsAtItsLimit) {
   EXPECT_NEAR(slides.u[1], 0.1, 1e-12);  // 0.6 less 0.25 times the normal impulse of 2
 }
 
-// Three supports of a bar that two could carry [piazza2001]: forces that are not unique, of which the smallest are
-// taken, and the one motion.
+// Three supports of a bar for which two suffice [piazza2001]: forces that are not unique, of which the minimum is
+// selected, and the unique motion.
 TEST(Impact, RedundantPointsHaveMinimalForces) {
   MatrixXd J(3, 2);
   J << 1.0, -0.5, 1.0, 0.0, 1.0, 0.5;
   const MatrixXd A = J * Eigen::Vector2d(1.0 / 2.0, 12.0 / 2.0).asDiagonal() * J.transpose();
   VectorXd f;
   ASSERT_TRUE(solve_normal(A, VectorXd::Constant(3, -9.81), f));
-  // The regularisation of 1e-8 times the ratio of the eigenvalues of A (below ten) bounds what they differ by.
+  // The regularisation of 1e-8 times the ratio of the eigenvalues of A (below ten) bounds their difference.
   EXPECT_LT((f - VectorXd::Constant(3, 6.54)).norm(), 1e-6);
   EXPECT_LT((A * f - VectorXd::Constant(3, 9.81)).norm(), 1e-12);
 }
@@ -81,8 +81,8 @@ std::vector<double> normal_parts(const VectorXd& P) {
   return parts;
 }
 
-// The same bar, and a table on four legs, with friction: nothing drives them aside, so that the smallest reactions have
-// no tangential parts.
+// The same bar, and a table on four legs, with friction: without a lateral load, so that the minimal reactions have no
+// tangential parts.
 TEST(Impact, RedundantPointsWithFrictionHaveMinimalForces) {
   const auto rests = [](double m, double I, const std::vector<Vector3d>& points) {
     const auto problem = problem_of(rows_on_plane(m, I, points), 0.3, 0.0, ImpactLaw::newton);
@@ -90,7 +90,7 @@ TEST(Impact, RedundantPointsWithFrictionHaveMinimalForces) {
     for (Eigen::Index i = 0; i < free.size(); i += 3) free[i] = -9.81;
     const auto solution = solve_contact(problem, free, VectorXd::Zero(problem.mu.size()));
     EXPECT_TRUE(solution.converged);
-    EXPECT_LT(solution.u.norm(), 1e-10);  // W and forces of 10 by the 1e-12 to which the motion is kept
+    EXPECT_LT(solution.u.norm(), 1e-10);  // W and forces of 10 by the 1e-12 tolerance of the motion
     VectorXd expected = VectorXd::Zero(free.size());
     for (Eigen::Index i = 0; i < free.size(); i += 3) {
       expected[i] = m * 9.81 / static_cast<double>(points.size());
@@ -101,14 +101,14 @@ TEST(Impact, RedundantPointsWithFrictionHaveMinimalForces) {
   rests(8.0, 1.0, {{0.4, 0.3, -0.7}, {-0.4, 0.3, -0.7}, {-0.4, -0.3, -0.7}, {0.4, -0.3, -0.7}});
 }
 
-// A table that slides along x: the fore legs carry more by the moment of friction, both the same.
+// A table that slides along x: the front legs carry more by the moment of friction, both the same.
 TEST(Impact, RedundantSlidingPointsHaveMinimalForces) {
   const double m = 8.0, mu = 0.3, height = 0.7, half = 0.4;
   const std::vector<Vector3d> points = {
       {half, 0.3, -height}, {-half, 0.3, -height}, {-half, -0.3, -height}, {half, -0.3, -height}};
   const MatrixXd plain = rows_on_plane(m, 1.0, points);
   const auto problem = problem_of(plain, mu, 0.0, ImpactLaw::newton);
-  // One step of 1 ms of gravity and a speed of 1 m/s along x.
+  // One step of 1 ms of gravity and a velocity of 1 m/s along x.
   VectorXd v = VectorXd::Zero(6);
   v[0] = std::sqrt(m) * 1.0;
   v[2] = -std::sqrt(m) * 9.81e-3;
@@ -127,7 +127,7 @@ TEST(Impact, RedundantSlidingPointsHaveMinimalForces) {
   }
 }
 
-/// A body that falls on others below it, with 1 to 8 points; some of them leave.
+/// A body that falls on others below it, with 1 to 8 points; some of them separate.
 struct RandomImpact {
   MatrixXd J;
   VectorXd v;
@@ -149,8 +149,8 @@ RandomImpact random_impact(int k, ImpactLaw law, double largest_mu, std::mt19937
   return impact;
 }
 
-// The smallest reactions cause the motion of those that the solver has found, solve the same problem, and nothing
-// between the two is smaller: bodies that strike a plane with 1 to 8 points, stick, slide and leave it.
+// The minimal reactions cause the same motion as the solver's, solve the same problem, and nothing between the two is
+// smaller: bodies that strike a plane with 1 to 8 points, stick, slide and separate.
 TEST(Impact, MinimalReactionsDoNotChangeTheMotion) {
   std::mt19937 random(11);
   std::normal_distribution<double> normal;
@@ -172,17 +172,17 @@ TEST(Impact, MinimalReactionsDoNotChangeTheMotion) {
     ++solved;
     smaller += r.norm() < (1.0 - 1e-6) * found.r.norm() ? 1 : 0;
     EXPECT_LE(r.norm(), found.r.norm()) << k;
-    // What is promised, the rank's 1e-12 and that of the minimum.
+    // Tolerances of the rank, 1e-12, and of the minimum.
     EXPECT_LT((problem.W * (r - found.r)).norm(), 1e-11 * problem.W.norm() * found.r.norm()) << k;
     EXPECT_LT(compute_natural_map_error(local, r), 1e-8) << k;
-    // The minimum of a convex problem: no admissible way from it goes down.
+    // The minimum of a convex problem: no admissible direction is a descent direction.
     EXPECT_GE(r.dot(found.r - r), -1e-9 * found.r.squaredNorm()) << k;
   }
   printf("%d solved, %d made smaller\n", solved, smaller);
   EXPECT_GT(smaller, solved / 4);
 }
 
-// A hundred thousand impacts: none creates energy beyond rounding, none leaves bodies that approach.
+// A hundred thousand impacts: none creates energy beyond rounding, and no bodies still approach afterwards.
 TEST(Impact, NeverCreatesEnergy) {
   std::mt19937 random(7);
   double most = 0.0, fastest = 0.0;
@@ -200,7 +200,7 @@ TEST(Impact, NeverCreatesEnergy) {
       if (!solution.converged) ++unsolved;
     }
   };
-  // In turn, as the time stepping does it: what approaches strikes alone, then what has been set in motion by that.
+  // Sequential impacts as in time stepping: each approaching contact alone, then those set in motion by it.
   const auto hand_on = [&](int count, double largest_mu) {
     for (int k = 0; k < count; ++k) {
       const RandomImpact impact = random_impact(k, ImpactLaw::sequential, largest_mu, random);
@@ -210,7 +210,7 @@ TEST(Impact, NeverCreatesEnergy) {
         std::vector<Eigen::Index> rows;
         std::vector<Eigen::Index> points;
         for (Eigen::Index i = 0; i < u.size() / 3; ++i) {
-          // Slower ones rest: a thousandth of the speed, as 1 mm/s of 1 m/s.
+          // Lower approach velocities are inelastic: below a thousandth of the velocity, as 1 mm/s of 1 m/s.
           if (u[3 * i] >= -1e-3 * impact.v.norm()) continue;
           points.push_back(i);
           rows.insert(rows.end(), {3 * i, 3 * i + 1, 3 * i + 2});
@@ -240,7 +240,7 @@ TEST(Impact, NeverCreatesEnergy) {
   EXPECT_LT(fastest, 1e-8);
 }
 
-// Painleve's rod: it slides with so much friction that no force keeps it from the ground; impulses do.
+// Painleve's rod: it slides with so much friction that no finite force prevents penetration; impulses do.
 TEST(Impact, PainlevesRodIsStoppedByAnImpulse) {
   const double angle = 1.1, half = 0.5, mu = 3.0;
   // Mass 1, inertia 1/12 of a rod of length 1: in units in which the inertia is 1.

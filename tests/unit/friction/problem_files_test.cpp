@@ -1,4 +1,4 @@
-// Files of frictional contact problems: exact round trips, other people's storage, damage that is named.
+// Files of frictional contact problems: exact round trips, storage formats of other programs, reported damage.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -90,7 +90,7 @@ TEST(SiconosText, TruncationIsReported) {
   std::ostringstream out;
   write_siconos_text(small_problem(), out);
   const std::string text = out.str();
-  // The last number that is read is the last of mu; what is cut inside it is another number, and cannot be noticed.
+  // The last number that is read is the last of mu; truncation within it gives another number, which is undetectable.
   const std::size_t last = text.rfind("0.3");
   for (std::size_t length = 0; length < last; ++length) {
     EXPECT_THAT(refusal(text.substr(0, length)), testing::HasSubstr("problem.dat: expected")) << length;
@@ -116,7 +116,7 @@ TEST(FclibFile, RoundTripIsExact) {
   expect_same(read_fclib(file.path), small_problem());
 }
 
-/// Adds a full matrix in triplets. @pre its group's parent is there
+/// Adds a full matrix in triplets. @pre its parent group exists
 void add_matrix(const std::filesystem::path& path, const std::string& name, const Eigen::MatrixXd& matrix) {
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
   H5Gclose(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));

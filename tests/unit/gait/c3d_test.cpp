@@ -1,4 +1,4 @@
-// C3D files: every byte order and storage, gaps, plates by hand, and files that are wrong.
+// C3D files: every byte order and storage, gaps, plates in closed form, and invalid files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using test::C3dWriter;
 using testing::Contains;
 using testing::HasSubstr;
 
-/// Two markers, one of which is lost in the second frame, and one channel of no plate.
+/// Two markers, one of which is missing in the second frame, and one channel without a plate.
 C3dWriter small_trial() {
   C3dWriter file;
   file.point_names = {"HEEL", "TOE"};
@@ -91,14 +91,14 @@ C3dWriter::Plate plate(int type) {
           .matrix = {}};
 }
 
-// A foot stands at `point` of the laboratory; the plate pushes with `force` and turns it with `free_moment` about z.
+// A foot at `point` of the laboratory; the plate applies `force` and `free_moment` about z.
 const Vector3 point(1.1, 0.4, 0.008), force(30.0, -50.0, 700.0);
 constexpr double free_moment = 4.0;  // [N m]
 // Columns are the plate's axes in the laboratory: x = (0, 1, 0), y = (1, 0, 0), z = (0, 0, -1).
 const Matrix3 R_LP = (Matrix3() << 0, 1, 0, 1, 0, 0, 0, 0, -1).finished();
 const Vector3 center(1.0, 0.5, 0.008);
 
-/// What transducers at the plate's origin measure, in N and N mm.
+/// Output of transducers at the plate's origin, in N and N mm.
 Vector6 transducers(const Vector3& origin_mm) {
   const Vector3 origin = center - R_LP * (1e-3 * origin_mm);
   const Vector3 moment = (point - origin).cross(force) + Vector3(0, 0, free_moment);
@@ -133,14 +133,14 @@ void expect_stance(const C3dPlates& plates) {
   EXPECT_LT((plate.force[1] - force).norm(), 1e-4);
   EXPECT_LT((plate.point[1] - point).norm(), 1e-6) << plate.point[1].transpose();
   EXPECT_LT((plate.moment[1] - Vector3(0, 0, free_moment)).norm(), 1e-4) << plate.moment[1].transpose();
-  EXPECT_LT((plate.point[0] - center).norm(), 1e-9);  // nobody stands on it
+  EXPECT_LT((plate.point[0] - center).norm(), 1e-9);  // unloaded
   EXPECT_EQ(plate.force[0], Vector3::Zero());
 }
 
 TEST(C3dPlates, Type2) {
   C3dWriter file = plate_trial(plate(2), list(transducers({5, -3, -40})));
   expect_stance(c3d_plates(read_c3d(file.text(), "walk.c3d")));
-  file.unit = "m";  // moments say themselves what their unit is
+  file.unit = "m";  // moments have their own unit
   for (double& c : file.plates[0].corners) c *= 1e-3;
   for (double& c : file.plates[0].origin) c *= 1e-3;
   const auto plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
@@ -270,7 +270,7 @@ TEST(C3d, FileSizeDecidesBetweenHeaderAndParameters) {
     for (const int difference : {-1, 1, 3}) {
       SCOPED_TRACE(testing::Message() << "word " << word << " by " << difference);
       std::string bytes = small_trial().text();
-      // The writer fills up to a whole block; a file of whole frames has no room for a wrong answer.
+      // The writer fills up to a whole block; a file of whole frames reveals wrong results.
       bytes.resize(6 * 512 + 3 * 4 * (2 * 4 + 2));
       bytes[2 * (word - 1)] = static_cast<char>(bytes[2 * (word - 1)] + difference);
       const C3dTrial trial = read_c3d(bytes, "walk.c3d");
@@ -299,7 +299,7 @@ TEST(C3d, LastParameterHasAnInvalidOffset) {
     file.bytes = bytes_of;
     std::string bytes = file.text();
     const std::size_t offset = bytes.rfind("EVENT") + 5;  // of the last record, which is that of the group
-    // 16 bytes further on in the other order, which are 4096 in this one.
+    // 16 bytes further on in the other byte order, which are 4096 in this one.
     bytes[offset] = bytes_of == C3dBytes::mips ? 16 : 0;
     bytes[offset + 1] = bytes_of == C3dBytes::mips ? 0 : 16;
     const C3dTrial trial = read_c3d(bytes, "walk.c3d");
@@ -325,7 +325,7 @@ TEST(C3d, UnitsAreReadByTheirNames) {
   EXPECT_THAT(refusal_of(file.text()), HasSubstr("POINT:UNITS: expected mm, cm or m, found 'inch'"));
 }
 
-/// What `plates` says of the only plate, which is skipped.
+/// Note on the only plate, which is skipped.
 std::string n_omitted(C3dWriter& file) {
   const C3dPlates plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
   EXPECT_TRUE(plates.plates.empty());
@@ -373,14 +373,14 @@ TEST(C3dPlates, Type1HasTheCentreOfPressure) {
   file.channel_units = {"N", "N", "N", "mm", "mm", "Nmm"};
   file.plates[0].origin = {0, 0, 0};
   expect_stance(c3d_plates(read_c3d(file.text(), "walk.c3d")));
-  // Without units they are those of the points.
+  // By default units are those of the points.
   file.channel_units.assign(6, "");
   const C3dPlates plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
   expect_stance(plates);
   EXPECT_THAT(plates.notes, Contains(HasSubstr("the units of its channels")));
 }
 
-// A stance of 40 samples, then an amplifier at its limit for the rest of the trial, on the other side.
+// A stance of 40 samples, then a saturated amplifier for the rest of the trial, with the opposite sign.
 TEST(C3dPlates, SaturatedTailDoesNotReverseAPlate) {
   const std::vector<double> loaded = list(transducers({5, -3, -40}));
   C3dWriter file = plate_trial(plate(2), loaded);
@@ -397,7 +397,7 @@ TEST(C3dPlates, SaturatedTailDoesNotReverseAPlate) {
               testing::ElementsAre(HasSubstr("140 of its loaded samples, from 0.7 to 2.09 s, are saturated")));
 }
 
-/// Whatever a byte is changed into, the answer is a trial or a sentence.
+/// For any value of a byte, the result is a trial or an error message.
 TEST(C3dErrors, CorruptedParameterBytesDoNotCrash) {
   const std::string good = plate_trial(plate(2), list(transducers({5, -3, -40}))).text();
   for (std::size_t i = 0; i < std::min<std::size_t>(good.size(), 1500); ++i) {

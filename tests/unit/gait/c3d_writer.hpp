@@ -1,4 +1,4 @@
-/// Writes C3D files for tests, from the format's description and with nothing of the reader's.
+/// Writes C3D files for tests, from the format's description and independent of the reader.
 #pragma once
 
 #include <array>
@@ -35,7 +35,7 @@ struct C3dWriter {
     std::vector<double> matrix;  ///< 36 numbers, columns first
   };
   std::vector<Plate> plates;
-  std::vector<std::string> without;  ///< parameters that are left out, "POINT:RATE"
+  std::vector<std::string> without;  ///< omitted parameters, "POINT:RATE"
   std::vector<std::string> angles;   ///< POINT:ANGLES
 
   [[nodiscard]] std::string text();
@@ -47,7 +47,7 @@ struct C3dWriter {
     out += bytes == C3dBytes::mips ? low : high;
   }
   void real(std::string& out, double value) const {
-    // Sign, exponent and 23 bits behind the leading one; DEC's mantissa starts at one half and its exponent at 128.
+    // Sign, exponent and 23 bits after the leading one; DEC's mantissa starts at one half and its exponent at 128.
     int exponent = 0;
     const double mantissa = std::frexp(std::abs(value), &exponent);
     std::uint32_t bits = 0;
@@ -145,7 +145,7 @@ inline void C3dWriter::write_parameters(int data_block) {
   texts(4, "LABELS", {"Foot Strike"});
   texts(4, "CONTEXTS", {"Right"});
   reals(4, "TIMES", {2, 1}, {0.0, 0.125});
-  // Groups may stand behind their parameters.
+  // Groups may follow their parameters.
   int group = 0;
   for (const char* name : {"POINT", "ANALOG", "FORCE_PLATFORM", "EVENT"}) record(parameters_, --group, name, {'\0'});
   parameters_ += std::string(2, '\0');

@@ -44,7 +44,7 @@ MarkerTrial standing(const Pose& X = {}, double scale = 1.0) {
   return trial;
 }
 
-/// Stands on a belt that moves at -1.2 m/s, then lifts the heel with bending toes and swings forward.
+/// Stands on a belt that moves at -1.2 m/s, then lifts the heel with flexing toes and swings forward.
 struct Truth {
   Pose X_WH;
   double toe = 0.0;
@@ -83,7 +83,7 @@ TEST(FittedPose, FindsThePoseWithoutReflection) {
   const Pose found = fitted_pose(a, b, weights);
   EXPECT_LT((found.R - X.R).norm(), 1e-12);
   EXPECT_LT((found.p - X.p).norm(), 1e-12);
-  // Coplanar points measured as their mirror image at the plane: the unguarded formula answers with a reflection.
+  // Coplanar points measured as their mirror image at the plane: the unguarded formula gives a reflection.
   const std::vector<Vector3> flat = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0.2, 0.2, 0.1}};
   std::vector<Vector3> mirrored = flat;
   mirrored[3].z() = -0.1;
@@ -149,7 +149,7 @@ TEST(FootMotion, EqualsTheMotionOfTheMarkers) {
   }
 }
 
-/// The heel rises by 30 degrees about a joint 20 mm below the markers of its axis; the toes stay on the ground.
+/// The heel rises by 30 degrees about a joint 20 mm below the markers of its axis; the toes remain on the ground.
 TEST(FootMotion, ToesAreAtRestWithTheAxisAtTheJoint) {
   const double depth = 0.020, angle = 30.0 * degree;
   FootMarkers deep = names;
@@ -158,7 +158,7 @@ TEST(FootMotion, ToesAreAtRestWithTheAxisAtTheJoint) {
   MarkerTrial trial = walking(foot);
   for (std::size_t i = 0; i < trial.times.size(); ++i) {
     const double s = static_cast<double>(i) / static_cast<double>(trial.times.size() - 1);
-    const Pose X_TH = toe_pose(foot, angle * s).inverse();  // T stays where it was in the static trial
+    const Pose X_TH = toe_pose(foot, angle * s).inverse();  // T remains at its position in the static trial
     const Pose X_WT = foot.X_WH * toe_pose(foot, 0.0);
     for (std::size_t m = 0; m < 5; ++m) trial.positions[m][i] = X_WT * (X_TH * foot.hindfoot_H[m]);
     trial.positions[5][i] = foot.X_WH * foot.toe_tip_H;
@@ -166,7 +166,7 @@ TEST(FootMotion, ToesAreAtRestWithTheAxisAtTheJoint) {
   const FootMotion motion = track_foot(foot, trial, {});
   EXPECT_LT((motion.X_WT.back().p - motion.X_WT.front().p).norm(), 1e-12);
   EXPECT_NEAR(motion.toe_angle.back(), angle, 1e-12);
-  // Turned about the markers themselves the toes are dragged over the ground by what the markers move.
+  // With a rotation about the markers themselves the toes slide over the ground by the motion of the markers.
   const FootMotion tangentially_displaced = track_foot(make_foot_template(standing(), names, up), trial, {});
   EXPECT_NEAR((tangentially_displaced.X_WT.back().p - tangentially_displaced.X_WT.front().p).norm(),
               2.0 * depth * std::sin(0.5 * angle), 1e-3);
@@ -198,8 +198,8 @@ double largest_difference(const FootMotion& a, const FootMotion& b) {
   return largest;
 }
 
-// Shoes and skin keep markers some millimetres from where they stood in the static trial. What a jumping marker adds is
-// taken away, and nothing else: the pose is that of the walk in which it does not jump.
+// Shoes and skin keep markers a few millimetres from their positions in the static trial. Only the contribution of a
+// jumping marker is removed: the pose is that of the walk without its jump.
 TEST(FootMotion, IsContinuousWhenAMarkerDropsOut) {
   const FootTemplate foot = make_foot_template(standing(), names, up);
   MarkerTrial slipped = walking(foot);
@@ -221,19 +221,19 @@ TEST(FootMotion, IsContinuousWhenAMarkerDropsOut) {
   EXPECT_EQ(two.outliers.size(), 2U);
   EXPECT_LT(largest_difference(two, before), 1e-12);
 
-  // To the end of the trial: there is no afterwards.
+  // To the end of the trial, without later samples.
   MarkerTrial lost = slipped;
   displace(lost, 1, 40, 60, {0.0, 0.035, 0.0});
   EXPECT_LT(largest_difference(track_foot(foot, lost, {}), before), 1e-12);
 
-  // Never where the template says: it cannot be known where it belongs, and the others carry the foot.
+  // Never at its template position: its true position is unknown, and the others determine the foot.
   MarkerTrial misplaced = walking(foot);
   displace(misplaced, 1, 0, 60, {0.0, 0.035, 0.0});
   EXPECT_LT(largest_difference(track_foot(foot, misplaced, {}), track_foot(foot, walking(foot), {})), 1e-12);
 }
 
-// A marker that slides up to 14 mm away but comes from 8 mm and goes back there does not jump: left out, the pose would
-// follow the others' noise instead of its own.
+// A marker that slides up to 14 mm away but starts and ends at 8 mm does not jump: without it, the pose would follow
+// the noise of the others.
 TEST(FootMotion, KeepsASlidingMarker) {
   const FootTemplate foot = make_foot_template(standing(), names, up);
   MarkerTrial trial = walking(foot);
@@ -249,7 +249,7 @@ TEST(FootMotion, FillsGapsAndReportsTheOthers) {
   MarkerTrial trial = walking(foot);
   const Vector3 gap = Vector3::Constant(std::numeric_limits<double>::quiet_NaN());
   for (std::size_t i = 10; i <= 12; ++i) trial.positions[5][i] = gap;
-  for (std::size_t i = 30; i <= 45; ++i) trial.positions[0][i] = gap;  // too long, but four others are there
+  for (std::size_t i = 30; i <= 45; ++i) trial.positions[0][i] = gap;  // too long, but four others are available
   const FootMotion motion = track_foot(foot, trial, {});
   ASSERT_EQ(motion.gaps.size(), 2U);
   EXPECT_EQ(motion.gaps[0].marker, "heel");
@@ -267,7 +267,7 @@ TEST(GroundSpeed, EqualsThatOfTheFlatFoot) {
   const MarkerTrial trial = walking(foot);
   const FootMotion motion = track_foot(foot, trial, {});
   const GroundSpeed ground = find_ground_speed(trial, std::span(&foot, 1), std::span(&motion, 1), up);
-  // Up to 0.5 s the foot stands on the belt; the first frames of the rise are cut off with a quarter of the interval.
+  // Up to 0.5 s the foot stands on the belt; the first frames of the rise are removed with a quarter of the interval.
   EXPECT_LT((ground.velocity - Vector3(-1.2, 0.0, 0.0)).norm(), 1e-9) << ground.velocity.transpose();
   EXPECT_EQ(ground.n_slopes, 5U);
 }

@@ -40,7 +40,7 @@ TEST(ForcePlates, ReadsTheUsualHeadings) {
               HasSubstr("'ground_force_vy'"));
 }
 
-/// A half sine of 700 N between 0.2 and 0.8 s, and what is left of another stance at the end.
+/// A half sine of 700 N between 0.2 and 0.8 s, and the beginning of another stance at the end.
 ForcePlate plate() {
   ForcePlate plate{.name = "p", .times = {}, .force = {}, .point = {}, .moment = {}};
   for (int i = 0; i <= 1000; ++i) {

@@ -27,7 +27,7 @@ TEST(PoseRecord, InterpolatesThePosesWithExactTwists) {
     EXPECT_LT((pose_at(*record, times[i]).R - poses[i].R).norm(), 1e-12) << i;
     EXPECT_LT((pose_at(*record, times[i]).p - poses[i].p).norm(), 1e-12) << i;
   }
-  // Quintic splines at 60 Hz: h^6 of 1/s movements is 2e-11, near the natural ends h^3; the middle is looked at.
+  // Quintic splines at 60 Hz: h^6 of 1/s movements is 2e-11, near the natural ends h^3; the middle is examined.
   for (const double t : {0.31, 0.4567, 0.62}) {
     EXPECT_LT((pose_at(*record, t).R - tumbling(t).R).norm(), 1e-8) << t;
     const double h = 1e-5;
@@ -69,8 +69,8 @@ TEST(GrfComparison, LimitsAStanceToTheRun) {
   EXPECT_TRUE(compare_plates(measured, ramp(1.0, 5.0), Vector3::UnitY()).empty()) << "another clock";
 }
 
-// Requirement: frames without a solution are missing, not bridged. Here the run is off by 100 N and lost the rows from
-// 0.31 to 0.39 s, where a straight line would look as if it had them.
+// Requirement: frames without a solution are missing, not interpolated. Here the run deviates by 100 N and lost the
+// rows from 0.31 to 0.39 s, where a straight line would hide the gap.
 TEST(GrfComparison, GapOfTheRunIsOmitted) {
   const ForcePlate measured = ramp(1.0, 0.0);
   ForcePlate predicted = ramp(0.8, 0.0);

@@ -25,8 +25,8 @@ std::vector<double> sinusoid(double frequency, double rate, std::size_t n) {
 
 class Gain : public testing::TestWithParam<int> {};
 
-// In the middle of a long record the ends have died away: the slowest pole of the filter of order 8 at 6 Hz decays as
-// exp(-2 pi 6 sin(pi/8) t), by 5 s to e^-72. What is left is round-off.
+// In the middle of a long record the effect of the ends has decayed: the slowest pole of the filter of order 8 at 6 Hz
+// decays as exp(-2 pi 6 sin(pi/8) t), by 5 s to e^-72. The rest is round-off.
 TEST_P(Gain, FollowsTheClosedForm) {
   const LowPass filter{.order = GetParam(), .cutoff = 6.0, .rate = 100.0};
   for (const double f : {1.0, 3.0, 6.0, 12.0, 25.0}) {
@@ -50,8 +50,8 @@ TEST(LowPass, KeepsConstantsAndStraightLines) {
   for (int i = 0; i < 151; ++i) line.push_back(2.0 - 1.139 * i / 60.0);
   const LowPass filter{.order = 4, .cutoff = 6.0, .rate = 60.0};
   const auto y = low_pass(line, filter);
-  // A pass starts as if the signal had been constant; over the padding of three periods that error has fallen to
-  // exp(-3 2pi sin(45 deg)) = 1.6e-6 of its size, lag times slope = 0.04 s * 1.14 m/s.
+  // A filter pass starts as if the signal had been constant; over the padding of three periods that error has decayed
+  // to exp(-3 2pi sin(45 deg)) = 1.6e-6 of its magnitude, lag times slope = 0.04 s * 1.14 m/s.
   for (std::size_t i = 0; i < line.size(); ++i) EXPECT_NEAR(y[i], line[i], 1e-6) << i;
   for (const double value : low_pass(constant, filter)) EXPECT_NEAR(value, 3.0, 1e-13);
 }
@@ -82,7 +82,8 @@ TEST(Gaps, AreFilledWithinTheErrorOfASpline) {
   EXPECT_EQ(gaps[1].first, 50U);
   EXPECT_EQ(gaps[1].last, 54U);
   EXPECT_TRUE(std::isnan(y[0]) && std::isnan(y[85]));
-  // Complete cubic splines err by at most 5/384 h^4 |f''''|; slopes at the gap's ends come from the fine samples.
+  // Complete cubic splines have errors of at most 5/384 h^4 |f''''|; slopes at the gap's ends are those of the fine
+  // samples.
   const double bound = 5.0 / 384.0 * std::pow(0.1, 4) * std::pow(2.0 * std::numbers::pi * f, 4);
   double worst = 0.0;
   for (std::size_t i = 50; i <= 54; ++i) worst = std::max(worst, std::abs(y[i] - x[i]));

@@ -1,5 +1,5 @@
-// The method against what is known about the walking subject of ${HEELSTRIKE_DATA}/gait_subject01 (foot_pose_notes.md
-// there): poses, glitches, toe flexion, belt speed, plates.
+// The method compared with the data on the walking subject of ${HEELSTRIKE_DATA}/gait_subject01 (foot_pose_notes.md
+// there): poses, glitches, toe flexion, belt velocity, plates.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -103,7 +103,7 @@ struct KnownGlitch {
 };
 
 // The table of glitches. The distances there are from fits to six markers, here from the hindfoot's own; with one or
-// two left out they differ by the residual of the others, 1 to 5 mm.
+// two excluded they differ by the residual of the others, 1 to 5 mm.
 TEST_F(Subject01, FindsTheJumpingMarkers) {
   for (const KnownGlitch& known :
        {KnownGlitch{"L.Midfoot.Sup", 0.633, 0.035, 0.003}, KnownGlitch{"L.Midfoot.Sup", 0.867, 0.030, 0.003},

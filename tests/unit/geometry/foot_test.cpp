@@ -1,4 +1,4 @@
-// The parametric foot: closed, of the asked dimensions, plausible.
+// The parametric foot: closed, with the requested dimensions, plausible.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

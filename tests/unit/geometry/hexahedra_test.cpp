@@ -36,7 +36,7 @@ void expect_bricks(const VolumeMesh& mesh) {
   EXPECT_EQ(mesh.nodes_per_element, 8U);
   ASSERT_EQ(mesh.n_elements(), 2U);
   EXPECT_NEAR(element_volume(mesh, 0), 1.0, 1e-14);
-  // A cube whose lower corner at x = 2 is drawn to x = 3; what that adds depends on the diagonals.
+  // A cube whose lower corner at x = 2 is moved to x = 3; the added volume depends on the diagonals.
   EXPECT_GT(element_volume(mesh, 1), 1.1);
   EXPECT_LT(element_volume(mesh, 1), 1.4);
   EXPECT_EQ(boundary_faces(mesh).size(), 20U) << "ten sides, two triangles each";
@@ -123,7 +123,7 @@ std::string refusal(const std::string& name, const std::string& content) {
   return "accepted";
 }
 
-/// Every node of straight cubes lies where its number says.
+/// Every node of straight cubes lies at the position of its number.
 void expect_cubes(const VolumeMesh& mesh, const std::string& what) {
   SCOPED_TRACE(what);
   ASSERT_EQ(mesh.nodes_per_element, 27U);
@@ -161,12 +161,12 @@ std::string cubes_for_abaqus(const VolumeMesh& mesh, std::size_t n_nodes) {
             "," + std::to_string(mesh.nodes[n].z()) + "\n";
   }
   text += fmt::format("*ELEMENT, TYPE=C3D{}R, ELSET=soft\n", n_nodes);
-  // Behind the 20 nodes of corners and edges Abaqus has the one inside and those of its faces S1 to S6.
+  // After the 20 nodes of corners and edges Abaqus has the interior one and those of its faces S1 to S6.
   constexpr std::array<std::size_t, 7> last{26, 24, 25, 22, 21, 23, 20};
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
     text += std::to_string(e + 1);
     for (std::size_t i = 0; i < n_nodes; ++i) {
-      text += i % 16 == 15 ? ",\n" : ",";  // a line holds 16 numbers
+      text += i % 16 == 15 ? ",\n" : ",";  // a line has 16 numbers
       text += std::to_string(mesh.element(e)[i < 20 ? i : last[i - 20]] + 1);
     }
     text += "\n";
@@ -191,7 +191,7 @@ TEST(QuadraticHexahedra, AreReadFromEveryFormatAndWrittenWithTheirSets) {
   expect_cubes(read_bricks("cubes.inp", cubes_for_abaqus(mesh, 27)), "27 of Abaqus");
 }
 
-// What a legacy file of VTK has: its own numbers of the types, sides with eight and nine nodes on the boundary.
+// Content of a legacy file of VTK: its type numbers, sides with eight and nine nodes on the boundary.
 TEST(QuadraticHexahedra, OfVtkIncludeTheirSides) {
   VolumeMesh mesh = read_bricks("cubes.msh", cubes_of_27);
   for (const bool complete : {false, true}) {
@@ -233,7 +233,7 @@ TEST(QuadraticHexahedra, AreRaisedFromThoseWithEightNodes) {
 }
 
 TEST(QuadraticHexahedra, InvalidNodeOrderIsReported) {
-  // In the order of VTK and Abaqus, where Gmsh asks for its own.
+  // In the order of VTK and Abaqus, where Gmsh requires its own.
   std::string file = cubes_of_20;
   const std::string own = "1 9 13 4 5 17 21 8 10 16 25 29 30 15 31 28 18 24 32 23";
   file.replace(file.find(own), own.size(), "1 9 13 4 5 17 21 8 10 29 15 16 18 32 23 24 25 30 31 28");
@@ -244,7 +244,7 @@ TEST(QuadraticHexahedra, InvalidNodeOrderIsReported) {
   VolumeMesh mesh = read_bricks("cubes.msh", cubes_of_27);
   std::swap(mesh.connectivity[24], mesh.connectivity[20]);
   EXPECT_THAT(refusal("cubes.vtu", write_vtu(mesh)), testing::HasSubstr("element 0: expected node"));
-  // Bottom and top exchanged between thin sides lie near enough, and turn the element inside out.
+  // Bottom and top exchanged between thin sides are close enough, and invert the element.
   VolumeMesh thin = read_bricks("cubes.msh", cubes_of_27);
   for (Vector3& node : thin.nodes) node.z() *= 0.01;
   std::swap(thin.connectivity[24], thin.connectivity[25]);

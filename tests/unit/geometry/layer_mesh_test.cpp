@@ -1,4 +1,4 @@
-// The layer between two surfaces: volume, sets, fit of the prisms, and what is refused.
+// The layer between two surfaces: volume, sets, fit of the prisms, and rejected input.
 #include "fem_server/geometry/layer_mesh.hpp"
 
 #include <gmock/gmock.h>
@@ -37,12 +37,12 @@ SurfaceMesh patch(int n, double size, const std::function<double(double, double)
 }
 
 double dish(double x, double y) {
-  return 10.0 * (x * x + y * y);  // 50 mm radius, as a tibial plateau
+  return 10.0 * (x * x + y * y);  // 50 mm radius, like a tibial plateau
 }
 
 TEST(LayerMesh, FillsADishedLayer) {
   const auto outer = [](double x, double y) { return dish(x, y) + 0.003; };
-  // The bone is coarser and smaller: the rim of the layer looks past it.
+  // The bone is coarser and smaller: the rim of the layer extends beyond it.
   const LayerMesh layer = mesh_layer(patch(40, 0.04, outer), patch(31, 0.037, dish), {.layers = 3});
   const VolumeReport report = check_volume(layer.mesh);
   EXPECT_TRUE(report.sound()) << describe(report);
@@ -50,7 +50,7 @@ TEST(LayerMesh, FillsADishedLayer) {
   EXPECT_EQ(report.n_elements, 40U * 40U * 2U * 3U * 3U);
   EXPECT_GT(layer.n_beyond_rim, 0U);
   EXPECT_EQ(layer.n_min_thickness, 0U);
-  // 3 mm along z on the ground area, and 3 mm times the mean curvature of 20 /m more, because the layer widens
+  // 3 mm along z on the projected area, and 3 mm times the mean curvature of 20 /m more, because the layer widens
   // downwards; at the rim, inclined by 0.4, the curvature is a fifth smaller, which is two hundredths of the volume.
   const double volume = 0.04 * 0.04 * 0.003 * 1.06;
   EXPECT_NEAR(report.volume, volume, 0.03 * volume);

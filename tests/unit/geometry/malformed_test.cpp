@@ -1,4 +1,4 @@
-// Every malformed file is refused with the right code, the place, and what was expected.
+// Every malformed file is rejected with its code, its position, and the expected content.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -146,7 +146,7 @@ TEST(MalformedMeshes, AreRejectedWithPlaceAndReason) {
   }
 }
 
-/// Cuts, changed bytes and repeated pieces of a good file.
+/// Truncations, changed bytes and repeated parts of a valid file.
 std::string mutated(std::string bytes, std::mt19937& random) {
   for (auto n = 1 + random() % 3; n > 0; --n) {
     const std::size_t at = random() % bytes.size();
@@ -168,7 +168,7 @@ std::string mutated(std::string bytes, std::mt19937& random) {
   return bytes;
 }
 
-/// Whether a message says where in the file, or that it is about the whole of it.
+/// Whether a message gives the position in the file, or concerns the whole file.
 bool names_place(const std::string& message) {
   for (const char* place : {", line ", ", byte ", ", cell ", " of cell ", " contains element ", " has the nodes ",
                             "found no triangle", "found none", "triangles only", "XML", ", point "}) {
@@ -177,8 +177,7 @@ bool names_place(const std::string& message) {
   return false;
 }
 
-/// Read or refused, never anything else; a refusal names the file and the place in one readable line, so that nobody
-/// has to search.
+/// Read or rejected, never anything else; the error names the file and the position in one readable line.
 TEST(MalformedMeshes, MutationsAreRejectedWithFileAndPlace) {
   const VolumeMesh volume = read_volume(samples::msh22(), samples::named("x.msh"));
   std::string obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";

@@ -1,4 +1,4 @@
-// Meshing by the helper program.
+// Meshing by the mesher program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -108,7 +108,7 @@ TEST(Mesher, BallWithRefinedPole) {
     EXPECT_GT(report.volume, ball * (1.0 - 0.25 * 0.3 * 0.3 * 2.0));
     for (const std::uint32_t node : mesh.node_sets.at("surface")) ASSERT_NEAR(mesh.nodes[node].norm(), 0.1, 1e-15);
     const double near = mean_edge_near(mesh, {0, 0, -0.1}, 0.005);
-    // Delaunay meshes have edges about 20 % longer than asked for on average; growth over 5 mm adds to it.
+    // Delaunay meshes have edges about 20 % longer than requested on average; growth over 5 mm adds to it.
     EXPECT_LT(near, 1.4 * 0.002) << "[m] edge length at the pole";
     EXPECT_GT(near, 0.7 * 0.002) << "[m] edge length at the pole";
     EXPECT_GE(mesh.face_sets.at("contact").size(), 20U);
@@ -156,7 +156,7 @@ TEST(Mesher, MesherFailuresAreTyped) {
   EXPECT_EQ(code_of([&] { (void)mesh_surface(samples::cube(), options); }), ErrorCode::cancelled);
 }
 
-/// The scanned foot of the issue: a cap of slivers and edges of 0.02 mm.
+/// The scanned foot: a cap of slivers and edges of 0.02 mm.
 TEST(Mesher, FillsAScannedFoot) {
   const char* const data = std::getenv("HEELSTRIKE_DATA");
   if (data == nullptr) GTEST_SKIP() << "set HEELSTRIKE_DATA to the folder with foot/foot_left.stl to run this test";
@@ -178,8 +178,8 @@ TEST(Mesher, FillsAScannedFoot) {
   EXPECT_GT(report.mean_quality, 0.75);
 }
 
-// A triangulated CAD surface: edges of 0.0003 mm, over which Gmsh stumbles, and a rim whose fillets are smaller than
-// the elements.
+// A triangulated CAD surface: edges of 0.0003 mm, on which Gmsh fails, and a rim whose fillets are smaller than the
+// elements.
 TEST(Mesher, FillsAnInsertWithSliversAndARefinedRim) {
   const char* data = std::getenv("HEELSTRIKE_DATA");
   const std::filesystem::path file =
@@ -203,9 +203,9 @@ TEST(Mesher, FillsAnInsertWithSliversAndARefinedRim) {
   EXPECT_LT(result.deviation, 0.25 * options.size.size);
   const VolumeReport report = check_volume(result.mesh);
   EXPECT_TRUE(report.sound()) << describe(report);
-  // A hundredth is where heelstrike mesh warns of flat tetrahedra; slivers of the surface made some of 0.0006.
+  // heelstrike mesh warns of flat tetrahedra below a hundredth; slivers of the surface caused some of 0.0006.
   EXPECT_GT(report.min_quality, 0.02);
-  // The given volume, whose rim is convex: chords of its fillets may cut off a hair.
+  // The given volume, whose rim is convex: chords of its fillets may reduce it slightly.
   EXPECT_NEAR(report.volume, check_surface(insert).volume, 0.005 * report.volume);
 }
 

@@ -1,4 +1,4 @@
-// Numbers that are allowed but hardly meant.
+// Valid but implausible numbers.
 #include "fem_server/geometry/plausibility.hpp"
 
 #include <gmock/gmock.h>

@@ -19,8 +19,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Corners of a unit square, cut along (0, 0) - (1, 1), and the same one up; the corner (0, 1) at the bottom is drawn
-/// to (0, 1.5).
+/// Corners of a unit square, divided along (0, 0) - (1, 1), and the same one up; the corner (0, 1) at the bottom is
+/// moved to (0, 1.5).
 const std::string gmsh22 =
     "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$PhysicalNames\n3\n2 1 \"bottom\"\n2 3 \"flank\"\n3 2 \"soft\"\n"
     "$EndPhysicalNames\n$Nodes\n8\n1 0 0 0\n2 1 0 0\n3 1 1 0\n4 0 1.5 0\n5 0 0 1\n6 1 0 1\n7 1 1 1\n8 0 1 "
@@ -41,7 +41,7 @@ const std::string abaqus =
     "*NODE\n1,0,0,0\n2,1,0,0\n3,1,1,0\n4,0,1.5,0\n5,0,0,1\n6,1,0,1\n7,1,1,1\n8,0,1,1\n*ELEMENT, TYPE=C3D6, ELSET=soft\n"
     "1,1,2,3,5,6,7\n2,1,3,4,5,7,8\n*SURFACE, NAME=bottom\nsoft, S1\n*SURFACE, NAME=flank\n1, S3\n";
 
-/// @param cells  as VTK numbers prisms, the triangle that looks out first, or as others do
+/// @param cells  in VTK's prism numbering, with the outward triangle first, or in the other one
 std::string vtk(const std::string& cells) {
   return "# vtk DataFile Version 3.0\nprisms\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 8 double\n0 0 0 1 0 0 1 1 0 0 "
          "1.5 0 "
@@ -72,7 +72,7 @@ void expect_prisms(const VolumeMesh& mesh) {
   EXPECT_EQ(mesh.nodes_per_element, 6U);
   ASSERT_EQ(mesh.n_elements(), 2U);
   EXPECT_NEAR(element_volume(mesh, 0), 0.5, 1e-14);
-  // A quarter of area more at the bottom, none at the top; what that adds depends on the diagonals.
+  // A quarter of area more at the bottom, none at the top; the added volume depends on the diagonals.
   EXPECT_GT(element_volume(mesh, 1), 0.55);
   EXPECT_LT(element_volume(mesh, 1), 0.7);
   EXPECT_EQ(boundary_faces(mesh).size(), 12U) << "four triangles and four sides, two triangles each";
@@ -113,8 +113,8 @@ TEST(Prisms, AreReadFromEveryFormatAndWrittenWithTheirSets) {
   EXPECT_THAT(again.notes, testing::IsEmpty());
 }
 
-// VTK's manual asks for a first triangle that looks out of the prism, Gmsh and Abaqus for one that looks in, and files
-// of both kinds are about.
+// VTK's manual requires an outward first triangle of the prism, Gmsh and Abaqus an inward one, and files of both kinds
+// exist.
 TEST(Prisms, OfVtkFilesMayHaveEitherNumbering) {
   const VolumeMesh outward = read("prisms.vtk", vtk("6 4 5 6 0 1 2\n6 4 6 7 0 2 3\n"));
   expect_prisms(outward);
@@ -123,12 +123,12 @@ TEST(Prisms, OfVtkFilesMayHaveEitherNumbering) {
   expect_prisms(inward);
   EXPECT_THAT(inward.notes, testing::ElementsAre(HasSubstr("numbering of Gmsh")));
   EXPECT_EQ(inward.connectivity, outward.connectivity);
-  // One that is inside out among others that are not stays so.
+  // A single inverted one among others stays inverted.
   const VolumeMesh torn = read("prisms.vtk", vtk("6 4 5 6 0 1 2\n6 0 2 3 4 6 7\n"));
   EXPECT_THAT(check_volume(torn).inverted, testing::ElementsAre(1U));
 }
 
-// What ParaView gets has VTK's order, in meshes and in fields.
+// Files for ParaView have VTK's order, in meshes and in fields.
 TEST(Prisms, OfFieldsHaveTheNumberingOfVtk) {
   const VolumeMesh mesh = read("prisms.msh", gmsh22);
   const std::string fields =
@@ -167,8 +167,8 @@ TEST(Prisms, AreCheckedForShape) {
   EXPECT_EQ(report.n_pieces, 1U);
   EXPECT_EQ(report.min_edge_length, 1.0);
   EXPECT_THAT(describe(report), HasSubstr("2 prisms with 6 nodes in 1 pieces"));
-  // Half of a cube: against the regular prism J = (1, 0; 0, 2 / sqrt 3 or less), 3 (4/3)^(1/3) / (2 + 5/3) at the acute
-  // corners by hand.
+  // Half of a cube: compared with the regular prism J = (1, 0; 0, 2 / sqrt 3 or less), 3 (4/3)^(1/3) / (2 + 5/3) at the
+  // acute corners in closed form.
   EXPECT_GT(mean_ratio(mesh, 0), 0.8);
   EXPECT_LT(mean_ratio(mesh, 0), 1.0);
   EXPECT_LT(mean_ratio(mesh, 1), mean_ratio(mesh, 0));
@@ -194,7 +194,7 @@ TEST(Prisms, FillABlock) {
   EXPECT_EQ(mesh.node_sets.at("side").size(), 3U * 20U);
 }
 
-// A layer with prisms kept whole has the nodes and the surface of the one that is cut into tetrahedra.
+// A layer of whole prisms has the nodes and the surface of the one that is divided into tetrahedra.
 TEST(Prisms, OfALayerStayWhole) {
   const auto patch = [](int n, double size, double height) {
     SurfaceMesh mesh;

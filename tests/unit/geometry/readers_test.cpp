@@ -1,4 +1,4 @@
-// Well-formed files of every format give the mesh they describe.
+// Well-formed files of every format give the described mesh.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -25,7 +25,7 @@ void expect_unit_cube(const SurfaceMesh& mesh) {
   EXPECT_EQ(mesh.triangles.size(), 12U);
   const SurfaceReport report = check_surface(mesh);
   EXPECT_TRUE(report.sound()) << describe(report);
-  EXPECT_DOUBLE_EQ(report.volume, 1.0);  // sums of multiples of 1/6 of small integers: exact but for a few roundings
+  EXPECT_DOUBLE_EQ(report.volume, 1.0);  // sums of multiples of 1/6 of small integers: exact except for a few roundings
 }
 
 void expect_two_tetrahedra(const VolumeMesh& mesh) {
@@ -100,7 +100,7 @@ TEST(SurfaceReaders, BinaryStlWithTrailingBytes) {
   const SurfaceMesh mesh = read_surface(bytes + "made by a scanner", named("cube.stl"));
   expect_unit_cube(mesh);
   EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("17 bytes after the last triangle")));
-  // Written triangle by triangle, with a count that was never filled in.
+  // Written triangle by triangle, with a count that was never updated.
   const SurfaceMesh counted =
       read_surface(bytes.substr(0, 80) + std::string(4, '\0') + bytes.substr(84), named("c.stl"));
   expect_unit_cube(counted);
@@ -179,10 +179,10 @@ struct VtpStyle {
   bool appended;
   bool raw;
   bool compressed;
-  bool in_one_block = false;  ///< that could hold more, as VTK and meshio write small arrays
+  bool in_one_block = false;  ///< with excess capacity, as VTK and meshio write small arrays
 };
 
-/// Array of one style: its text inside the element, or what is appended. Compressed into two blocks.
+/// Array of one style: its text inside the element, or the appended data. Compressed into two blocks.
 std::string vtp_array(const std::string& bytes, VtpStyle style) {
   std::string header;
   std::string body = bytes;
@@ -283,7 +283,7 @@ void expect_groups(const VolumeMesh& mesh) {
   EXPECT_THAT(mesh.node_sets.at("tip"), ElementsAre(3));
 }
 
-/// A unit cube in centimetres as quads, shown twice: moved, and mirrored and turned below a node.
+/// A unit cube in centimetres as quads, instanced twice: translated, and mirrored and rotated below a node.
 const char* const collada_cubes = R"(<?xml version="1.0"?>
 <COLLADA version="1.4.1"><asset><unit name="centimeter" meter="0.01"/><up_axis>Y_UP</up_axis></asset>
 <library_geometries><geometry id="cube"><mesh>
@@ -304,18 +304,18 @@ TEST(SurfaceReaders, ColladaSceneInMetres) {
   const SurfaceMesh mesh = read_surface(collada_cubes, named("cubes.dae"));
   EXPECT_EQ(mesh.vertices.size(), 16U);
   EXPECT_EQ(mesh.triangles.size(), 24U);
-  // The mirrored one is no hole: 1 + 2 cm^3.
+  // The mirrored one is no cavity: 1 + 2 cm^3.
   EXPECT_NEAR(signed_volume(mesh), 3e-6, 1e-18);
   Vector3 low = mesh.vertices[0], high = low;
   for (const Vector3& v : mesh.vertices) {
     low = low.cwiseMin(v);
     high = high.cwiseMax(v);
   }
-  // Turned by 90 degrees, (x, y, z) -> (-y, 2 x, -(z + 8)); axes of the file, whatever is up.
+  // Rotated by 90 degrees, (x, y, z) -> (-y, 2 x, -(z + 8)); axes of the file, for any up axis.
   EXPECT_LT((low - Vector3(-0.01, 0.0, -0.09)).norm(), 1e-17);
   EXPECT_LT((high - Vector3(0.03, 0.02, 0.01)).norm(), 1e-17);
   EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("up_axis Y_UP")));
-  EXPECT_EQ(read_surface(collada_cubes, named("")).triangles.size(), 24U);  // known by its content
+  EXPECT_EQ(read_surface(collada_cubes, named("")).triangles.size(), 24U);  // recognised by its content
 }
 
 TEST(SurfaceReaders, ColladaErrorsAreReported) {
@@ -333,7 +333,7 @@ TEST(SurfaceReaders, ColladaErrorsAreReported) {
   EXPECT_THAT(message("<scale>2 1", "<scale>2 one"), testing::HasSubstr("'one'"));
   EXPECT_THAT(message("meter=\"0.01\"", "meter=\"-1\""), testing::HasSubstr("above 0"));
   EXPECT_THAT(message("</asset>", ""), testing::HasSubstr("invalid XML"));
-  // A node that shows itself has no end.
+  // A node that instances itself would not terminate.
   EXPECT_THAT(message("<translate>0 0 8</translate>", "<instance_node url=\"#far\"/>"),
               testing::HasSubstr("cyclic references"));
 }
@@ -429,7 +429,7 @@ TEST(VolumeReaders, LegacyVtkAsciiAndBinaryAgree) {
   EXPECT_EQ(mesh.connectivity, ascii.connectivity);
 }
 
-// What VTK 9 writes behind arrays, and before the kind of data.
+// Data that VTK 9 writes after arrays, and before the kind of data.
 TEST(VolumeReaders, LegacyVtkOfVersion9) {
   const std::string text =
       "# vtk DataFile Version 5.1\nvtk output\nASCII\nDATASET UNSTRUCTURED_GRID\nFIELD FieldData 2\nTimeValue 1 1 "
@@ -480,8 +480,8 @@ TEST(VolumeReaders, ByteOrderMarksAndLineEnds) {
   }
 }
 
-// 2 instances of one tetrahedron: one moved by (1, 0, 0), then turned by 90 degrees about the line through (1, 0, 0)
-// along z; the other where the part is.
+// 2 instances of one tetrahedron: one translated by (1, 0, 0), then rotated by 90 degrees about the line through (1, 0,
+// 0) along z; the other at the position of the part.
 std::string assembly() {
   return "*Heading\n*Part, name=Tet\n*Node\n1, 0, 0, 0\n2, 1, 0, 0\n3, 0, 1, 0\n4, 0, 0, 1\n*Element, type=C3D4\n1, 1, "
          "2, 3, 4\n*Nset, nset=base, generate\n1, 3, 1\n*Elset, elset=all\n1\n*Surface, type=ELEMENT, name=bottom\n"
@@ -496,7 +496,7 @@ TEST(VolumeReaders, AbaqusInstancesAreAtTheirAssemblyPositions) {
   const VolumeMesh mesh = read_volume(assembly(), named("a.inp"));
   ASSERT_EQ(mesh.n_elements(), 2U);
   ASSERT_EQ(mesh.nodes.size(), 8U);
-  // Node 2 of the first: (1, 0, 0) + (1, 0, 0), turned about x = 1: (1, 1, 0). Node 3: (0, 1, 0) becomes (0, 0, 0).
+  // Node 2 of the first: (1, 0, 0) + (1, 0, 0), rotated about x = 1: (1, 1, 0). Node 3: (0, 1, 0) becomes (0, 0, 0).
   EXPECT_LT((mesh.nodes[1] - Vector3(1, 1, 0)).norm(), 1e-15);
   EXPECT_LT((mesh.nodes[2] - Vector3(0, 0, 0)).norm(), 1e-15);
   EXPECT_EQ(mesh.nodes[5], Vector3(1, 0, 0));

@@ -1,4 +1,4 @@
-// Small meshes and files that several tests use.
+// Small meshes and files for several tests.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Surfaces with fewer triangles, for pictures.
+// Surfaces with fewer triangles, for display.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,8 +43,8 @@ TEST(SimplifiedSurface, KeepsTheShapeWithinTheTargetCount) {
     const SurfaceMesh coarse = simplified_surface(fine, most);
     EXPECT_LE(coarse.triangles.size(), most);
     EXPECT_GT(coarse.triangles.size(), most / 2) << "as fine as the number allows";
-    // A cell has the area of two triangles or less: points in the middle of what lies in it are below the ball by its
-    // sagitta, a cell across, at most.
+    // A cell has the area of two triangles or less: the centroids of the points in it are below the ball by its sagitta
+    // over one cell at most.
     const double cell =
         std::sqrt(4.0 * std::numbers::pi * radius * radius / static_cast<double>(coarse.triangles.size()) * 2.0);
     const double sagitta = std::pow(cell * std::sqrt(3.0), 2) / (8.0 * radius);

@@ -70,7 +70,7 @@ TEST(SurfaceCheck, CavityMustPointInward) {
 TEST(SurfaceCheck, SelfIntersection) {
   const SurfaceMesh through = samples::joined(cube(), samples::moved(cube(), {0.5, 0.4, 0.3}));
   EXPECT_GT(check_surface(through).count(SurfaceDefect::self_intersection), 0U);
-  // Apart by a hair, and touching in a face: no intersection of volumes, but coinciding faces overlap.
+  // Slightly apart, and with a common face: no intersection of volumes, but coinciding faces overlap.
   EXPECT_EQ(check_surface(samples::joined(cube(), samples::moved(cube(), {1.0 + 1e-9, 0, 0})))
                 .count(SurfaceDefect::self_intersection),
             0U);
@@ -100,7 +100,7 @@ TEST(SurfaceCheck, DegenerateDuplicateAndNonManifold) {
 
 TEST(SurfaceRepair, EveryRepairRestoresTheCube) {
   SurfaceMesh mesh;
-  // Corners of their own, a little apart; two triangles turned, one missing, one twice, one flat.
+  // Separate corners, slightly apart; two triangles reversed, one missing, one twice, one flat.
   const SurfaceMesh source = cube();
   for (std::size_t t = 0; t < source.triangles.size(); ++t) {
     Triangle triangle{};
@@ -175,7 +175,7 @@ SurfaceMesh dished_block() {
   return mesh;
 }
 
-/// Cuts the edge of a triangle from a corner to the next one in two, `share` of the way.
+/// Divides the edge of a triangle from a corner to the next one in two, at `share` of its length.
 void split_edge(SurfaceMesh& mesh, std::size_t t, std::size_t corner, double share) {
   const std::uint32_t a = mesh.triangles[t][corner];
   const std::uint32_t b = mesh.triangles[t][(corner + 1) % 3];

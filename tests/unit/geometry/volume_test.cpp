@@ -59,7 +59,7 @@ TEST(VolumeMesh, FacesPointOutward) {
   EXPECT_NEAR(report.volume, element_volume(mesh, 0), 1e-14);
 }
 
-// The same elements in the same order, the same nodes in the sets, numbers that go inwards layer by layer.
+// The same elements in the same order, the same nodes in the sets, numbers that increase inwards layer by layer.
 TEST(Numbering, ProceedsInwardsLayerByLayerWithoutOtherChanges) {
   const VolumeMesh before = make_block({.lengths = Vector3(0.04, 0.02, 0.03), .size = 0.005, .order = 1, .limits = {}});
   ASSERT_FALSE(before.node_sets.empty());
@@ -89,7 +89,8 @@ TEST(Numbering, ProceedsInwardsLayerByLayerWithoutOtherChanges) {
   for (std::size_t n = 1; n < after.nodes.size(); ++n) {
     const double inwards = out.dot(after.nodes[n - 1] - after.nodes[n]);
     EXPECT_GT(inwards, -layer) << n;
-    // Within a layer along x, the longest extent across the direction: backwards only where the next layer begins.
+    // Within a layer along x, the longest extent across the direction: backwards only at the beginning of the next
+    // layer.
     const bool backwards = after.nodes[n].x() < after.nodes[n - 1].x() - layer;
     EXPECT_TRUE(!backwards || inwards > -1e-12) << n;
   }

@@ -1,4 +1,5 @@
-// Files that VTK itself wrote (tests/integration/readers/write_vtk_variants.py) hold what VTK was given, bit for bit.
+// Files written by VTK itself (tests/integration/readers/write_vtk_variants.py) contain the data given to VTK, bit for
+// bit.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Ligaments that cannot be meant: each is refused with its place, what was expected and what was found.
+// Implausible ligaments: each is rejected with its place, the expected and the found value.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// What is said of a ligament between a femur on the ground and a tibia 0.1 m below it.
+/// Error for a ligament between a femur on the ground and a tibia 0.1 m below it.
 std::string message_for(const std::string& line, const std::string& surfaces = "{}") {
   const std::string yaml = fmt::format(R"(heelstrike: 1
 gravity: [0, 0, 0]
@@ -56,7 +56,7 @@ TEST(LigamentInput, ErrorsAreReported) {
               AllOf(HasSubstr("`surfaces`"), HasSubstr("'ball'")));
 }
 
-/// What is said of a ligament of one straight line between the same two bodies.
+/// Error for a ligament of one straight line between the same two bodies.
 std::string message_for_straight(const std::string& type, const std::string& keys) {
   try {
     (void)test::scenario_from(fmt::format(R"(heelstrike: 1

@@ -1,4 +1,4 @@
-/// Robots for tests, and a folder to write them to.
+/// Robots for tests, and a folder for their files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace heelstrike::test {
 
-/// A folder of its own that is gone afterwards.
+/// A private folder that is removed afterwards.
 class ModelFolder {
  public:
   explicit ModelFolder(const std::string& name)
@@ -37,7 +37,7 @@ class ModelFolder {
   std::filesystem::path path_;
 };
 
-/// A surface of what is in a file. @param name  tells the format
+/// A surface from file content. @param name  gives the format
 inline fem::SurfaceMesh surface_in(const std::string& content, const std::string& name) {
   fem::ReadOptions options;
   options.name = name;
@@ -66,7 +66,7 @@ inline constexpr const char* wedge_stl =
     "facet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 0 0 1\nvertex 0 1 0\nendloop\nendfacet\n"
     "facet normal 0 0 0\nouter loop\nvertex 1 0 0\nvertex 0 1 0\nvertex 0 0 1\nendloop\nendfacet\nendsolid w\n";
 
-/// Every kind of joint of URDF but planar (of which MuJoCo knows another one), turned frames, a welded camera, damping.
+/// Every joint of URDF except planar (which differs in MuJoCo), rotated frames, a welded camera, damping.
 inline constexpr const char* arm_urdf = R"(<?xml version="1.0"?>
 <robot name="arm">
   <link name="table"/>
@@ -102,7 +102,7 @@ inline constexpr const char* arm_urdf = R"(<?xml version="1.0"?>
 </robot>
 )";
 
-/// Every joint of MJCF, and bodies with several that one joint is like: universal, spherical, cylindrical, planar,
+/// Every joint of MJCF, and bodies with several joints equivalent to one: universal, spherical, cylindrical, planar,
 /// free.
 inline constexpr const char* joints_mjcf = R"(<mujoco model="joints">
   <option gravity="0.3 0 -9.7"/>

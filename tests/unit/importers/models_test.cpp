@@ -1,4 +1,4 @@
-// Robots as scenarios: what is taken, what is told, what is refused.
+// Robots as scenarios: imported, reported and rejected content.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -102,7 +102,7 @@ TEST(UrdfImport, ErrorsAreReported) {
   EXPECT_THAT(message_of("<robot name='x'/>"), HasSubstr("expected a URDF model"));
 }
 
-/// The arm with a mesh that its forearm touches with.
+/// The arm with a contact mesh on its forearm.
 std::string with_mesh(const std::string& name, const std::string& scale = "1 1 1") {
   return changed(test::arm_urdf, R"(<link name="slider">)",
                  R"(<link name="slider"><collision><origin xyz="0.1 0 0"/><geometry><mesh filename=")" + name +
@@ -119,7 +119,7 @@ TEST(UrdfImport, MeshesAreReadFromTheirPackageOnly) {
   EXPECT_EQ(message("package:///robot/meshes/fore arm.STL"), "accepted");
   EXPECT_THAT(message("package://robot/../other.stl"),
               AllOf(HasSubstr("link 'slider'"), HasSubstr("inside the package 'robot'"), HasSubstr("outside of it")));
-  // As other importers read them, from wherever they are; but only what is a mesh.
+  // Like other importers, from any folder; but meshes only.
   EXPECT_EQ(message("../meshes/fore arm.STL"), "accepted");
   EXPECT_EQ(message("meshes/fore arm.STL"), "accepted") << "relative to a folder above the model";
   EXPECT_EQ(message("file://../meshes/fore%20arm.STL"), "accepted");
@@ -153,7 +153,7 @@ TEST(UrdfImport, MirroredMeshesAreWrittenMirrored) {
       import_tree(read_urdf(with_mesh("wedge.stl", "0.5 -2 1"), folder.write("arm.urdf", ""), test::urdf_options()));
   ASSERT_EQ(import.meshes.size(), 1u);
   const fem::SurfaceMesh mesh = test::surface_in(import.meshes[0].content, "wedge.obj");
-  // A tetrahedron of edges 1 along the axes; outside stays outside.
+  // A tetrahedron of edges 1 along the axes; outward normals remain outward.
   EXPECT_NEAR(fem::signed_volume(mesh), 1.0 / 6.0, 1e-15);
   double lowest = 0.0;
   for (const Vector3& v : mesh.vertices) lowest = std::min(lowest, v.y());
@@ -215,7 +215,7 @@ TEST(UrdfImport, InvalidTreesAreRejected) {
   EXPECT_THAT(message_of("<robot name='x' xmlns:xacro='x'><xacro:include/></robot>"), HasSubstr("expand them first"));
 }
 
-/// A chain of links, and elements inside each other: neither takes the stack.
+/// A chain of links, and nested elements: neither overflows the stack.
 TEST(UrdfImport, LongChainsAndDeepElements) {
   constexpr int count = 50'000;
   std::string chain = "<robot name='c'><link name='l0'/>", deep = "<robot name='d'>";
@@ -293,7 +293,7 @@ TEST(MjcfImport, ErrorsAreReported) {
               HasSubstr("nesting depth"));
 }
 
-/// Files of MuJoCo 3: keys and values that its earlier readers refuse, limits without `limited`.
+/// Files of MuJoCo 3: keys and values that its earlier readers reject, limits without `limited`.
 TEST(MjcfImport, CurrentFilesAreRead) {
   const test::ModelFolder folder("today");
   const Import import = import_tree(test::mjcf(folder.write("today.xml", R"(<mujoco><compiler angle="radian"/>
@@ -325,7 +325,7 @@ TEST(MjcfImport, ReplicatesAndAttachedModels) {
     </worldbody></mujoco>)")));
   const Scenario scenario = test::scenario_from(import.scenario);
   ASSERT_EQ(scenario.bodies.size(), 5u);
-  // Turned by 0, 90 and 180 degrees; each offset is along the axes of the one before.
+  // Rotated by 0, 90 and 180 degrees; each offset is along the axes of the preceding one.
   EXPECT_LT((scenario.bodies[0].X_WB.p - Vector3(0, 2, 0)).norm(), 1e-14);
   EXPECT_EQ(scenario.bodies[1].name, "ball_1");
   EXPECT_LT((scenario.bodies[1].X_WB.p - Vector3(-1, 0, 0)).norm(), 1e-14);
@@ -416,7 +416,7 @@ TEST(MjcfImport, MeshesOfTheModelAreWritten) {
     <worldbody><body name="b"><freejoint/><geom name="g" type="mesh" mesh="wedge"/></body></worldbody></mujoco>)")));
   ASSERT_EQ(import.meshes.size(), 1u);
   EXPECT_EQ(import.meshes[0].to, "meshes/wedge.obj");
-  // Points without triangles stand for their hull.
+  // Points without triangles represent their hull.
   EXPECT_NEAR(fem::signed_volume(test::surface_in(import.meshes[0].content, "wedge.obj")), 1.0 / 6.0, 1e-15);
   EXPECT_THAT(import.scenario, HasSubstr("#   b: {mesh: {file: meshes/wedge.obj, position: [0, 0, 0]"));
 }

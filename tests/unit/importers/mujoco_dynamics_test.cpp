@@ -1,4 +1,4 @@
-// Imported robots move as MuJoCo moves the same file: accelerations of all bodies at random states.
+// Imported robots have the accelerations of MuJoCo for the same file, of all bodies at random states.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class Reference {
     std::array<char, 1000> message{};
     model_ = mj_loadXML(file.c_str(), nullptr, message.data(), static_cast<int>(message.size()));
     if (model_ == nullptr) throw std::runtime_error(message.data());
-    // Touching shapes, limits and dry friction are not imported.
+    // Contact shapes, limits and dry friction are not imported.
     model_->opt.disableflags |= mjDSBL_CONSTRAINT;
     data_ = mj_makeData(model_);
   }
@@ -44,7 +44,7 @@ class Reference {
   Reference(const Reference&) = delete;
   Reference& operator=(const Reference&) = delete;
 
-  /// Any pose and any velocity; then everything that follows from them.
+  /// Any pose and any velocity; then all dependent quantities.
   void move(std::mt19937& random) {
     std::uniform_real_distribution<double> number(-1.0, 1.0);
     mj_resetData(model_, data_);
@@ -56,8 +56,8 @@ class Reference {
     mj_rnePostConstraint(model_, data_);
   }
 
-  /// MuJoCo 2.2 finds principal axes to seven digits only. What it read has to agree to six; then it gets them
-  /// exactly.
+  /// MuJoCo 2.2 finds principal axes to seven digits only. Its values have to agree to six; then they are replaced by
+  /// the exact ones.
   void sharpen(const BodySpec& ours) {
     const int b = body(ours.name);
     Eigen::Map<Vector3> moments(model_->body_inertia + 3 * b);
@@ -90,7 +90,7 @@ class Reference {
     mj_objectVelocity(model_, data_, mjOBJ_XBODY, b, v.data(), 0);
     return {.w = v.head<3>(), .v = v.tail<3>()};
   }
-  /// MuJoCo's accelerations are those of a world that falls upwards.
+  /// MuJoCo's accelerations are those of a world that accelerates upwards.
   [[nodiscard]] Twist acceleration(int b) const {
     Vector6 a;
     mj_objectAcceleration(model_, data_, mjOBJ_XBODY, b, a.data(), 0);
@@ -124,7 +124,7 @@ double largest_difference(const Import& import, const fs::path& file, std::size_
       q.segment<12>(at) = mbs::coordinates_from_pose(reference.pose(b));
       qd.segment<12>(at) = mbs::rates_from_twist(reference.pose(b), reference.velocity(b));
     }
-    // The states of the one are states of the other: the joints are the same.
+    // The states of one are states of the other: the joints are equal.
     EXPECT_LT(system.violation(0.0, q, qd).position, 1e-12);
     EXPECT_LT(system.violation(0.0, q, qd).velocity, 1e-11);
     const mbs::VectorX y = system.start_y(0.0, q, qd);
@@ -160,8 +160,8 @@ TEST(MujocoDynamics, MjcfAccelerationsEqualMujoco) {
   RecordProperty("difference_1e_12", std::to_string(difference * 1e12));
 }
 
-/// What MuJoCo's compiler may be left: classes, angles in every form, shapes of every kind, filled and hollow, by
-/// density and by mass, meshes, groups, several bodies without joints.
+/// Content left to MuJoCo's compiler: classes, angles in every form, shapes of every kind, solid and hollow, by density
+/// and by mass, meshes, groups, several bodies without joints.
 constexpr const char* compiled_mjcf = R"(<mujoco model="compiled">
   <compiler angle="radian" eulerseq="zYx" inertiagrouprange="0 2"/>
   <default><geom density="500"/>
@@ -200,7 +200,7 @@ TEST(MujocoCompiler, PosesMassesAndInertiasEqualMujoco) {
     EXPECT_LT((link.X_PL.R - Quaternion(q[0], q[1], q[2], q[3]).toRotationMatrix()).norm(), 1e-14) << link.name;
     EXPECT_LT((link.X_PL.p - Eigen::Map<const Vector3>(theirs.body_pos + 3 * b)).norm(), 1e-14) << link.name;
     ASSERT_TRUE(link.mass.has_value());
-    // MuJoCo moves and scales meshes in single precision, of which a few roundings are left.
+    // MuJoCo moves and scales meshes in single precision, which leaves a few roundings.
     const bool single = std::string_view("deij").find(link.name) != std::string_view::npos;
     const double exact = single ? 1e-6 : 1e-13;
     EXPECT_NEAR(link.mass->mass, theirs.body_mass[b], exact * theirs.body_mass[b]) << link.name;
@@ -215,7 +215,7 @@ TEST(MujocoCompiler, PosesMassesAndInertiasEqualMujoco) {
   }
 }
 
-/// A foot whose two axes pass each other, as that of MuJoCo's humanoid: a chain with a light body between.
+/// A foot with two skew axes, like that of MuJoCo's humanoid: a chain with a light body between.
 TEST(MujocoDynamics, JointChainAccelerationsEqualMujoco) {
   const test::ModelFolder folder("chain");
   const fs::path file =
@@ -237,7 +237,7 @@ TEST(MujocoDynamics, JointChainAccelerationsEqualMujoco) {
   std::mt19937 random(3);
   for (int state = 0; state < 20; ++state) {
     reference.move(random);
-    // Between the joints: turned about the first axis against the shin.
+    // Between the joints: rotated about the first axis relative to the shin.
     const Pose X_WS = reference.pose(shin);
     const Vector3 anchor = X_WS * (tree.links[1].X_PL * first.point);
     Pose between{.R = X_WS.R * tree.links[1].X_PL.R * rotation_from_vector(reference.q(1) * first.axis), .p = {}};
@@ -263,7 +263,7 @@ TEST(MujocoDynamics, JointChainAccelerationsEqualMujoco) {
   }
 }
 
-/// A keyframe moves all links as MuJoCo moves them, and joints stay where they are.
+/// A keyframe moves all links as in MuJoCo, and joints remain in place.
 TEST(MujocoDynamics, KeyframesEqualMujoco) {
   const test::ModelFolder folder("key");
   std::string text = test::joints_mjcf;

@@ -1,4 +1,4 @@
-// Models of OpenSim as scenarios: a small one written by hand, and the knee of Lenhart et al. where HEELSTRIKE_DATA is.
+// Models of OpenSim as scenarios: a small hand-written one, and the knee of Lenhart et al. if HEELSTRIKE_DATA is set.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ using testing::Not;
 
 namespace fs = std::filesystem;
 
-/// A thigh, a shank that is welded from two bodies, and a foot, with a bit of everything.
+/// A thigh, a shank that is welded from two bodies, and a foot, with elements of every kind.
 constexpr const char* small_model = R"(<?xml version="1.0"?>
 <OpenSimDocument Version="40000"><Model name="small">
 <gravity>0 -9.81 0</gravity>
@@ -99,7 +99,7 @@ constexpr const char* small_model = R"(<?xml version="1.0"?>
 </Model></OpenSimDocument>
 )";
 
-/// A folder with two mesh files, whatever is in them.
+/// A folder with two mesh files of arbitrary content.
 class Folder {
  public:
   Folder() : path_(fs::path(testing::TempDir()) / ("osim_meshes_" + std::to_string(::getpid()))) {
@@ -128,7 +128,7 @@ TEST(OsimImport, SmallModelBecomesAScenario) {
   EXPECT_NEAR(shank.mass, 4.0, 1e-12);
   EXPECT_NEAR(shank.center_of_mass.y(), -0.15, 1e-12);
   EXPECT_NEAR(shank.inertia(0, 0), 0.01 + 0.03 + 1.0 * 0.15 * 0.15 + 3.0 * 0.05 * 0.05, 1e-12);
-  // Bent by the default of its coordinate.
+  // Flexed by the default of its coordinate.
   EXPECT_NEAR(shank.X_WB.p.y(), -0.4, 1e-12);
   EXPECT_NEAR(shank.X_WB.R(1, 0), std::sin(0.5), 1e-12);
   ASSERT_EQ(scenario.joints.size(), 2u);
@@ -137,7 +137,7 @@ TEST(OsimImport, SmallModelBecomesAScenario) {
   EXPECT_EQ(scenario.pairs[0].main_body, "shank");
   EXPECT_EQ(scenario.forces.size(), 1u);
   EXPECT_EQ(import.meshes.size(), 2u);
-  // OpenSim pushes along the normals of the triangles.
+  // OpenSim's forces are along the normals of the triangles.
   EXPECT_THAT(import.scenario, AllOf(HasSubstr("direction: normal"), HasSubstr("normals: facets")));
 }
 
@@ -153,7 +153,7 @@ TEST(OsimImport, OmissionsAreReported) {
   EXPECT_THAT(import.omissions, Not(Contains(HasSubstr("L1"))));
 }
 
-/// The small model with a joint of six coordinates in the place of its pin, its origin at that of the thigh.
+/// The small model with a joint of six coordinates instead of its pin, its origin at that of the thigh.
 std::string with_free_knee() {
   std::string text = small_model;
   const auto begin = text.find("<PinJoint name=\"knee\">"), end = text.find("<WeldJoint");
@@ -210,7 +210,7 @@ std::string message_of(const std::string& text, const ImportOptions& import_opti
   return "accepted";
 }
 
-// A joint whose pose nobody here can say is refused, held or not.
+// A joint whose pose cannot be evaluated is rejected, locked or not.
 TEST(OsimImport, UnknownFunctionIsRejected) {
   const Folder folder;
   const std::string linear = "<LinearFunction><coefficients>1 0</coefficients></LinearFunction>";
@@ -228,7 +228,7 @@ TEST(OsimImport, UnknownFunctionIsRejected) {
   }
 }
 
-// The coordinate has the slope -1: 0.25 rad at the start and 1 at the end turn the shank by as much the other way.
+// The coordinate has the slope -1: 0.25 rad at the start and 1 at the end rotate the shank by the opposite angle.
 TEST(OsimImport, FlexionDrivesAJointInEquilibria) {
   const Folder folder;
   const ImportOptions import_options{
@@ -239,7 +239,7 @@ TEST(OsimImport, FlexionDrivesAJointInEquilibria) {
   EXPECT_THAT(import.scenario, HasSubstr("rz: {polynomial: [-0.25, -0.75]}"));
   ASSERT_EQ(scenario.bodies.size(), 3u);
   EXPECT_TRUE(scenario.bodies[2].X_WB.R.isApprox(scenario.bodies[1].X_WB.R, 1e-12));
-  // The other five coordinates stay free: a universal joint holds four, and three turns are prescribed.
+  // The other five coordinates remain free: a universal joint constrains four, and three rotations are prescribed.
   const auto model = mbs::describe_model(scenario);
   EXPECT_EQ(model.degrees_of_freedom, 5);
   EXPECT_THAT(message_of(small_model, import_options), HasSubstr("six independent coordinates"));
@@ -270,11 +270,11 @@ TEST(OsimImport, SpringsOnCoordinatesAreElements) {
   EXPECT_EQ(scenario.forces[1].type, "torsional_spring");
   EXPECT_EQ(scenario.forces[1].keys["stiffness"].number(), 3.0);
   EXPECT_EQ(scenario.forces[1].keys["damping"].number(), 2.0);
-  // It rests at 0.75; the joint begins at 0.5, which is its zero here.
+  // Its rest value is 0.75; the joint begins at 0.5, which is its zero here.
   EXPECT_EQ(scenario.forces[1].keys["neutral"].number(), 0.25);
 }
 
-// Where nothing bends it, it keeps its coordinates, with springs that rest anywhere, and drivers that move them.
+// Without a driver it keeps its coordinates, with springs of any rest value, and drivers that move them.
 TEST(OsimImport, FreeJointKeepsItsCoordinatesWithoutADriver) {
   const Folder folder;
   const std::string text = with_spring(with_spring(with_free_knee(), "bend", 0.0, 0.0, 6.0), "tz", 50.0, 0.1, 200.0);
@@ -290,7 +290,7 @@ TEST(OsimImport, FreeJointKeepsItsCoordinatesWithoutADriver) {
   EXPECT_EQ(mbs::describe_model(scenario).degrees_of_freedom, 5);
 }
 
-// Bodies of the subset that are welded to one another are one, wherever the weld comes from.
+// Bodies of the subset that are welded to one another are one, for any source of the weld.
 TEST(OsimImport, WeldedBodiesOfASubsetAreOne) {
   const Folder folder;
   ImportOptions import_options{
@@ -298,7 +298,7 @@ TEST(OsimImport, WeldedBodiesOfASubsetAreOne) {
   const Scenario scenario =
       test::scenario_from(import_model(read_model(small_model, "small.osim"), import_options).scenario);
   ASSERT_EQ(scenario.bodies.size(), 3U);
-  // The calf, which carries the foot, hangs on the shank.
+  // The calf, which carries the foot, is attached to the shank.
   EXPECT_NEAR(scenario.bodies[0].mass + scenario.bodies[2].mass, 7.0 + 1.0, 1e-12);
   EXPECT_NEAR(scenario.bodies[1].mass, 4.0, 1e-12);
   EXPECT_NEAR(scenario.bodies[1].center_of_mass.y(), -0.15, 1e-12);
@@ -332,7 +332,7 @@ TEST(OsimImport, LockedTranslationsKeepBodiesApart) {
   }
 }
 
-// What bends a joint turns against the ground: a hip that moves would bend it too.
+// A driver of a joint acts relative to the ground: a moving hip would rotate it too.
 TEST(OsimImport, JointIsDrivenRelativeToAFixedParent) {
   const Folder folder;
   std::string text = with_free_knee();
@@ -351,8 +351,8 @@ TEST(OsimImport, JointIsDrivenRelativeToAFixedParent) {
   EXPECT_EQ(message_of(text, import_options), "accepted");
 }
 
-// About z, x, y and along x, y, z; the first turn is prescribed where the joint is bent, and bushings come from the
-// body that turns with it.
+// About z, x, y and along x, y, z; the first rotation is prescribed where the joint is driven, and bushings act from
+// the body that rotates with it.
 TEST(OsimImport, DampersOfAFreeJointAreBushings) {
   const Folder folder;
   std::string text = with_free_knee();
@@ -406,7 +406,7 @@ TEST(OsimImport, MotionFileDrivesAJointInTime) {
                                                      -std::numbers::pi / 180.0)));
   EXPECT_THAT(import.scenario, HasSubstr("activation: {polynomial: [0.02]}"));
   EXPECT_THAT(import.scenario, HasSubstr("end_time: 2.5"));
-  // Bodies stand where the motion begins.
+  // Bodies are at the beginning of the motion.
   EXPECT_THAT(import.scenario, HasSubstr("orientation: [0.96592582628906"));  // cos(15 degrees)
   ASSERT_EQ(import.meshes.size(), 3U);
   EXPECT_EQ(import.meshes[0].to, "bend.sto");
@@ -458,8 +458,8 @@ std::string with_hinges() {
   return text;
 }
 
-// What is driven turns about axes of the scenario: where the hip turns the thigh, the scenario's axes turn with it, and
-// gravity comes from behind.
+// Driven joints rotate about axes of the scenario: where the hip rotates the thigh, the scenario's axes rotate with it,
+// and gravity acts from behind.
 TEST(OsimImport, CoordinatesMayDifferFromTheirDefaults) {
   const Folder folder;
   const std::string text = with_hinges();
@@ -474,7 +474,7 @@ TEST(OsimImport, CoordinatesMayDifferFromTheirDefaults) {
   EXPECT_TRUE(bent.gravity.isApprox(9.81 * Vector3(-0.5, -std::sqrt(0.75), 0.0), 1e-12)) << bent.gravity.transpose();
   EXPECT_TRUE(bent.bodies[0].X_WB.R.isApprox(Matrix3::Identity(), 1e-12));
   EXPECT_TRUE(bent.bodies[1].X_WB.p.isApprox(Vector3(0.0, -0.42, 0.0), 1e-12)) << bent.bodies[1].X_WB.p.transpose();
-  // The muscle's end in the foot, 0.1 m below the shank's origin, turned by the held ankle.
+  // The muscle's end in the foot, 0.1 m below the shank's origin, rotated by the locked ankle.
   const ElementSpec& muscle = bent.forces[1];
   const config::Field end(*muscle.document, *muscle.keys["path"].node().items.back(), "end");
   EXPECT_TRUE(end["point"].vector3().isApprox(Vector3(-0.02, -0.13, 0.0), 1e-12)) << end["point"].vector3().transpose();
@@ -494,7 +494,7 @@ TEST(OsimImport, CoordinatesMayDifferFromTheirDefaults) {
               HasSubstr("import.coordinates: expected a rotation hip_flex of at most 2 pi, found 25 rad"));
 }
 
-// Nothing drives it: the pendulum swings for a second.
+// Without a driver the pendulum swings for a second.
 TEST(OsimImport, NewImportMoves) {
   const Folder folder;
   const Import import = import_model(read_model(small_model, "small.osim"),
@@ -538,7 +538,7 @@ std::vector<std::string> missed_of(const std::string& text) {
       .omissions;
 }
 
-// Whatever an element is and wherever it stands: the reader has read it, or the list names it.
+// For an element of any kind at any position: the reader has read it, or the list names it.
 TEST(OsimImport, UnsupportedElementIsReported) {
   EXPECT_THAT(missed_of(small_model), Not(Contains(HasSubstr("novelty"))));
   const std::regex with_children(R"(<(\w+)( [^<>/]*)?>(?=\s*<\w))");
@@ -546,7 +546,7 @@ TEST(OsimImport, UnsupportedElementIsReported) {
   int places = 0;
   for (std::sregex_iterator tag(text.begin(), text.end(), with_children), end; tag != end; ++tag) {
     const std::string name = (*tag)[1];
-    // An item of a list is told as a whole, by the name it has.
+    // An item of a list is reported as a whole, under its name.
     if (name == "objects" || name == "frames" || name == "coordinates" || name == "OpenSimDocument") continue;
     std::string novel = text;
     novel.insert(static_cast<std::size_t>(tag->position() + tag->length()), "<novelty>7.25</novelty>");
@@ -603,8 +603,9 @@ TEST(OsimImport, ErrorsAreReported) {
   EXPECT_THAT(message_of("no xml", knee), HasSubstr("expected XML"));
 }
 
-/// A leg with what whole models have: a free joint to ground, a knee about an oblique axis with splines, a kneecap that
-/// follows it, a universal joint with a locked coordinate, bodies without mass, points that move or count in a range.
+/// A leg with the elements of whole models: a free joint to ground, a knee about an oblique axis with splines, a
+/// dependent kneecap, a universal joint with a locked coordinate, bodies without mass, points that move or are active
+/// in a range.
 constexpr const char* leg_model = R"(<?xml version="1.0"?>
 <OpenSimDocument Version="40000"><Model name="leg">
 <gravity>0 -9.81 0</gravity>
@@ -701,7 +702,7 @@ Matrix3 about(const Vector3& axis, double angle) {
   return Eigen::AngleAxisd(angle, axis.normalized()).toRotationMatrix();
 }
 
-/// Poses of the leg in the ground, by what OpenSim's documentation says of its joints.
+/// Poses of the leg in the ground, from OpenSim's documentation of its joints.
 std::map<std::string, Pose> leg_poses(const std::map<std::string, double>& u) {
   const Vector3 x = Vector3::UnitX(), y = Vector3::UnitY(), z = Vector3::UnitZ();
   const auto xyz = [&](double a, double b, double c) { return Matrix3(about(x, a) * about(y, b) * about(z, c)); };
@@ -744,14 +745,14 @@ TEST(OsimImport, WholeModelIsAssembledAtItsCoordinates) {
       EXPECT_LT((body.X_WB.p - poses.at(body.name).p).norm(), 1e-12) << body.name << " at " << shift;
       EXPECT_LT((body.X_WB.R - poses.at(body.name).R).norm(), 1e-12) << body.name << " at " << shift;
     }
-    // 6 + 3 + 1 + 1 of the ankle + 1; the kneecap follows.
+    // 6 + 3 + 1 + 1 of the ankle + 1; the kneecap is dependent.
     EXPECT_EQ(mbs::describe_model(scenario).degrees_of_freedom, 12);
     EXPECT_EQ(scenario.forces.size(), 3U);
     EXPECT_THAT(import.omissions, Contains(HasSubstr("body swivel: it has no mass")));
   }
 }
 
-// Through the moving point and the one that counts below -0.5 rad.
+// Through the moving point and the one that is active below -0.5 rad.
 TEST(OsimImport, PointsMoveWithCoordinates) {
   for (const double k : {-1.1, -0.6, -0.2}) {
     ImportOptions import_options{.joints = {}, .meshes = {}, .folders = {}};
@@ -779,7 +780,7 @@ TEST(OsimImport, PointsMoveWithCoordinates) {
   }
 }
 
-// Degrees of turns, metres of shifts, from the first row on; coordinates without a column are free.
+// Degrees of rotations, metres of translations, from the first row on; coordinates without a column are free.
 TEST(OsimImport, MotionDrivesAllCoordinatesOfAModel) {
   std::string header = "leg\nversion=1\nnRows=2\nnColumns=13\ninDegrees=yes\nendheader\ntime", first = "1.5",
               second = "2.5";
@@ -824,8 +825,8 @@ Pose knee_pose(const std::map<std::string, double>& row) {
 }
 
 // Lengths and forces of all ligaments of the tibiofemoral joint over OpenSim-JAM's own passive flexion. Its forces have
-// five digits and its poses eight; lengths to 0.1 mm and forces to 1 % are what users of the model would notice. Below
-// 1 N the percentage is of 1 N, where a micrometre of length matters more than the model.
+// five digits and its poses eight; tolerances of 0.1 mm in length and 1 % in force are significant for users of the
+// model. Below 1 N the percentage is of 1 N, where a micrometre of length has more effect than the model.
 TEST(OsimImport, KneeLigamentsEqualOpenSim) {
   const char* data = std::getenv("HEELSTRIKE_DATA");
   const fs::path folder = fs::path(data == nullptr ? "" : data) / "knee_natural";

@@ -36,7 +36,7 @@ TEST(Convergence, FixedStepMethodsAreOfOrderFour) {
       const Measured m = measure(entry, spec_of(entry, 0.0, step));
       const double order = previous > 0.0 ? std::log2(previous / m.error) : 0.0;
       fmt::print("{:14} step {:8.4f} s  error {:9.2e}  order {:5.2f}\n", entry.name, step, m.error, order);
-      // The leading term does not stand alone at these steps: a quarter of an order is left to the next one.
+      // The leading term is not isolated at these steps: the tolerance for the next one is a quarter of an order.
       if (previous > 0.0) {
         EXPECT_NEAR(order, 4.0, 0.25) << entry.name << " " << step;
       }
@@ -58,7 +58,7 @@ TEST(Convergence, VariableStepMethodsFollowTheirTolerance) {
       fmt::print("{:14} rtol {:7.0e}  error {:9.2e}  steps {:6}  error / rtol {:6.1f}  order {:5.2f}\n", entry.name,
                  rtol, m.error, m.steps, m.error / rtol, order);
       EXPECT_LT(m.error, 1e3 * rtol) << entry.name;
-      // All work with order 5 at small tolerances; start-up and changes of the step leave some of it.
+      // All work with order 5 at small tolerances; start-up and step changes reduce it slightly.
       if (rtol < 1e-9) {
         EXPECT_GT(order, 4.0) << entry.name;
       }
@@ -68,7 +68,7 @@ TEST(Convergence, VariableStepMethodsFollowTheirTolerance) {
 }
 
 TEST(Convergence, ExplicitMethodsHaveTheRequestedOrder) {
-  // Error control out of the way (large tolerance, bounded step): the error falls with the order of the method.
+  // Error control disabled (large tolerance, bounded step): the error decreases with the order of the method.
   const auto registry = mbs::integrator_registry();
   const auto entry = std::ranges::find(registry, std::string("arkode_erk"), &mbs::IntegratorEntry::name);
   for (const int order : {2, 3, 4, 5, 6, 8}) {
@@ -114,15 +114,15 @@ TEST(Convergence, RowsBetweenStepsHaveTheOrderOfTheMethod) {
     const double measured = std::log2(errors[0] / errors[1]);
     fmt::print("arkode_erk     order {}  between steps {:9.2e} -> {:9.2e}  measured {:5.2f}\n", order, errors[0],
                errors[1], measured);
-    // A first step that is shorter and the next term of the error leave half an order.
+    // A shorter first step and the next term of the error: a tolerance of half an order.
     EXPECT_GT(measured, order - 0.5);
   }
 }
 
 TEST(Convergence, FixedStepsEstimateTheirError) {
-  // The increments of steps minus the quadrature of the next order: what is left out is of order h^6 of h^5, a tenth at
-  // these steps. The sum of the steps' errors is that of the end where errors neither grow nor decay, here up to the
-  // factor by which the phase turns them into each other.
+  // The increments of steps minus the quadrature of the next order: the neglected term is of order h^6 of h^5, a tenth
+  // at these steps. The sum of the steps' errors is that of the end where errors neither grow nor decay, here up to the
+  // factor by which the phase mixes them.
   for (const auto& entry : mbs::integrator_registry()) {
     if (!entry.fixed_step) continue;
     for (const double step : {0.02, 0.01}) {

@@ -1,4 +1,4 @@
-// What every integrator of the registry must do, whatever its method.
+// Requirements on every integrator of the registry.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,8 +46,8 @@ double error(const VectorXd& a, const VectorXd& b) {
   return (a - b).lpNorm<Eigen::Infinity>();
 }
 
-// Tolerances here: a thousand local tolerances (1e-9), since errors add up over hundreds of steps; RK4 and AB4/AM4 with
-// h omega = 3e-3 are far below.
+// Tolerances here: a thousand local tolerances (1e-9), since errors accumulate over hundreds of steps; RK4 and AB4/AM4
+// with h omega = 3e-3 are far below.
 constexpr double motion_tolerance = 1e-6;
 
 TEST_P(EveryIntegrator, FreeFlightIsAParabola) {
@@ -108,7 +108,7 @@ TEST_P(EveryIntegrator, StateAtARootIsThatOfTheRoot) {
   const auto integrator = start(motion);
   StepResult step;
   while (step.roots.empty()) step = integrator->step(10.0);
-  // Just behind the root, so that a restart does not see it again.
+  // Just behind the root, so that a restart does not find it again.
   EXPECT_LE(integrator->y()[1], 0.0);
   EXPECT_NEAR(integrator->y()[1], 0.0, 1e-12);
   EXPECT_LT(error(integrator->y(), motion.exact(step.t)), motion_tolerance);
@@ -119,7 +119,7 @@ TEST_P(EveryIntegrator, StateAtARootIsThatOfTheRoot) {
   EXPECT_NEAR(step.t - first, pi / oscillator_omega, motion_tolerance);
 }
 
-// The rate of a gap between two bodies at rest: a body comes to rest against another, and stays.
+// The rate of a gap between two bodies at rest: a body comes to rest against another, and remains.
 TEST_P(EveryIntegrator, FunctionsThatRemainAtZeroHaveOneRoot) {
   const KnownMotion motion = oscillator_on_circle();
   motion.particle->watched = {[](double, const VectorXd& y) { return std::max(0.0, y[1]); },
@@ -134,7 +134,7 @@ TEST_P(EveryIntegrator, FunctionsThatRemainAtZeroHaveOneRoot) {
   EXPECT_NEAR(stops[1].t, 0.5 * pi / oscillator_omega, motion_tolerance);
 }
 
-// A root where a step ends: dense output before it is asked for until the next step, and that one begins there.
+// A root at the end of a step: dense output before it is requested until the next step, which begins there.
 TEST_P(EveryIntegrator, RootAtTheEndOfAStepEndsTheStep) {
   const KnownMotion motion = oscillator_on_circle();
   motion.particle->watched = {[](double t, const VectorXd&) { return t < 0.1 ? 1.0 : 0.0; }};
@@ -247,7 +247,7 @@ TEST_P(EveryIntegrator, FailureReportsMethodTimeAndReason) {
     EXPECT_THAT(e.what(), testing::HasSubstr(GetParam().name + " failed at t = 0."));
     EXPECT_THAT(e.what(), testing::HasSubstr("the wall is too close"));
   }
-  // Up to a step before the time itself: some methods give up before they have crept all the way.
+  // Up to a step before the time itself: some methods fail before they reach it with ever smaller steps.
   EXPECT_NEAR(integrator->attempted_time(), 0.5, 1e-3);
 }
 
@@ -277,7 +277,7 @@ TEST_P(EveryIntegrator, CountsItsWork) {
   EXPECT_GE(statistics.rhs_evaluations, steps);
 }
 
-/// One that finds impacts itself locates no roots, and is of order 2: tests/validation/mbs/rigid_contact_test.cpp.
+/// A method that finds impacts itself locates no roots, and is of order 2: tests/validation/mbs/rigid_contact_test.cpp.
 std::vector<mbs::IntegratorEntry> that_locate_roots() {
   std::vector<mbs::IntegratorEntry> entries;
   std::ranges::copy_if(mbs::integrator_registry(), std::back_inserter(entries),

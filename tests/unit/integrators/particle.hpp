@@ -1,5 +1,5 @@
-/// A particle of mass 1 in the plane, free or on the unit circle: small enough to know the motion in closed form, with
-/// everything that a Problem has.
+/// A particle of mass 1 in the plane, free or on the unit circle, with the motion in closed form and all parts of a
+/// Problem.
 #pragma once
 
 #include <Eigen/Dense>
@@ -31,7 +31,7 @@ class Particle final : public mbs::Problem {
   [[nodiscard]] int n_positions() const override { return 2; }
   void rhs(double t, const ConstRef& y, MutableRef yd) override { stabilized_rhs(t, y, 0.0, 0.0, yd); }
   void stabilized_rhs(double t, const ConstRef& y, double alpha, double beta, MutableRef yd) override;
-  /// One: the integral of vx, which is the way in x.
+  /// One: the integral of vx, which is the displacement in x.
   [[nodiscard]] int n_quadratures() const override { return 1; }
   void quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) override;
   void project(double t, MutableRef y) override;
@@ -47,7 +47,7 @@ class Particle final : public mbs::Problem {
   void roots(double t, const ConstRef& y, MutableRef values) override;
 
  private:
-  /// Multiplier of the circle at the accelerations that belong to (q, v).
+  /// Multiplier of the circle at the accelerations of (q, v).
   [[nodiscard]] double multiplier(const Vector2d& q, const Vector2d& v, double alpha, double beta) const;
 
   Eigen::Matrix4d J_;

@@ -1,4 +1,4 @@
-// Every spring: forces from the energy, tangents against differences, dissipation against power.
+// Every spring: forces from the energy, tangents compared with differences, dissipation with power.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ std::vector<std::string> some_springs() {
   for (const char* bodies : {"[one, two]", "[ground, two]", "[one, ground]"}) {
     const std::string ends = fmt::format("bodies: {}, points: [[0.3, -0.1, 0.2], [-0.2, 0.7, 0.4]]", bodies);
     for (const char* type : {"spring_damper", "ligament_quadratic", "ligament_toe"}) {
-      // 1.36 m from ground to `two`, 0.7 and 0.9 m between the others: no ligament begins torn.
+      // 1.36 m from ground to `two`, 0.7 and 0.9 m between the others: no ligament begins overstretched.
       const double length = bodies == std::string("[ground, two]") ? 0.7 : 0.5;
       all.push_back(fmt::format("type: {}, {}, stiffness: 3, damping: 0.7, length: {}", type, ends, length));
     }
@@ -167,11 +167,11 @@ void expect_consistent(ForceElement& force, const Point& at) {
     EXPECT_NEAR(force_at(force, at_rest)[i], -difference(potential, at_rest, &Point::q, i), 1e-7 * scale)
         << force.name() << i;
   }
-  // What the damping part takes out per time, and what the states lose while they change, is the dissipated power.
+  // The power of the damping part and the energy loss of the states during their change equal the dissipated power.
   double power = (g - force_at(force, at_rest)).dot(at.qd);
   const VectorX rates = rates_at(force, at);
   for (int i = 0; i < rates.size(); ++i) power += difference(potential, at, &Point::s, i) * rates[i];
-  // The slope of the energy by a state is a difference, the rest is exact.
+  // The slope of the energy by a state is a difference, all else is exact.
   const double tolerance = rates.size() > 0 ? 1e-7 : 1e-12;
   EXPECT_NEAR(-power, energy.dissipated_power, tolerance * (1.0 + std::abs(power))) << force.name();
   if (rates.size() > 0) expect_exact_state_tangents(force, at, scale);
@@ -200,7 +200,7 @@ double value_of(const ForceElement& element, const std::string& column, const Po
   return 0.0;
 }
 
-// What the elements write is what acts: rates are derivatives of deflections, and the power of the loads written is
+// Written columns equal the acting loads: rates are derivatives of deflections, and the power of the written loads is
 // that of the generalised forces.
 TEST(Springs, ColumnsReportActiveForces) {
   const Model model = two_bodies();
@@ -216,7 +216,7 @@ TEST(Springs, ColumnsReportActiveForces) {
       return (value_of(*element, column, after) - value_of(*element, column, before)) / (2.0 * h);
     };
     const auto value = [&](const std::string& column) { return value_of(*element, "spring." + column, at); };
-    double power = 0.0;  // into the bodies
+    double power = 0.0;  // directed into the bodies
     if (keys.find("bushing") != std::string::npos) {
       for (const char* axis : {"x", "y", "z"}) {
         power += value(fmt::format("torque_{}_Nm", axis)) * rate(fmt::format("spring.turn_{}_rad", axis));
@@ -267,7 +267,7 @@ TEST(Springs, LigamentLawsEqualTheirSources) {
   EXPECT_NEAR(above.force, k * 0.03 * l0, 1e-6);
 }
 
-/// A line along x from the ground to body one, of length `l`, that grows with `speed`.
+/// A line along x from the ground to body one, of length `l`, that grows at `speed`.
 double force_of(ForceElement& force, double l, double speed) {
   Point at{System(two_bodies()).initial_q(), VectorX::Zero(24), VectorX()};
   at.q.head<3>() = Vector3(l, 0.0, 0.0);
@@ -275,7 +275,7 @@ double force_of(ForceElement& force, double l, double speed) {
   return value_of(force, "spring.force_N", at);
 }
 
-// A rope does not push, however fast it shortens, and a ligament that tightens at a speed does not do so with a blow.
+// A rope has no compression at any rate of shortening, and a ligament that tightens at a velocity has no jump in force.
 TEST(Springs, DampedLigamentHasNoCompressionAndNoJump) {
   for (const char* type : {"ligament_quadratic", "ligament_toe"}) {
     const auto element = element_of(
@@ -286,7 +286,7 @@ TEST(Springs, DampedLigamentHasNoCompressionAndNoJump) {
     for (int i = 0; i <= 4000; ++i) {
       const double l = 0.392 + 4e-6 * i;
       EXPECT_GE(force_of(*element, l, -2.0), 0.0) << l;
-      // Damping of 100 N sets in over 4 mm with a slope of at most 37.5 N/mm, and the ligament's own is below 1 N/mm.
+      // Damping of 100 N begins over 4 mm with a slope of at most 37.5 N/mm, and the ligament's own is below 1 N/mm.
       const double force = force_of(*element, l, 2.0);
       EXPECT_LT(std::abs(force - before), 0.154) << l;
       before = force;

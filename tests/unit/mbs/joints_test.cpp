@@ -1,4 +1,4 @@
-// Every joint and driver: all derivatives against differences, number of independent equations, motion that is left.
+// Every joint and driver: all derivatives compared with differences, number of independent equations, remaining motion.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ Scenario scenario_with(const Model& model, const std::string& sections) {
   return test::scenario_from(yaml + sections);
 }
 
-/// The section with one joint of `type`, "joint", that the initial poses satisfy.
+/// The section with one joint of `type`, "joint", satisfied by the initial poses.
 std::string joint_text(const Model& model, const std::string& type, BodyIndex a, BodyIndex b,
                        const std::string& name = "joint") {
   const auto pose = [&](BodyIndex body) {
@@ -108,7 +108,7 @@ Eigen::MatrixXd difference(F f, const VectorX& x) {
   return J;
 }
 
-/// Everything the integrators use, at coordinates that do not satisfy anything.
+/// All quantities used by the integrators, at coordinates that satisfy no constraint.
 void expect_derivatives(const Constraint& c, const VectorX& q0, const std::string& what) {
   const auto n = static_cast<int>(q0.size());
   const double t = 0.3;
@@ -215,7 +215,7 @@ TEST(Joints, GearDerivativesAreExact) {
   expect_derivatives(*constraint, q0, "gear");
 }
 
-/// A joint of type custom by its axes: what stands in the file, and the same evaluated here.
+/// A joint of type custom by its axes: the text of the file, and the same evaluated here.
 struct CustomJoint {
   const char* what;
   std::string coordinates;  ///< of the file
@@ -228,7 +228,7 @@ Matrix3 turn(const Vector3& axis, double angle) {
   return rotation_from_vector(angle * axis.normalized());
 }
 
-/// As a knee, a shoulder, a hip and a free body have them, about oblique axes too.
+/// As in knees, shoulders, hips and free bodies, about oblique axes too.
 std::vector<CustomJoint> custom_joints() {
   const Vector3 oblique(0.78, 0.6, -0.12);
   const Vector3 x = Vector3::UnitX(), y = Vector3::UnitY(), z = Vector3::UnitZ();
@@ -309,7 +309,7 @@ std::vector<CustomJoint> custom_joints() {
   };
 }
 
-/// Puts body b where the joint has it. @returns the section `joints`
+/// Moves body b to the pose of the joint. @returns the section `joints`
 std::string put_custom(const CustomJoint& custom, Model& model, BodyIndex a, BodyIndex b) {
   const Pose X_AF{.R = rotation_from_vector({0.3, -0.8, 0.5}), .p = {0.2, 0.1, -0.3}};
   const Pose X_BF{.R = rotation_from_vector({-0.6, 0.1, 1.5}), .p = {0.05, -0.1, 0.2}};
@@ -402,7 +402,7 @@ TEST(Drivers, AllDerivativesAreExact) {
   EXPECT_EQ(rows, (std::vector<int>{1, 1, 1, 3})) << "angle, displacement, y, the three angles";
 }
 
-/// A body that moves and turns smoothly about three axes; not normalised, as records are between their rows.
+/// A body that moves and rotates smoothly about three axes; not normalised, like records between their rows.
 BodyRecordPtr smooth_record(double phase) {
   auto record = std::make_shared<BodyRecord>();
   const auto shifted = [&](const char* text) { return make_expression(fmt::format(fmt::runtime(text), phase)); };

@@ -1,4 +1,4 @@
-// Applied forces and torques that follow functions of time: tangents against differences, motions in closed form.
+// Applied forces and torques as functions of time: tangents compared with differences, motions in closed form.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -94,7 +94,7 @@ TEST(Loads, EveryKindOfFunctionFollowsItsClosedForm) {
     for (std::size_t i = 0; i < t.size(); ++i) {
       EXPECT_NEAR(x[i], c.expected(t[i]), c.tolerance) << c.load << " at t = " << t[i];
     }
-    // The work of the load is the energy that the body gained.
+    // The work of the load is the energy gained by the body.
     EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-7 * (1.0 + run.summary.energy.final)) << c.load;
   }
 }

@@ -1,4 +1,4 @@
-// Muscles: curves of the sources, derivatives against differences, equilibria, activation, mistakes.
+// Muscles: curves of the sources, derivatives compared with differences, equilibria, activation, input errors.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ TEST(MuscleCurves, InterpolateThePointsOfTheirSources) {
   EXPECT_NEAR(thelen.passive(1.6).value, 1.0, 1e-12);
   EXPECT_NEAR(thelen.tendon(0.04).value, 1.0, 1e-12);
   EXPECT_EQ(thelen.velocity(0.0, 0.3).value, 1.0);
-  // The largest velocity is lower where less of the muscle is active.
+  // The maximum velocity is lower where less of the muscle is active.
   EXPECT_EQ(thelen.velocity(-0.4, 0.2).value, 0.0);
   EXPECT_GT(thelen.velocity(-0.4, 1.0).value, 0.0);
 }
@@ -70,7 +70,7 @@ TEST(MuscleCurves, InterpolateThePointsOfTheirSources) {
 TEST(MuscleCurves, SlopesAreDerivatives) {
   for (const auto& c : {millard_curves(), thelen_curves()}) {
     for (int i = 0; i < 200; ++i) {
-      // Off the joints of the pieces.
+      // Away from the joints of the pieces.
       const double x = 0.3003 + 0.0101 * i;
       const double v = -1.3 + 0.0133 * i;
       const double e = -0.01 + 0.000413 * i;
@@ -92,7 +92,7 @@ TEST(HillMuscle, IsometricForcesFollowTheCurves) {
   const auto full = m.with_rigid_tendon(length, 0.0, 1.0);
   EXPECT_NEAR(full.tension.force, 3000.0 * std::cos(0.4), 1e-9);
   EXPECT_NEAR(full.fiber, 0.05, 1e-15);
-  // An elastic tendon in balance with its fibres bears the same as they do.
+  // An elastic tendon in equilibrium with its fibres has their force.
   for (const double a : {0.05, 0.5, 1.0}) {
     for (const double l : {0.27, 0.29, 0.31, 0.33}) {
       const double n = m.solve_fiber_equilibrium(l, a);
@@ -169,7 +169,7 @@ TEST(Muscle, SupportsAWeightAtTheEquilibriumForce) {
   }
 }
 
-/// What is said at the start of a muscle whose path has this length [m], with 0.3 m of slack tendon and fibre.
+/// Message at the start of a muscle whose path has this length [m], with 0.3 m of slack tendon and fibre.
 std::string start_of(double length) {
   const std::string rest = "analysis: {end_time: 1}\noutput: {interval: 1}\n";
   try {
@@ -181,7 +181,7 @@ std::string start_of(double length) {
   }
 }
 
-// A pose that a model can be moved to is no mistake; millimetres are.
+// A pose that a model can be moved to is no error; millimetres are.
 TEST(Muscle, ReportsPosesOutsideItsRange) {
   EXPECT_EQ(start_of(0.29), "");
   EXPECT_EQ(start_of(0.16), "");
@@ -191,8 +191,8 @@ TEST(Muscle, ReportsPosesOutsideItsRange) {
   EXPECT_THAT(start_of(0.00029), HasSubstr("in another unit"));
 }
 
-// What a fibre cannot take up hangs slack: the path is shorter than the tendon, and neither an error nor a force that
-// is not a number may come of it.
+// Excess length beyond the fibre hangs slack: the path is shorter than the tendon, and neither an error nor a
+// non-finite force results.
 TEST(Muscle, SlackensOnATooShortPath) {
   for (const char* keys : {"activation: {polynomial: [0.3]}", "excitation: {polynomial: [0.3]}, tendon: elastic"}) {
     for (const double length : {0.2, 0.249, 0.25}) {
@@ -205,11 +205,11 @@ output: {interval: 0.05}
       const auto run = test::run_local(test::scenario_from(yaml));
       ASSERT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
       for (const double force : run.column("soleus.force_N")) EXPECT_EQ(force, 0.0);
-      // 0.4441 l_o; at the pennation of 0.4 its angle there is below the largest one.
+      // 0.4441 l_o; at the pennation of 0.4 its angle there is below the maximum.
       EXPECT_NEAR(run.column("soleus.fiber_length_m").back(), 0.4441 * 0.05, 1e-9);
     }
   }
-  // Steeper fibres stop where their pennation is the largest, acos(0.1).
+  // Steeper fibres stop at their maximum pennation, acos(0.1).
   HillMuscle steep = soleus();
   steep.pennation = 0.6;
   EXPECT_NEAR(steep.shortest(), 0.05 * std::sin(0.6) / std::sin(std::acos(0.1)), 1e-12);
@@ -227,11 +227,11 @@ output: {interval: 0.01}
   const auto a = run.column("soleus.activation");
   const auto force = run.column("soleus.force_N");
   EXPECT_NEAR(a[5], 0.02, 1e-6);
-  // Time constants of 10 ms (0.5 + 1.5 a): after 10 ms between a third and two thirds of the way, after 0.2 s there.
+  // Time constants of 10 ms (0.5 + 1.5 a): after 10 ms between a third and two thirds, after 0.2 s complete.
   EXPECT_GT(a[11], 0.3);
   EXPECT_LT(a[11], 0.8);
   EXPECT_NEAR(a[30], 0.92, 1e-3);
-  // The fibres follow after that, and end where the curves balance.
+  // The fibres follow after that, and end where the curves are in equilibrium.
   const HillMuscle m = soleus();
   EXPECT_NEAR(force.back(), m.tendon_force(0.29, m.solve_fiber_equilibrium(0.29, 0.92)).force, 1e-3 * 3000.0);
   EXPECT_TRUE(std::ranges::is_sorted(force.begin() + 10, force.begin() + 15));
@@ -253,7 +253,7 @@ TEST(Muscle, TangentsAreConsistentWithItsForces) {
       VectorX g = VectorX::Zero(12);
       EnergyTerms energy;
       force->add_forces({0.0, x, v, s}, g, energy);
-      // All of its work is brought in.
+      // Its energy is external work.
       EXPECT_NEAR(energy.external_power, g.dot(v), 1e-9 * (1.0 + g.norm()));
       return g;
     };

@@ -1,4 +1,4 @@
-// Lines over smooth surfaces: lengths against closed forms, derivatives against differences, and the moment of
+// Lines over smooth surfaces: lengths compared with closed forms, derivatives with differences, and the onset of
 // lift-off.
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ TEST(Wrapping, SphereFollowsItsClosedForm) {
   EXPECT_GT(wrapped, 100);
 }
 
-// Unrolled, the way over a cylinder is a straight line.
+// Unrolled, the path over a cylinder is a straight line.
 TEST(Wrapping, CylinderFollowsItsClosedForm) {
   const WrapShape cylinder{.radii = {0.02, 0.02, infinite}};
   int wrapped = 0;
@@ -77,7 +77,7 @@ TEST(Wrapping, CylinderFollowsItsClosedForm) {
   EXPECT_GT(wrapped, 100);
 }
 
-// A line that meets and leaves a cylinder beyond its ends passes it, as in OpenSim; one of both within is enough.
+// A line that reaches and leaves a cylinder beyond its ends passes it, as in OpenSim; one of both within is enough.
 TEST(Wrapping, CylinderHasFiniteLength) {
   const double h = 0.05;
   const auto way = [&](double z1, double z2) {
@@ -88,11 +88,11 @@ TEST(Wrapping, CylinderHasFiniteLength) {
   EXPECT_FALSE(way(1.1 * h, 1.1 * h));
   EXPECT_FALSE(way(-1.1 * h, -1.1 * h));
   EXPECT_TRUE(way(0.6 * h, 1.5 * h));
-  // Between both points on the surface, but neither of them.
+  // Between both points on the surface, but not at either.
   EXPECT_FALSE(way(-9.0 * h, 9.0 * h));
 }
 
-// In a plane of symmetry the way over an ellipsoid is an arc of that ellipse, whose length is an integral.
+// In a plane of symmetry the path over an ellipsoid is an arc of that ellipse, whose length is an integral.
 TEST(Wrapping, EllipsoidEqualsTheArcOfItsEllipse) {
   const WrapShape egg{.radii = {0.03, 0.018, 0.012}};
   const Vector3 y1(-0.04, 0.004, 0.0), y2(0.035, 0.002, 0.0);
@@ -106,7 +106,7 @@ TEST(Wrapping, EllipsoidEqualsTheArcOfItsEllipse) {
     const double phi = begin + (end - begin) * (i + 0.5) / n;
     arc += std::hypot(0.03 * std::sin(phi), 0.018 * std::cos(phi)) * (end - begin) / n;
   }
-  // The straight parts touch: normal (x / a^2, y / b^2) at right angles to them.
+  // The straight parts are tangential: normal (x / a^2, y / b^2) at right angles to them.
   const auto touch = [&](const Vector3& P, const Vector3& y) {
     return (P - y).normalized().dot(P.cwiseQuotient(egg.radii.cwiseAbs2()).normalized());
   };
@@ -133,7 +133,7 @@ TEST(Wrapping, DerivativesEqualDifferences) {
         const auto a = wrap(shape, plus.head<3>(), plus.tail<3>());
         const auto b = wrap(shape, minus.head<3>(), minus.tail<3>());
         if (!a.touches || !b.touches) continue;
-        // Errors of h^2 relative to the size, of rounding over h, and of the integration.
+        // Errors of h^2 relative to the length, of rounding over h, and of the integration.
         EXPECT_NEAR(line.gradient[i], (a.length - b.length) / (2.0 * h), 1e-6);
         EXPECT_LT((line.hessian.col(i) - (a.gradient - b.gradient) / (2.0 * h)).norm() * 0.03, 1e-5);
       }
@@ -165,12 +165,13 @@ TEST(Wrapping, SideSelectsTheDirection) {
   EXPECT_LT(wrap(below, y1, y2).first.y(), 0.0);
   EXPECT_GT(wrap(above, y1, y2).first.y(), 0.0);
   EXPECT_GT(wrap(above, y1, y2).length, wrap(below, y1, y2).length);
-  // Beyond the surface on the other side the line is held back by it, on its own side it runs free.
+  // Beyond the surface on the other side the line is supported by it, on its own side it is free.
   EXPECT_TRUE(wrap(above, {-0.08, -0.05, 0.0}, {0.08, -0.05, 0.0}).touches);
   EXPECT_FALSE(wrap(above, {-0.08, 0.05, 0.0}, {0.08, 0.05, 0.0}).touches);
 }
 
-// Slender shapes and ends all around them: a line is found for every pair, and never one shorter than the straight way.
+// Slender shapes and ends all around them: a line is found for every pair, and never one shorter than the straight
+// line.
 TEST(Wrapping, FindsALineForAllEndPoints) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> u(-1.0, 1.0);
@@ -190,7 +191,7 @@ TEST(Wrapping, FindsALineForAllEndPoints) {
   }
 }
 
-// What a picture shows: chords of a curve on the surface, which come to its length with the square of their number.
+// Drawn lines: chords of a curve on the surface, which converge to its length with the square of their number.
 TEST(Wrapping, PointsOnTheLineFollowIt) {
   const Vector3 y1(-0.08, 0.004, 0.003), y2(0.09, 0.001, -0.004);
   for (const Vector3& radii : {Vector3(0.03, 0.03, 0.03), Vector3(0.03, 0.03, infinite), Vector3(0.03, 0.018, 0.012)}) {

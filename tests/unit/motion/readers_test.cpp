@@ -1,4 +1,4 @@
-// Files of motion: what they yield, and what is refused where.
+// Motion files: their content, and rejected input with its line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -154,7 +154,7 @@ TEST(MotionTable, ReadsMotAndCsv) {
   EXPECT_THAT(refusal([&] { (void)csv.column("b.x"); }), HasSubstr("a.csv: expected a column 'b.x'"));
 }
 
-// The table of a run has nothing in its last columns where a contact has no centre of pressure.
+// The table of a run has empty last columns where a contact has no centre of pressure.
 TEST(MotionTable, LinesMayHaveEmptyEnds) {
   const std::vector<std::string> wanted{"x"};
   EXPECT_THAT(motion_columns("t,x,y,z\n0,1,,\n1,2,3,4\n", "run.csv", wanted).front(), ElementsAre(1.0, 2.0));
@@ -211,7 +211,7 @@ TEST(MotionTable, MarksQuotesSeparatorsAndComments) {
   EXPECT_THAT(table.column("force, left; N"), ElementsAre(1.0, 2.0));
 }
 
-// As OpenSim's Storage takes them.
+// As accepted by OpenSim's Storage.
 TEST(MotionTable, UnitOfAngles) {
   const auto unit = [](const std::string& header, const std::string& file = "a.mot") {
     const AngleUnit found = angle_unit_of("a\n" + header + "nRows=1\nnColumns=2\nendheader\ntime\tq\n0\t1\n", file);

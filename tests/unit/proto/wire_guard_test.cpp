@@ -1,9 +1,9 @@
-// A released message never changes its field numbers and types: every line of tests/unit/proto/wire_v1.txt must still
-// hold. New fields are added on purpose:
+// A released message never changes its field numbers and types: every line of tests/unit/proto/wire_v1.txt must remain
+// valid. New fields are added explicitly:
 //
-//     HEELSTRIKE_UPDATE_WIRE=1 build/release/bin/unit_wire --gtest_filter='WireGuard.*'
+// HEELSTRIKE_UPDATE_WIRE=1 build/release/bin/unit_wire --gtest_filter='WireGuard.*'
 //
-// which appends new lines and refuses to drop or change old ones.
+// which appends new lines and rejects removed or changed ones.
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>

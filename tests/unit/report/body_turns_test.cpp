@@ -1,4 +1,4 @@
-// The angle that a page draws ligaments and contact paths over.
+// The angle over which a page draws ligaments and contact paths.
 #include <gtest/gtest.h>
 
 #include <Eigen/Geometry>
@@ -11,8 +11,8 @@ namespace {
 
 constexpr int rows = 40;
 
-/// A tibia that moves and turns at will, and a femur that turns in it by up to 240 degrees about a tilted axis with a
-/// little rotation about another one.
+/// A tibia with arbitrary motion, and a femur that rotates in it by up to 240 degrees about a tilted axis with a small
+/// rotation about another one.
 struct Knee {
   Vector3 axis = Vector3(0.1, 0.05, 1.0).normalized();
   Scenario scenario;
@@ -39,7 +39,7 @@ struct Knee {
 
   [[nodiscard]] static double angle(int r) { return 4.0 / 3.0 * std::numbers::pi * r / (rows - 1); }
 
-  /// The contact rests at (0.01, 0.02, 0.03) m in the tibia, with a pause in the middle.
+  /// The contact is at (0.01, 0.02, 0.03) m in the tibia, with a pause in the middle.
   void add_row(int r) {
     const Quaternion q_WA(Eigen::AngleAxisd(0.07 * r, Vector3(1.0, 2.0, 3.0).normalized()));
     const Quaternion q_WB = q_WA * Quaternion(Eigen::AngleAxisd(angle(r), axis));
@@ -76,7 +76,7 @@ TEST(BodyRotations, ContactPathIsInTheFirstBody) {
   const Json json = relative_rotations_json(knee.scenario, knee.series, 1000);
   ASSERT_EQ(json["paths"].size(), 1u) << "the other pair was never loaded";
   EXPECT_EQ(json["paths"][0]["pair"], "knee");
-  // A row without load is left out, and a NaN keeps both stretches apart.
+  // A row without load is omitted, and a NaN separates both intervals.
   EXPECT_EQ(json["paths"][0]["times"]["n"], rows);
   EXPECT_EQ(json["turns"][0]["name"], "femur in tibia");
 }

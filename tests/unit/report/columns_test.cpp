@@ -1,4 +1,4 @@
-// Names of columns: owner, unit and the chart they belong to.
+// Names of columns: body, unit and their chart.
 #include <gtest/gtest.h>
 
 #include "report/columns.hpp"

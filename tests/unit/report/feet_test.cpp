@@ -1,4 +1,4 @@
-// Contact pairs that are one foot, and what loads them together; bodies as shapes.
+// Contact pairs of one foot, and their total load; bodies as shapes.
 #include "report/feet.hpp"
 #include "library/registries/catalog.hpp"
 
@@ -39,7 +39,7 @@ TEST(Feet, PartsCutFromOneShapeAreOneFoot) {
   EXPECT_EQ(feet[0].label, "foot");
   ASSERT_EQ(feet[0].parts.size(), 2U);
   EXPECT_EQ(feet[0].parts[1].pair, "toes-ground");
-  // The ankle is the origin of one body and lies at `ankle` in the other: what the toes' frame calls zero is 0.13 m in
+  // The ankle is the origin of one body and lies at `ankle` in the other: the zero of the toes' frame is 0.13 m in
   // front of the ankle and 0.0563 m below it.
   EXPECT_LT((feet[0].parts[1].X_FB.p - Vector3(0.13, 0.0, -0.0563)).norm(), 1e-15);
   EXPECT_EQ(feet[1].label, "ball");

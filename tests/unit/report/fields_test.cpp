@@ -1,4 +1,4 @@
-// VTU files as a page reads them: triangles of boundaries, units, and files that are not what they say.
+// VTU files as read by a page: triangles of boundaries, units, and invalid files.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -103,7 +103,7 @@ TEST(ParseVtu, QuadraticHexahedraShowAllTheirNodes) {
   EXPECT_NEAR(volume, 2.0, 1e-14) << "closed, and turned outwards";
 }
 
-// Both halves of a unit cube, VTK's way: the triangle that looks out first.
+// Both halves of a unit cube in VTK's numbering: outward triangle first.
 TEST(ParseVtu, PrismsAreCutConsistentlyOnBothSides) {
   const std::vector<double> points{1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1, 1};
   const std::string file =

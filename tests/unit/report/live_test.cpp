@@ -1,4 +1,4 @@
-// Runs watched while they go: bounded curves, and the local page that serves them.
+// Runs watched in progress: bounded curves, and the local page that serves them.
 // clang-format off
 #include "report/live/live_page.hpp"  // before httplib, whose resolv.h defines _res: a name that Eigen uses
 // clang-format on
@@ -179,7 +179,7 @@ TEST_F(Page, HundredVisitsLeaveNothingBehind) {
     client.set_keep_alive(i % 2 == 0);
     ASSERT_TRUE(client.Get("/api/runs/run-1"));
   }
-  // A kept connection is given up after a second; half a minute is against hanging.
+  // An idle connection is closed after a second; half a minute guards against hanging.
   for (int i = 0; i < 3000 && (settled().first > before.first || settled().second > before.second); ++i)
     std::this_thread::sleep_for(std::chrono::milliseconds{10});
   const auto after = settled();

@@ -1,4 +1,4 @@
-// The page as text: what users wrote never becomes markup, nothing is loaded from anywhere.
+// The page as text: user text never becomes markup, and nothing is loaded from the network.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 namespace heelstrike::report {
 namespace {
 
-/// A flat sole of nx x ny points in z = 0 that looks down, 0.25 m long and 0.1 m wide, with a lid above it.
+/// A flat sole of nx x ny points in z = 0 with downward normals, 0.25 m long and 0.1 m wide, with a lid above it.
 FieldGrid flat_sole(std::size_t nx, std::size_t ny) {
   FieldGrid grid;
   for (const double z : {0.0, 0.05}) {
@@ -37,7 +37,7 @@ FieldGrid flat_sole(std::size_t nx, std::size_t ny) {
   return grid;
 }
 
-/// The grid as it lies in the world.
+/// The grid in world coordinates.
 FieldGrid placed(FieldGrid grid, const Pose& X_WB) {
   for (std::size_t i = 0; i < grid.points.size(); i += 3) {
     const Vector3 p = X_WB * Vector3(grid.points[i], grid.points[i + 1], grid.points[i + 2]);
@@ -85,7 +85,7 @@ TEST(PressureMap, KeepsThePeakOfEveryPointAndTheLatestFrame) {
 }
 
 TEST(PressureMap, ViewsAlongTheLoadedAxis) {
-  // The same plate standing upright: the loaded side looks along -x of the body.
+  // The same plate upright: the normal of the loaded side is -x of the body.
   const Pose upright{.R = rotation_from_vector(Vector3(0.0, M_PI / 2.0, 0.0)), .p = Vector3::Zero()};
   FieldGrid grid = flat_sole(26, 11);
   std::fill_n(grid.arrays[0].values.begin(), 26 * 11, 1e5);
@@ -116,7 +116,7 @@ TEST(PressureMap, OutsideTheBodyIsEmpty) {
 }
 
 TEST(PressureMap, PartsAreSideBySide) {
-  // The second part is the same sole 0.25 m further along x, with twice the pressure, and its own frame is there.
+  // The second part is the same sole 0.25 m further along x, with twice the pressure, and with its own frame there.
   FieldGrid heel = flat_sole(26, 11);
   std::ranges::fill(heel.arrays[0].values, 1e5);
   FieldGrid toes = heel;
@@ -220,7 +220,7 @@ TEST(PressureRegions, HalluxIsOnTheSideOfTheGreatestLength) {
 }
 
 TEST(PressureRegions, AreasAreThoseOfTheSurfaceNotOfItsProjection) {
-  // Pressure is force over the body's own area: on a sole that rises at 45 degrees the projection would lose 29 %.
+  // Pressure is force over the body's own area: on a sole inclined at 45 degrees the projection would lose 29 %.
   FieldGrid grid = flat_sole(51, 21);
   for (std::size_t i = 0; i < 51 * 21; ++i) grid.points[3 * i + 2] = grid.points[3 * i];
   const PressureMap map(grid, {});

@@ -1,4 +1,4 @@
-// What bodies look like that have a mesh: read from the files of a scenario, thinned, written, and in the page once.
+// Shapes of bodies with a mesh: read from the files of a scenario, thinned, written, and in the page once.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

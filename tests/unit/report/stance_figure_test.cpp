@@ -1,4 +1,4 @@
-// The picture of one stance: every component over per cent of stance, what was given, and the plan view.
+// The figure of one stance: every component over per cent of stance, the prescribed inputs, and the plan view.
 #include "report/stance_figure.hpp"
 
 #include <gmock/gmock.h>
@@ -54,7 +54,8 @@ TEST(StanceFigure, MissingRowsAreAGap) {
   EXPECT_EQ(count(svg, "<polyline"), 20U) << "every curve in two pieces";
 }
 
-// On a belt both centres run backwards by more than the foot is long; over the belt they stay where they were set down.
+// On a belt both centres run backwards by more than the length of the foot; relative to the belt they remain at their
+// first position.
 TEST(StanceFigure, PlanViewIsRelativeToTheGround) {
   StanceComparison still = walked(), moving = walked();
   std::vector<Vector3> moved;

@@ -1,4 +1,4 @@
-// Grids of a sweep: values, order, names, and what is refused.
+// Grids of a sweep: values, order, names, and rejected input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,4 @@
-// What has been written to a run folder is not believed when it is found again: any bit that has changed is told with
-// the name of its file, or made good.
+// Content of an existing run folder is verified: any changed bit is reported with the name of its file, or repaired.
 #include "common/files/file_digests.hpp"
 
 #include <gmock/gmock.h>
@@ -51,7 +50,7 @@ class FileDigestsTest : public testing::Test {
     summary.status = "completed";
     run.finish(summary);
   }
-  /// A run of which 11 of 12 rows were written; checkpoints behind rows 5 and 8.
+  /// A run of which 11 of 12 rows were written; checkpoints after rows 5 and 8.
   void cut_off(const fs::path& folder) const {
     RunFolder run(folder, "heelstrike: 1\n", true);
     run.start_table(columns);
@@ -85,15 +84,15 @@ class FileDigestsTest : public testing::Test {
 TEST_F(FileDigestsTest, FinishedRunEqualsItsDigests) {
   const FolderCheck check = check_run_folder(whole_);
   EXPECT_THAT(check.faults, IsEmpty());
-  // The table, two storages, the scenario, twelve fields and their index; summary and timing; two checkpoints with what
-  // is beside them.
+  // The table, two storages, the scenario, twelve fields and their index; summary and timing; two checkpoints with
+  // their additional files.
   EXPECT_EQ(check.n_files, 4U + 13U + 2U + 4U);
 }
 
 TEST_F(FileDigestsTest, EveryBitOfAFinishedRunIsVerified) {
   std::mt19937 random(20263);
   for (const fs::path& file : files_in(whole_)) {
-    if (file.filename() == "run.log") continue;  // says what happened, and is no result
+    if (file.filename() == "run.log") continue;  // the log, not a result
     const std::string name = fs::relative(file, whole_).string();
     const std::string before = read_whole_file(file);
     for (int i = 0; i < 12; ++i) {

@@ -1,4 +1,4 @@
-// A run folder that was cut off, by a death or by hand, goes on from its last checkpoint that is whole.
+// A run folder that was interrupted, by a crash or by hand, continues from its last complete checkpoint.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ class ResumeFolder : public testing::Test {
   [[nodiscard]] std::string text(const char* name) const { return read_whole_file(folder() / name); }
   void write(const std::string& name, const std::string& content) const { std::ofstream(folder() / name) << content; }
 
-  /// Rows n of [from, to) with fields, and a checkpoint behind every third row.
+  /// Rows n of [from, to) with fields, and a checkpoint after every third row.
   static void go(RunFolder& run, int from, int to) {
     run.start_table(columns);
     for (int n = from; n < to; ++n) {
@@ -49,7 +49,7 @@ class ResumeFolder : public testing::Test {
     summary.status = "completed";
     run.finish(summary);
   }
-  /// What a resumed run leaves and what an undisturbed one does, without its log.
+  /// Files of a resumed run and those of an uninterrupted one, without its log.
   void expect_the_bytes_of_an_undisturbed_run() const {
     RunFolder whole(base_ / "whole", "heelstrike: 1\n", true);
     go(whole, 0, 12);

@@ -100,7 +100,7 @@ TEST_F(RunFolderTest, ContainsEverythingAndIsCompleteAtTheEnd) {
 TEST_F(RunFolderTest, RowsReadBackBitForBit) {
   RunFolder run(folder(), "", false);
   write_run(run);
-  const TimeSeries series = read_timeseries(folder());  // while the run goes on
+  const TimeSeries series = read_timeseries(folder());  // during the run
   EXPECT_EQ(series.rows(), 3u);
   EXPECT_THAT(series.column("ball.z_m"), ElementsAre(1.0, 1.0 / 3.0, 0.1 + 0.2));
   EXPECT_THAT(series.column("energy_J"), ElementsAre(9.81, 1e-300, 5e-324));
@@ -113,7 +113,7 @@ TEST_F(RunFolderTest, RowsReadBackBitForBit) {
   }
 }
 
-/// A centre of pressure without contact: no number, and no word either; OpenSim's storages know "nan".
+/// A centre of pressure without contact: an empty cell in the table; OpenSim's storages use "nan".
 TEST_F(RunFolderTest, MissingValueIsAnEmptyCell) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   RunFolder run(folder(), "", false);
@@ -208,7 +208,8 @@ TEST_F(RunFolderTest, FullDiskIsAnError) {
   EXPECT_THAT(file_error_of([&] { full.write("x"); }), AllOf(HasSubstr("No space left"), HasSubstr("free space")));
 }
 
-/// A size limit of the process stands for the disk that fills up in mid-run: the write ends short, the next one fails.
+/// A size limit of the process simulates a disk that fills up during the run: the write is incomplete, the next one
+/// fails.
 TEST_F(RunFolderTest, FullDiskKeepsTheRowsBefore) {
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -231,7 +232,7 @@ TEST_F(RunFolderTest, FullDiskKeepsTheRowsBefore) {
   ASSERT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 42) << "1: no error, 2: another error";
   const TimeSeries series = read_timeseries(folder());
-  // "0.001,1,2,3\n" and the like: at least 60 rows fit into 1000 bytes; the row that was cut off is not read.
+  // "0.001,1,2,3\n" and the like: at least 60 rows fit into 1000 bytes; the truncated row is not read.
   EXPECT_GT(series.rows(), 60u);
   EXPECT_EQ(series.column("energy_J").back(), 3.0);
   EXPECT_NE(incomplete_reason(folder()), "");

@@ -49,7 +49,7 @@ RunSummary full_summary() {
   return s;
 }
 
-/// A run that fails deep in a contact does not know its last energy: null in the file, and the file is still read.
+/// A run that fails deep in a contact has no last energy: null in the file, which remains readable.
 TEST(Summary, UnknownValuesAreNullAndReadable) {
   RunSummary s = full_summary();
   s.energy.final = std::numeric_limits<double>::quiet_NaN();
@@ -62,7 +62,7 @@ TEST(Summary, UnknownValuesAreNullAndReadable) {
   EXPECT_EQ(read.energy.initial, s.energy.initial);
 }
 
-/// The names that issue and tools rely on.
+/// The documented names, used by tools.
 TEST(Summary, HasTheDocumentedKeys) {
   const auto json = nlohmann::json::parse(summary_and_timing_json(full_summary()));
   for (const char* key : {"scenario", "backend", "status", "simulated_time_s", "wall_time_s", "real_time_factor"}) {
@@ -110,7 +110,7 @@ TEST(Summary, ReadsBackBitForBit) {
   EXPECT_TRUE(back.error->retryable());
 }
 
-/// Two runs of one scenario have the same summary, however long they took.
+/// Two runs of one scenario have the same summary, whatever their duration.
 TEST(Summary, WallTimesAreInASeparateFile) {
   const RunSummary s = full_summary();
   RunSummary slow = s;

@@ -1,4 +1,4 @@
-// A byte that is changed between two programs is noticed, whatever else it might have meant.
+// A byte that is changed between two programs is detected, for any resulting message.
 #include "rpc/wire/checksum.hpp"
 
 #include <gtest/gtest.h>
@@ -97,7 +97,7 @@ TEST(Checksum, EventsChangedInTheirFileAreReported) {
         ASSERT_EQ(event.samples().values_size(), 5) << bit;
         for (const double value : event.samples().values()) ASSERT_EQ(value, 0.1 * static_cast<double>(n)) << bit;
       }
-      EXPECT_LE(n, 3U) << bit;  // of a tag of the seal: what was read is right all the same
+      EXPECT_LE(n, 3U) << bit;  // of a tag of the seal: the content is correct nevertheless
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::file);
       EXPECT_NE(std::string(error.what()).find(file.string()), std::string::npos) << error.what();

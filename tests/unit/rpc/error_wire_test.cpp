@@ -1,4 +1,4 @@
-// Errors cross the wire without losing what the caller acts on: code, sentence, field, whether a retry helps.
+// Errors cross the wire with everything that callers use: code, message, field, whether a retry is useful.
 #include "rpc/wire/error_wire.hpp"
 
 #include <grpcpp/support/status.h>
@@ -15,7 +15,7 @@ struct Row {
   ErrorCode code;
   v1::Error::Code message;
   grpc::StatusCode status;
-  ErrorCode is_inferred;  ///< what a status without details is taken for
+  ErrorCode is_inferred;  ///< classification of a status without details
 };
 
 // The table of docs/reference/protocol.md.
@@ -104,7 +104,7 @@ TEST(PlainText, EscapesControlCharactersAndKeepsReadableText) {
             "\\xe2\\x80\\xaeright to left");
   EXPECT_EQ(one_line("x\nlevel=error \"quoted\" \\"), "x\\nlevel=error \\\"quoted\\\" \\\\");
   EXPECT_EQ(one_line("12345678", 4), "1234...");
-  // RFC 3629: an overlong slash, half a surrogate pair, beyond the last character, a character that is cut off.
+  // RFC 3629: an overlong slash, half a surrogate pair, beyond the last character, a truncated character.
   for (const std::string bad : {"\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82"}) {
     EXPECT_EQ(valid_utf8(bad).find(bad), std::string::npos) << "kept";
   }

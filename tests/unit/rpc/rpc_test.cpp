@@ -1,4 +1,4 @@
-// Pieces of the RPC plumbing that need no server.
+// Parts of the RPC library that need no server.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ TEST(LatencyHistogram, QuantilesAreWithinABucket) {
   LatencyHistogram histogram;
   for (int i = 1; i <= 1000; ++i) histogram.record(std::chrono::microseconds(i));
   EXPECT_EQ(histogram.count(), 1000);
-  // A bucket is 1/16 of an octave wide; its middle is off by at most 1/32 = 3.2 % of the octave's start.
+  // A bucket is 1/16 of an octave wide; its middle has an error of at most 1/32 = 3.2 % of the octave's start.
   EXPECT_NEAR(histogram.quantile_us(0.5), 500.0, 0.032 * 512.0);
   EXPECT_NEAR(histogram.quantile_us(0.99), 990.0, 0.032 * 1024.0);
   EXPECT_EQ(LatencyHistogram().quantile_us(0.5), 0.0);

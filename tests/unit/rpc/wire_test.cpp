@@ -1,4 +1,4 @@
-// What crosses the wire arrives with the same bits, and what must not enter a process is refused with its field.
+// Data crosses the wire with the same bits, and invalid data is rejected with its field.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -176,7 +176,7 @@ TEST(Wire, InvalidStatesAreRejectedWithTheirField) {
 TEST(Wire, InvalidResultsAreRejectedWithTheirField) {
   v1::ContactResult good;
   Response response;
-  response.dF_A_dX.setIdentity();  // tangents of zeros are left out
+  response.dF_A_dX.setIdentity();  // tangents of zeros are omitted
   response.dF_A_dV.setIdentity();
   to_proto(response, good);
   const auto field_after = [&](const std::function<void(v1::ContactResult&)>& change) {
@@ -252,7 +252,7 @@ TEST(Wire, InvalidPairSpecificationsAreRejectedWithTheirField) {
     return field_after(
         surface, [&](auto& m) { to_proto(value, (*m.mutable_main()->mutable_surface()->mutable_values())[name]); });
   };
-  // What a scenario file may not say the wire may not say either.
+  // Values invalid in a scenario file are invalid on the wire too.
   for (const double modulus : {1e308, 1e-308, 0.0, -1.0, 1e16}) {
     EXPECT_EQ(field_after(0, [&](auto& m) { m.mutable_main()->mutable_materials(0)->set_youngs_modulus(modulus); }),
               "pair.main.materials[0].youngs_modulus")

@@ -48,7 +48,7 @@ TEST(Document, EmittedKeysKeepTheirLines) {
   EXPECT_EQ(after.root->find("b")->find("f")->scalar, "long\ntext\n");
 }
 
-/// Without the limits the last file alone would take years, which the time limit of every test notices.
+/// Without the limits the last file alone would take years, which the time limit of every test detects.
 TEST(Document, MaliciousFilesAreRejected) {
   EXPECT_THAT(message_of(std::string(100000, '[')), HasSubstr("f.yaml:1: nested deeper than"));
   EXPECT_THAT(message_of(std::string(100000, '{')), HasSubstr("f.yaml:1: "));

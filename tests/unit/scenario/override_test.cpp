@@ -125,7 +125,7 @@ TEST(Override, OtherErrorsKeepTheirLine) {
   }
 }
 
-/// A flow map puts several values on the line of the note; only the one that was set answers for it.
+/// A flow map puts several values on the line of the note; only the overridden one is responsible.
 TEST(Override, NeighboursOnTheLineAreNotReported) {
   std::string yaml = two_pairs;
   yaml.replace(yaml.find("inertia: [1, 1, 1]"), 18, "inertia: [1, 1, 9]");

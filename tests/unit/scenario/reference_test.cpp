@@ -14,7 +14,7 @@
 namespace heelstrike::config {
 namespace {
 
-/// Set HEELSTRIKE_UPDATE to write the page anew after a change of the schema.
+/// Set HEELSTRIKE_UPDATE to rewrite the page after a change of the schema.
 TEST(Reference, ScenarioPageIsUpToDate) {
   const std::string path = HEELSTRIKE_SOURCE_DIR "/docs/reference/scenario.md";
   if (std::getenv("HEELSTRIKE_UPDATE") != nullptr) std::ofstream(path) << scenario_reference(mbs::scenario_catalog());

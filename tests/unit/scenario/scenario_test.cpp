@@ -100,7 +100,7 @@ TEST(Scenario, ReadsEveryPart) {
   EXPECT_EQ(s.bodies[1].inertia(2, 0), -0.02);
   EXPECT_EQ(s.bodies[1].inertia(1, 2), 0.03);
   EXPECT_EQ(s.bodies[1].V_WB.v, Vector3(1, 2, 3));
-  // A quarter turn about z takes x to y; the text has 16 digits.
+  // A rotation by 90 degrees about z maps x to y; the text has 16 digits.
   EXPECT_LT((s.bodies[1].X_WB.R * Vector3::UnitX() - Vector3::UnitY()).norm(), 1e-15);
   ASSERT_EQ(s.loads.size(), 1u);
   EXPECT_TRUE(s.loads[0].body_fixed);
@@ -204,7 +204,7 @@ TEST(Scenario, ReadsLawsOfMaterials) {
   EXPECT_TRUE(body.materials[0].law.empty());
   EXPECT_EQ(body.materials[1].law,
             (ParameterMap{{"material_law", std::string("yeoh")}, {"yeoh_ratios", std::vector<double>{0.4, 0.1}}}));
-  // Elastic bodies say how they are held; to others laws mean nothing.
+  // Elastic bodies define their support; laws have no meaning for others.
   try {
     (void)parse_scenario(changed(side, with_law), "a.yaml", schemas());
     FAIL() << "accepted";
@@ -477,8 +477,8 @@ std::string ball_in_two_pairs(const std::string& second_ball, const std::string&
   return text;
 }
 
-// Requirement: a body that two pairs would condense, each for itself, is refused; pieces of a body are not, and point
-// laws need no compliance.
+// Requirement: a body that two pairs would condense separately is rejected; parts of a body are not, and point laws
+// need no compliance.
 TEST(Scenario, ElasticBodyInTwoPairsIsRejected) {
   const std::string message = message_of(ball_in_two_pairs("", "backend: elastic"));
   EXPECT_THAT(message, StartsWith("ball.yaml:18: contact.ball-block.main.body: "));
@@ -552,7 +552,7 @@ TEST(Scenario, ReportsAllErrorsInTheOrderOfTheFile) {
           StartsWith("ball.yaml:14: contact.ball-ground.main.surface.sphere.radius: "),
           AllOf(StartsWith("ball.yaml:18: rtol: "), HasSubstr("expected every key once")),
           AllOf(StartsWith("ball.yaml:19: output.intervall: "), HasSubstr("did you mean 'interval'?"))));
-  // The pair could not be read before its surface was mended.
+  // The pair could not be read before its surface was corrected.
   replace("radius: -0.1", "radius: 0.1");
   const auto lines = lines_of(yaml);
   ASSERT_EQ(lines.size(), 8U) << message_of(yaml);
@@ -585,7 +585,7 @@ TEST(Scenario, ReportsTabsAndRawBytes) {
   EXPECT_THAT(message_of(changed("mass: 2\n", "mass: \xe9\x1b[31m\n")), HasSubstr("\\xe9\\x1b[31m"));
 }
 
-// The label stands in summaries of runs that end well and of runs that fail, on either side of the wire.
+// The label is in summaries of completed and of failed runs, on either side of the wire.
 TEST(BackendLabel, NamesEachBackendOnceInOneOrder) {
   Scenario scenario;
   EXPECT_EQ(backend_label(scenario), "none");

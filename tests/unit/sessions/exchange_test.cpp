@@ -1,4 +1,4 @@
-// The handler of an exchange stream beside the table that closes idle sessions.
+// The handler of an exchange stream, concurrent with the table that closes idle sessions.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -19,7 +19,7 @@ struct NoHistory final : History {
   [[nodiscard]] std::string save() const override { return {}; }
 };
 
-/// Does `work` during each commit.
+/// Runs `work` during each commit.
 class BusyBackend final : public ContactBackend {
  public:
   explicit BusyBackend(std::function<void()> work) : ContactBackend({}), work_(std::move(work)) {}
@@ -52,7 +52,7 @@ TEST(ExchangeHandler, SessionDuringACommitIsNotIdle) {
     return table.insert(table.reserve(), "run", "",
                         std::make_unique<Session>(pair, std::make_unique<BusyBackend>(std::move(work)), "digest"));
   };
-  // A session that came later has expired while this one was at work: so would this one, had nobody held it.
+  // A later session expired during the work of this one: without protection this one would have expired too.
   const auto busy = insert([&] {
     const auto later = insert([] {});
     const auto deadline = std::chrono::steady_clock::now() + 30s;

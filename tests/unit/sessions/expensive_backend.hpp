@@ -1,4 +1,4 @@
-/// What the tests of sessions share: a pair, a back-end that is slow by its own account, errors by code and text.
+/// Shared by the tests of sessions: a pair, a back-end declared as expensive, errors by code and text.
 #pragma once
 
 #include <fmt/format.h>
@@ -36,11 +36,11 @@ std::pair<ErrorCode, std::string> error_of(const Call& call) {
   return {ErrorCode::internal, "no error"};
 }
 
-/// A back-end that claims to be slow, so that its pairs are committed side by side; refuses states after 5 s, breaks on
-/// those before 0 s.
+/// A back-end declared as expensive, so that its pairs are committed concurrently; rejects states after 5 s, fails with
+/// an internal error on those before 0 s.
 class ExpensiveBackend final : public ContactBackend {
  public:
-  /// @param on_commit  called when a commit begins, when not empty
+  /// @param on_commit  called at the beginning of a commit, if not empty
   explicit ExpensiveBackend(std::unique_ptr<ContactBackend> inner, std::function<void()> on_commit = {})
       : ContactBackend({.parameters = inner->traits().parameters, .expensive = true}),
         inner_(std::move(inner)),

@@ -8,9 +8,9 @@ namespace heelstrike::fem::testing_support {
 
 struct ImpactSetup {
   double mass = 0.0;       ///< [kg] equivalent mass
-  double speed = 0.0;      ///< [m/s] closing speed at first touch
+  double speed = 0.0;      ///< [m/s] approach velocity at onset
   double load = 0.0;       ///< [N] constant force that closes the gap
-  double touch = 0.0;      ///< [m] distance of the origins at first touch, along A's z axis
+  double touch = 0.0;      ///< [m] distance of the origins at onset, along A's z axis
   double time_step = 0.0;  ///< [s]
 };
 
@@ -28,8 +28,7 @@ struct ImpactResult {
 /// B starts above A at p_AB = (0, 0, touch) and moves along -z.
 [[nodiscard]] ImpactResult run_impact(Session& session, const ImpactSetup& setup);
 
-/// The state of the pair when the gap is open by `opening` [m] (negative: penetration) and closing with `closing`
-/// [m/s].
+/// The state of the pair with the gap `opening` [m] (negative: penetration) and the approach velocity `closing` [m/s].
 [[nodiscard]] PairState straight_state(double t, double touch, double opening, double closing);
 
 }  // namespace heelstrike::fem::testing_support

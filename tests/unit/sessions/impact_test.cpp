@@ -1,4 +1,4 @@
-// Whole impacts through a session, against published and independently computed numbers.
+// Complete impacts through a session, compared with published and independently computed numbers.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,8 +72,9 @@ constexpr SpheresRow spheres_table[] = {
 
 class TwoSpheres : public testing::TestWithParam<SpheresRow> {};
 
-// The promise is 1e-3. The table has five to six digits and 8000 steps per impact resolve maxima to 1e-7, so 1e-4
-// holds; the place of a flat maximum is known to a step: 0.02 us of at most 0.2 m/s, 4 nm of 12.4 um, inside 1e-3.
+// The requirement is 1e-3. The table has five to six digits and 8000 steps per impact resolve maxima to 1e-7, so that
+// 1e-4 is met; the position of a flat maximum is accurate to a step: 0.02 us of at most 0.2 m/s, 4 nm of 12.4 um,
+// within 1e-3.
 TEST_P(TwoSpheres, FollowTheTable) {
   const SpheresRow& row = GetParam();
   ParameterMap parameters;
@@ -133,7 +134,7 @@ TEST(Impact, HertzClosedForms) {
 }
 
 // Kelvin and Voigt with zeta = D / (2 sqrt(k m)): contact to zero indentation e = exp(-zeta pi / sqrt(1 - zeta^2));
-// with the tensile phase cut, free flight starts where the force is zero: exp(-zeta (pi - 2 asin zeta) / sqrt(1 -
+// with the tensile phase cut off, free flight starts where the force is zero: exp(-zeta (pi - 2 asin zeta) / sqrt(1 -
 // zeta^2)).
 TEST(Impact, KelvinVoigtRestitution) {
   const double k = 1e6;
@@ -148,13 +149,13 @@ TEST(Impact, KelvinVoigtRestitution) {
     expect_relative(run_impact(*kept, setup).separation_velocity, std::exp(-zeta * M_PI / root), 1e-9, "keep");
     const auto cut = open_session(ball_on_ground("kelvin_voigt", {{"stiffness", k}, {"damping", D}}), no_context());
     const ImpactResult r = run_impact(*cut, setup);
-    // The kink at the cut lies inside a step of 1e-6 s: the force missed is below D v 1e-6 s omega.
+    // The kink at the cut-off lies inside a step of 1e-6 s: the error of the force is below D v 1e-6 s omega.
     expect_relative(r.separation_velocity, std::exp(-zeta * (M_PI - 2.0 * std::asin(zeta)) / root), 1e-6, "cut");
     EXPECT_NEAR(r.dissipated, 0.5 * (1.0 - r.separation_velocity * r.separation_velocity), 1e-6);
   }
 }
 
-// Restitution of the family does not depend on mass, stiffness, exponent and speed.
+// Restitution of the family does not depend on mass, stiffness, exponent and velocity.
 TEST(Impact, RestitutionIsAPropertyOfTheLaw) {
   for (const double n : {1.0, 1.5, 2.0}) {
     const auto session = open_session(
@@ -166,7 +167,7 @@ TEST(Impact, RestitutionIsAPropertyOfTheLaw) {
   }
 }
 
-// A second impact, slower, latches its own approach speed: the restitution is the same, not that of the first.
+// A second, slower impact stores its own approach velocity: the restitution is the same, not that of the first.
 TEST(Impact, SecondImpactStoresItsOwnVelocity) {
   const auto session =
       open_session(ball_on_ground("gonthier", {{"stiffness", 1.4e8}, {"restitution", 0.5}}), no_context());

@@ -1,4 +1,4 @@
-// Commits along prescribed motion: the answers of single commits, all sessions or none, repeatable, stoppable.
+// Commits along prescribed motion: the responses of single commits, all sessions or none, repeatable, stoppable.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ using testing_support::straight_state;
 constexpr std::size_t n_pairs = 3;
 using Motion = std::vector<std::vector<PairState>>;
 
-/// Balls of their own speed go down and come up again: approach speeds are latched at different frames.
+/// Balls with individual velocities move down and up again: approach velocities are stored at different frames.
 Motion bounce(std::size_t n_frames) {
   Motion motion(n_pairs);
   for (std::size_t i = 0; i < n_pairs; ++i) {
@@ -104,8 +104,8 @@ TEST_F(MotionTest, EqualsSingleCommitsAndContinuesLikeThem) {
 
 TEST_F(MotionTest, EndsForAllBeforeTheFirstRejectedState) {
   Motion motion = bounce(20);
-  motion[2][7].t = 7.0;  // refused
-  motion[1][7].t = 6.0;  // refused at the same frame: the first pair is told
+  motion[2][7].t = 7.0;  // rejected
+  motion[1][7].t = 6.0;  // rejected at the same frame: the first pair is reported
   motion[0][11].t = 8.0;
   const Sessions sessions = open(true);
   const MotionResponses answers = commit_motion_of_sessions(sessions.all, 0, motion, {});
@@ -117,7 +117,7 @@ TEST_F(MotionTest, EndsForAllBeforeTheFirstRejectedState) {
   for (auto& states : taken) states.resize(7);
   expect_same(answers.responses, one_by_one(single, taken, 0), 7);
   expect_same_state(sessions, single);
-  // The refused frame is left out and the motion goes on.
+  // The rejected frame is skipped and the motion continues.
   Motion rest = bounce(20);
   for (auto& states : rest) states.erase(states.begin(), states.begin() + 8);
   EXPECT_EQ(commit_motion_of_sessions(sessions.all, 7, rest, {}).error, nullptr);
@@ -129,10 +129,10 @@ TEST_F(MotionTest, NoWorkIsDoneFarBeyondARejectedState) {
   std::atomic<int> commits = 0;
   const Sessions sessions = open(true, [&] { ++commits; });
   Motion motion = bounce(400);
-  motion[0].front().t = 6.0;  // refused at once
+  motion[0].front().t = 6.0;  // rejected at once
   motion[1].front().t = 6.0;
   ASSERT_NE(commit_motion_of_sessions(sessions.all, 0, motion, {}).error, nullptr);
-  // The third may be some states ahead when the refusal comes, on another thread; without a look at it, 400.
+  // The third may be several states ahead when the rejection arrives, on another thread; without a check of it, 400.
   EXPECT_LT(commits, 300);
 }
 
@@ -168,7 +168,7 @@ TEST_F(MotionTest, RepetitionMayBeginLaterAndEndLater) {
 
 TEST_F(MotionTest, RepetitionHasTheSameResponse) {
   Motion motion = bounce(20);
-  motion[1][15].t = 6.0;  // refused each time
+  motion[1][15].t = 6.0;  // rejected each time
   const Sessions sessions = open(true);
   const MotionResponses first = commit_motion_of_sessions(sessions.all, 0, motion, {});
   const std::string state = sessions.all[0]->save_state();

@@ -1,4 +1,4 @@
-// Step order, idempotent commit, saved state, batches, and the shells over Session.
+// Step order, idempotent commit, saved state, batches, and the classes on top of Session.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -101,7 +101,7 @@ TEST_F(SessionTest, PreparationHasNoSideEffects) {
   EXPECT_EQ(error_of([&] { session->publish(std::move(prepared)); }).first, ErrorCode::out_of_order);
 }
 
-// A client that lost its connection repeats a commit whose first call may still be at work.
+// A client with a lost connection repeats a commit whose first call may still be running.
 TEST_F(SessionTest, RetryBesideTheRepeatedCallIsAccepted) {
   commit(0, state(0, 0.5, 3));
   const PairState onset = state(0.1, -1e-6, 3);
@@ -138,7 +138,7 @@ TEST_F(SessionTest, OppositeOrdersOfTheSameSessionsNeitherDeadlockNorSplit) {
       const PairState s = state(0.1 * static_cast<double>(step), -1e-6, 3);
       try {
         commit_sessions(order, step, std::vector{s, s}, responses);
-      } catch (const Error& error) {  // the other thread is further on: refused, and nothing has changed
+      } catch (const Error& error) {  // the other thread is further on: rejected without side effects
         EXPECT_EQ(error.code(), ErrorCode::out_of_order);
       }
       EXPECT_GE(session->committed_step(), step);
@@ -205,7 +205,7 @@ TEST_F(SessionTest, RejectsNonFiniteNumbers) {
   EXPECT_EQ(session->committed_step(), -1);
 }
 
-// A rotation that is off by the tolerance of an integrator is made a rotation before the back-end sees it.
+// A rotation with an error of the size of an integrator tolerance is made a rotation before the back-end receives it.
 TEST_F(SessionTest, PoseIsMadeCanonical) {
   PairState s = state(0, -1e-4, 1);
   s.X_AB.R = rotation_from_vector({0.3, -0.2, 0.5});
@@ -224,7 +224,7 @@ TEST_F(SessionTest, RestoredSessionContinuesBitForBit) {
   other->restore_state(saved);
   EXPECT_EQ(other->save_state(), saved);
   EXPECT_EQ(other->committed_step(), 1);
-  // The answer to a repeated commit is part of the state.
+  // The response to a repeated commit is part of the state.
   EXPECT_EQ(bits_of(other->prepare_commit(1, state(0.1, -1e-6, 3)).committed.response),
             bits_of(session->prepare_commit(1, state(0.1, -1e-6, 3)).committed.response));
   for (std::int64_t step = 2; step < 6; ++step) {
@@ -334,7 +334,7 @@ TEST_F(SessionTest, DescriptionHasParametersInForceAndDigest) {
   EXPECT_NE(open_session(moved, no_context())->description().digest, d.digest);
 }
 
-// States saved by earlier versions carry these digests, and are accepted as long as they stay.
+// States saved by earlier versions contain these digests, and are accepted while the digests do not change.
 TEST(PairDigest, EqualsThatOfEarlierVersions) {
   const std::pair<Surface, const char*> surfaces[] = {
       {SphereSurface{.radius = -0.1, .center = {1, 2, 3}},
@@ -349,7 +349,7 @@ TEST(PairDigest, EqualsThatOfEarlierVersions) {
                        .layers = {{.name = "bone", .height = 0.25}, {.name = "fat", .height = 0.125}}},
        "cb0b4f2ae66087c63dfa48bf45d59e6103965ced4462b1a005756296c84af9e6"},
       {CylinderSurface{.radius = 0.2}, "030dab423d96e1a480cee3e56e876adcdfebfac75292c9df35360ce7964667c7"},
-      // As a scenario gives it: the way from the quaternion to the rotation and back would change last bits.
+      // As given by a scenario: the conversion from the quaternion to the rotation and back would change last bits.
       {Surface{.kind = "mesh",
                .values = {{"asset", std::string("m")},
                           {"format", std::string("stl")},
@@ -448,7 +448,7 @@ TEST_F(LocalContactTest, OpeningReportsProgressAndCanBeCancelled) {
             ErrorCode::cancelled);
 }
 
-// Each pair would condense the ball for itself: refused before anything is prepared. Point laws may share it.
+// Each pair would condense the ball separately: rejected before any preparation. Point laws may share it.
 TEST(LocalContact, RejectsAnElasticBodyInTwoPairs) {
   std::vector<PairSpec> pairs{ball_on_ground("floor"), ball_on_ground("wall")};
   for (PairSpec& pair : pairs) {

@@ -1,6 +1,6 @@
-// Coupling schemes that a Simulation steps without knowing them. Two with macro steps that exist only here: one holds
-// the contact force, one finds it by fixed-point iteration over trial motions. On a ball that stays on a linear spring
-// both give motions that are known in closed form from one exchange to the next.
+// Coupling schemes that are unknown to the Simulation that steps them. Two with macro steps exist only here: one keeps
+// the contact force constant, one finds it by fixed-point iteration over trial motions. On a ball that remains on a
+// linear spring both give motions that are known in closed form from one exchange to the next.
 #include "mbs_server/coupling/coupling_scheme.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ constexpr double stiffness = 1000.0;        ///< [N/m]
 constexpr double gravity = 9.81;            ///< [m/s^2]
 constexpr double radius = 0.1;              ///< [m]
 
-/// What both schemes share: equal macro steps, and a force on A that is linear in time from one exchange to the next.
+/// Common to both schemes: equal macro steps, and a force on A that is linear in time from one exchange to the next.
 class MacroSteps : public mbs::CouplingScheme {
  public:
   explicit MacroSteps(mbs::ContactExchange& exchange) : exchange_(exchange) {}
@@ -106,7 +106,7 @@ class Iterated final : public MacroSteps {
       const Vector3 force = exchange_.responses(end_, y.head(n), y.segment(n, n))[0].F_A.force;
       const double change = (force - last_).norm();
       last_ = force;
-      // [N] rounding of a force of some ten newtons over a few dozen operations
+      // [N] rounding of a force of about ten newtons over a few dozen operations
       if (change < 1e-12) return;
     }
     throw Error(ErrorCode::solver_failed, "the iteration does not converge");
@@ -174,7 +174,7 @@ output: {{interval: 0.01}}
           .resume_from = {}};
 }
 
-/// Half as deep again as at rest, so that the ball never leaves the ground.
+/// One and a half times the depth at rest, so that the ball never leaves the ground.
 constexpr double start_height = radius - 1.5 * gravity / stiffness;
 constexpr int n_macro_steps = 50;
 constexpr double end_time = n_macro_steps * macro_step;
@@ -209,9 +209,9 @@ double height_when_iterated() {
   });
 }
 
-/// [m] What heights are known to. A Runge-Kutta step of order 4 is exact for a force that is linear in time: rounding
-/// of 400 steps. The others make less than 20 steps per macro step, from a restart at each, with a local error of rtol
-/// * 1 + atol = 2e-10 in each coordinate at most.
+/// [m] Accuracy of the heights. A Runge-Kutta step of order 4 is exact for a force that is linear in time: rounding of
+/// 400 steps. The others make less than 20 steps per macro step, from a restart at each, with a local error of rtol * 1
+/// + atol = 2e-10 in each coordinate at most.
 double accuracy(const std::string& integrator) {
   return integrator == "rk4" ? 400.0 * std::numeric_limits<double>::epsilon() : 20.0 * n_macro_steps * 2e-10;
 }
@@ -242,7 +242,7 @@ TEST_P(MacroStepScheme, IteratedForceFollowsTheClosedForm) {
 }
 
 TEST(CouplingScheme, ClosedFormsDifferFromTheMonolithicRun) {
-  // Else the tests above would prove nothing. The spring alone, in closed form: rest + amplitude * cos(w t).
+  // Otherwise the tests above would be insignificant. The spring alone, in closed form: rest + amplitude * cos(w t).
   const double rest = radius - gravity / stiffness;
   const double exact = rest + (start_height - rest) * std::cos(std::sqrt(stiffness) * end_time);
   EXPECT_GT(std::abs(height_when_held() - exact), 1e-4);
@@ -287,7 +287,7 @@ class EventTimes final : public mbs::SimulationListener {
 };
 
 TEST(CouplingScheme, ContactBeginsAndEndsAtExchanges) {
-  // Falls 5 mm: touches after 32 ms, with 0.31 m/s, and is thrown back after about half a period of 0.2 s.
+  // Falls 5 mm: onset after 32 ms, with 0.31 m/s, and separation after about half a period of 0.2 s.
   const mbs::RunInput input = ball(radius + 0.005, "cvode_index1", 0.25);
   EventTimes events;
   mbs::Simulation simulation(input, entry_of<Held>());

@@ -1,5 +1,5 @@
-// Schemes with macro steps: what is refused, checkpoints, histories, and the parts they are made of. Their accuracy and
-// stability: tests/validation/mbs/coupling_test.cpp.
+// Schemes with macro steps: rejected input, checkpoints, histories, and their components. Their accuracy and stability:
+// tests/validation/mbs/coupling_test.cpp.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 using mbs::VectorX;
 using testing::HasSubstr;
 
-// ---- what is refused
+// ---- rejected input
 
 /// The message for a section `coupling`.
 std::string refusal(const std::string& coupling, const std::vector<std::string>& overrides = {}) {
@@ -134,7 +134,7 @@ TEST(CouplingCheckpoint, OfAnotherSchemeIsRejectedWithoutSideEffects) {
   EXPECT_EQ(scheme.save(), before);
 }
 
-/// Compares the history before and after every evaluation, and keeps it at every commit.
+/// Compares the history before and after every evaluation, and stores it at every commit.
 class WatchedContact final : public ForwardingContact {
  public:
   struct Record {
@@ -205,7 +205,7 @@ TEST(MacroSteps, RejectedMacroStepMovesNoStickPoint) {
     const CouplingStatistics statistics = *simulation.model().scheme().statistics();
     EXPECT_GT(statistics.rejected_macro_steps, 0) << coupling;
     EXPECT_EQ(static_cast<std::size_t>(statistics.exchanges), record.committed.size());
-    // A partner that only ever sees the accepted ends has the same history, byte for byte.
+    // A partner that receives only the accepted ends has the same history, byte for byte.
     std::vector<PairSpec> specs;
     for (const auto& pair : input.scenario.pairs) specs.push_back(pair.spec);
     const auto fresh = fem::open_local_contact(specs, {}, {.run_id = "test", .on_progress = {}, .stop = {}});
@@ -256,7 +256,7 @@ TEST(MacroSteps, StepControlShortensStepsWhereThePlainFixedPointDiverges) {
   EXPECT_GT(run.summary.coupling->rejected_macro_steps, 0);
 }
 
-// ---- parts
+// ---- components
 
 /// x = A x + b, whose fixed point diverges: eigenvalues of A are -3 and 5 and so on.
 TEST(Acceleration, LeastSquaresSolvesALinearProblemInAsManyIterationsAsUnknowns) {
@@ -283,8 +283,8 @@ TEST(Acceleration, LeastSquaresSolvesALinearProblemInAsManyIterationsAsUnknowns)
 }
 
 TEST(Acceleration, ColumnsDependentOnNewerOnesAreOmitted) {
-  // One unknown counts, the others follow it: after two guesses every further column is a multiple of the first, up to
-  // rounding, which unfiltered columns would multiply.
+  // One unknown is significant, the others follow it: after two iterations every further column is a multiple of the
+  // first, up to rounding, which unfiltered columns would amplify.
   const VectorX follows = VectorX::LinSpaced(4, 1.0, 4.0);
   const auto answer = [&](const VectorX& x) { return VectorX(follows * (-9.0 * x[0] + 2.0)); };
   const VectorX exact = follows * 0.2;
@@ -295,7 +295,7 @@ TEST(Acceleration, ColumnsDependentOnNewerOnesAreOmitted) {
     VectorX x = VectorX::Zero(4);
     for (int i = 0; i < 6; ++i) {
       x = method->next(x, answer(x));
-      // In the second macro step the columns of the one before know it at once.
+      // In the second macro step the columns of the preceding one suffice immediately.
       if (i >= 2 || step == 1) {
         EXPECT_LT((x - exact).norm(), 1e-12) << "guess " << i << " of macro step " << step;
       }

@@ -1,4 +1,4 @@
-// States of force elements beside the motion: every integrator and analysis carries them.
+// Internal states of force elements: integrated by every integrator and analysis.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,8 +67,9 @@ TEST_P(InternalStatesWith, CarriesTheStatesOfAForce) {
   const auto t = run.column("time_s");
   const auto x = run.column("block.x_m");
   const auto force = run.column("strap.force_N");
-  // Multistep methods lose up to 200 rtol of the motion (docs/theory/integrators.md), of 0.05 m here, where absolute
-  // tolerances of 1e-11 count as 1e-9 / 5; fixed steps of h = 1e-3 s h^4 of the fifth derivatives, (10 / s)^5 * 0.05 m.
+  // Multistep methods have errors up to 200 rtol of the motion (docs/theory/integrators.md), of 0.05 m here, where
+  // absolute tolerances of 1e-11 count as 1e-9 / 5; fixed steps of h = 1e-3 s h^4 of the fifth derivatives, (10 / s)^5
+  // * 0.05 m.
   const double tolerance = fixed_steps() ? 1e-12 * 1e5 * 0.05 : 200.0 * 1e-9;
   for (std::size_t i = 0; i < t.size(); ++i) {
     const Eigen::Vector4d exact = exact_oscillation(t[i]);
@@ -76,7 +77,7 @@ TEST_P(InternalStatesWith, CarriesTheStatesOfAForce) {
     const double expected = k * exact[0] + k1 * (exact[0] - exact[2]) + k2 * (exact[0] - exact[3]);
     EXPECT_NEAR(force[i], expected, 2.0 * (k + k1 + k2) * tolerance) << t[i];
   }
-  // Energy that the dampers take is told: nothing is lost or made. Of 0.16 J, relative to the same tolerances.
+  // The energy dissipated by the dampers is reported: the balance closes. Of 0.16 J, relative to the same tolerances.
   EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 4.0 * (k + k1 + k2) * 0.05 * tolerance);
   EXPECT_GT(run.summary.energy.dissipated, 0.01);
 }
@@ -104,12 +105,12 @@ INSTANTIATE_TEST_SUITE_P(Integrators, InternalStatesWith,
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(InternalStates, ReachSteadyStateInTheStaticAnalysis) {
-  // The block hangs on its strap; at rest the arms carry nothing, whatever they did on the way.
+  // The block hangs on its strap; at rest the arms carry no load, for any preceding motion.
   const RecordedRun run = run_local(scenario_from(oscillator("{type: static, end_time: 1}"),
                                                   {"gravity=[9.81, 0, 0]", "bodies.block.velocity=[0, 0, 0]"}));
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   const double elongation = mass * 9.81 / k;
-  // The balance holds to 1e-10 of the force.
+  // Equilibrium to 1e-10 of the force.
   EXPECT_NEAR(run.column("block.x_m").back(), 1.0 + elongation, 1e-9 * elongation);
   EXPECT_NEAR(run.column("strap.force_N").back(), mass * 9.81, 1e-9 * mass * 9.81);
   EXPECT_NEAR(run.column("energy.potential_J").back(),
@@ -117,7 +118,7 @@ TEST(InternalStates, ReachSteadyStateInTheStaticAnalysis) {
 }
 
 TEST(InternalStates, WithoutEquilibriumAreReported) {
-  // A spring that only flows does not hold the block: nothing does.
+  // A spring without static stiffness cannot support the block.
   const RecordedRun run =
       run_local(scenario_from(oscillator("{type: static, end_time: 1}"),
                               {"gravity=[9.81, 0, 0]", "forces.strap.stiffness=0", "bodies.block.velocity=[0, 0, 0]"}));
@@ -146,8 +147,8 @@ drivers:
     ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
     errors[i] = std::abs(run.column("strap.force_N").back() - exact);
   }
-  // The trapezoidal rule: h^2 / 12 of the third derivatives, v / tau^2 of the arm that relaxes in ten frames, is
-  // 2e-4 m/s^2 * 0.1 s at first and e^-10 of it at the end; the slow arm leaves h^2 / 12 v / tau2^2 * t.
+  // The trapezoidal rule: h^2 / 12 of the third derivatives, v / tau^2 of the arm that relaxes in ten frames, is 2e-4
+  // m/s^2 * 0.1 s at first and e^-10 of it at the end; the slow arm leaves h^2 / 12 v / tau2^2 * t.
   EXPECT_LT(errors[0], (k1 + k2) * 0.02 * 0.02 / 12.0 * speed / (tau2 * tau2) * 1.0 * 2.0);
   EXPECT_NEAR(errors[0] / errors[1], 4.0, 0.2);
 }

@@ -1,5 +1,5 @@
-// Loads of regions as columns of the time series: where they stand, what they say with and without contact, and that
-// checkpoints keep what a coupling scheme holds of them.
+// Loads of regions as columns of the time series: their position, their values with and without contact, and their
+// storage in checkpoints of coupling schemes.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// A soft ball that falls beside the ground's edge and turns: its halves bear different loads.
+/// A soft ball that falls beside the ground's edge and rotates: its halves have different loads.
 std::string falling_ball(const std::string& coupling, const std::string& regions) {
   return fmt::format(R"yaml(
 heelstrike: 1
@@ -56,7 +56,7 @@ TEST(RegionColumns, FollowAllOthersWithUnitsAndMeanings) {
                                  "pad.x-.peak_pressure_Pa", "pad.x-.copx_m", "pad.x-.copy_m", "pad.x-.copz_m"));
   EXPECT_THAT(units, ElementsAre("N", "m^2", "Pa", "Pa", "m", "m", "m"));
   EXPECT_EQ(told.columns[n + 7].name, "pad.x+.force_N");
-  // To be told apart changes no motion.
+  // Separate loads of regions do not change the motion.
   ASSERT_EQ(told.rows.size(), plain.rows.size());
   for (std::size_t i = 0; i < plain.rows.size(); ++i) {
     for (std::size_t c = 0; c < n; ++c) {
@@ -96,7 +96,7 @@ TEST(RegionColumns, EqualThePairWithAndWithoutContact) {
         continue;
       }
       ++n_closed;
-      // Where the bodies have just met nothing is loaded yet.
+      // At the onset of contact there is no load yet.
       EXPECT_EQ(mean[i] > 0.0, area[i] > 0.0) << "row " << i;
       EXPECT_LE(mean[i], peak[i]) << "row " << i;
       EXPECT_EQ(active[i] > 0.0, area[i] > 0.0) << "row " << i;
@@ -137,7 +137,7 @@ TEST_P(StoredRegions, AreStoredInACheckpointWithinAStep) {
     ASSERT_EQ(b.size(), a.size());
     for (std::size_t i = 0; i < a.size(); ++i) {
       const std::string& name = simulation.outputs()[i].name;
-      if (name == "step_size_s" && t == checkpoint.time) continue;  // nothing has been stepped since the restore
+      if (name == "step_size_s" && t == checkpoint.time) continue;  // no step since the restore
       EXPECT_EQ(std::bit_cast<std::uint64_t>(a[i]), std::bit_cast<std::uint64_t>(b[i])) << name << " at " << t;
     }
   }

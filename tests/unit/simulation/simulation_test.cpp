@@ -1,4 +1,4 @@
-// A simulation that is stepped by hand: pieces, saved states, inputs, outputs and events.
+// A simulation stepped by its caller: intervals, saved states, inputs, outputs and events.
 #include "mbs_server/simulation/simulation.hpp"
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ mbs::RunInput input_of(Scenario scenario) {
       .scenario = std::move(scenario), .assets = {}, .run_id = "test", .scenario_digest = "test", .resume_from = {}};
 }
 
-/// Falls, touches at 0.4284 s and bounces twice.
+/// Falls, has its onset at 0.4284 s and bounces twice.
 mbs::RunInput bouncing_ball(const std::string& integrator = "cvode_index1") {
   std::vector<std::string> changes = {"analysis.end_time=1.2", "output.interval=0.01",
                                       "analysis.integrator.name=" + integrator};
@@ -58,7 +58,7 @@ TEST_P(AnyIntegrator, UnevenIntervalsGiveTheRowsOfTheRun) {
   ASSERT_EQ(simulation.outputs().size(), run.columns.size());
   for (std::size_t i = 0; i < run.columns.size(); ++i) EXPECT_EQ(simulation.outputs()[i].name, run.columns[i].name);
   expect_same_bits(simulation.output_values(), run.rows.front(), run.columns, "at the start");
-  // To every row of the grid, and to a place that is no row of it on the way. Rows of single steps lie between.
+  // To every row of the grid, and to an intermediate time that is no row. Rows of single steps lie between.
   std::size_t row = 0;
   for (int k = 1; k < 120; ++k) {
     const double t = 0.01 * k;
@@ -75,7 +75,7 @@ TEST_P(AnyIntegrator, UnevenIntervalsGiveTheRowsOfTheRun) {
   EXPECT_EQ(simulation.output("ball.z_m"), run.column("ball.z_m").back());
 }
 
-/// Counts what it is asked.
+/// Counts its calls.
 class CountedContact : public ForwardingContact {
  public:
   CountedContact(std::unique_ptr<Contact> inner, int& n_evaluations_requested)
@@ -94,7 +94,7 @@ class CountedContact : public ForwardingContact {
   int& n_evaluations_requested_;
 };
 
-/// Keeps to itself how the gap can change.
+/// Omits the bounds of the gap.
 class SilentContact final : public CountedContact {
  public:
   using CountedContact::CountedContact;
@@ -141,7 +141,7 @@ TEST_P(AnyIntegrator, SeparationBoundsChangeNoBitOfARun) {
     EXPECT_EQ(with.summary.integrator.steps, without.summary.integrator.steps);
     ASSERT_EQ(with.episodes.size(), without.episodes.size());
     EXPECT_LE(n_with, n_without);
-    // Spheres that start almost in contact are hardly ever certain to be apart; a ball in flight is.
+    // The bound rarely excludes contact for spheres that start almost in contact; it does for a ball in flight.
     if (!scenario.gravity.isZero(0.0)) {
       EXPECT_LT(n_with, n_without);
     }
@@ -149,7 +149,7 @@ TEST_P(AnyIntegrator, SeparationBoundsChangeNoBitOfARun) {
   }
 }
 
-/// Outputs at uneven times from where the simulation stands.
+/// Outputs at uneven times from the current time of the simulation.
 std::vector<std::vector<double>> course(mbs::Simulation& simulation) {
   std::vector<std::vector<double>> rows;
   while (simulation.time() < simulation.end_time()) {
@@ -161,7 +161,7 @@ std::vector<std::vector<double>> course(mbs::Simulation& simulation) {
 
 TEST_P(AnyIntegrator, RestoreRepeatsWhatFollowedTheSave) {
   const mbs::RunInput input = bouncing_ball(GetParam());
-  // In free flight, and inside of the first contact, which lasts from 0.4284 s for 1.3 ms.
+  // In free flight, and during the first contact, which lasts from 0.4284 s for 1.3 ms.
   for (const double t : {0.2, 0.4285}) {
     mbs::Simulation simulation(input);
     simulation.initialise(fem::open_local_contact);
@@ -184,7 +184,7 @@ TEST_P(AnyIntegrator, RestoreRepeatsWhatFollowedTheSave) {
                        fmt::format("restored at {} s, {} s", t, first[i][0]));
       expect_same_bits(first[i], third[i], simulation.outputs(), fmt::format("resumed at {} s, {} s", t, first[i][0]));
     }
-    // A run of the program goes on with it too.
+    // A run of the program continues from it too.
     const RecordedRun run = run_local(input.scenario, saved);
     ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
     EXPECT_EQ(run.column("ball.z_m").back(), first.back()[3]);
@@ -215,11 +215,11 @@ TEST_P(AnyIntegrator, ForcesAndTorquesActFromTheirStart) {
   simulation.set_input("ball.fx_N", 4.0, 2.0);
   simulation.set_input("ball.tz_Nm", 1.5);
   ASSERT_TRUE(simulation.advance_to(0.8));
-  // x'' = 2 + tau, wz' = 3, with tau = 0.5 s. Methods with an error estimate lose at most about 200 rtol
-  // (docs/theory/integrators.md). Of fixed steps, h = 0.01 s, the turn loses most: its Euler parameters are sine and
-  // cosine of f = 3 tau^2 / 4, whose sixth derivative is at most f'^6 + 15 f'^4 f'' + 45 f'^2 f''^2 + 15 f''^3 = 114,
-  // and their rates are off by at most c h^4 times its integral, 57, with c = 251/720 of the Adams-Bashforth predictor,
-  // the largest constant of the two methods; wz is twice a rate.
+  // x'' = 2 + tau, wz' = 3, with tau = 0.5 s. Methods with an error estimate have errors of at most about 200 rtol
+  // (docs/theory/integrators.md). Of fixed steps, h = 0.01 s, the rotation has the largest error: its Euler parameters
+  // are sine and cosine of f = 3 tau^2 / 4, whose sixth derivative is at most f'^6 + 15 f'^4 f'' + 45 f'^2 f''^2 + 15
+  // f''^3 = 114, and the error of their rates is at most c h^4 times its integral, 57, with c = 251/720 of the
+  // Adams-Bashforth predictor, the largest constant of the two methods; wz is twice a rate.
   const bool fixed_steps = GetParam() == std::string("rk4") || GetParam() == std::string("ab4am4");
   const double tolerance = fixed_steps ? 2.0 * 251.0 / 720.0 * 1e-8 * 57.0 : 200.0 * 1e-10;
   constexpr double tau = 0.5;
@@ -228,7 +228,7 @@ TEST_P(AnyIntegrator, ForcesAndTorquesActFromTheirStart) {
   EXPECT_NEAR(simulation.output("ball.wz_rad_s"), 3.0 * tau, tolerance);
   EXPECT_NEAR(simulation.output("energy.external_work_J"), simulation.output("energy.kinetic_J"), tolerance);
   EXPECT_EQ(simulation.output("idle.x_m"), 5.0);
-  // The state of the inputs is saved too; a second body gets one only after that.
+  // The state of the inputs is saved too; a second body has one only after that.
   const Checkpoint saved = simulation.save();
   ASSERT_TRUE(simulation.advance_to(1.0));
   const auto first = copy(simulation.output_values());
@@ -260,16 +260,16 @@ output: {interval: 0.1}
   mbs::Simulation simulation(input);
   simulation.initialise({});
   ASSERT_TRUE(simulation.advance_to(0.4));
-  // The scenario prescribes t / 2; from here on it is to slow down to a stop within 0.5 s.
+  // The scenario prescribes t / 2; from here on the input decelerates to a stop within 0.5 s.
   simulation.set_input("motor.angle_rad", 0.2, 0.5, -1.0);
   ASSERT_TRUE(simulation.advance_to(0.9));
   const double angle = 0.2 + 0.5 * 0.5 - 0.5 * 0.25;
-  // Fixed steps hold joints and drivers to the order of the step only (Baumgarte): h^4 = 1e-8 of the motion.
+  // Fixed steps satisfy joints and drivers to the order of the step only (Baumgarte): h^4 = 1e-8 of the motion.
   EXPECT_NEAR(std::atan2(simulation.output("crank.y_m"), simulation.output("crank.x_m")), angle, 1e-7);
   EXPECT_NEAR(simulation.output("crank.wz_rad_s"), 0.0, 1e-6);
 }
 
-/// Keeps what it is told.
+/// Stores the reported events.
 class Recorder final : public mbs::SimulationListener {
  public:
   void on_event(const mbs::SimulationEvent& event) override {
@@ -300,7 +300,7 @@ TEST(Simulation, ReportsOnsetAndEndOfEveryContact) {
     expected.emplace_back(Recorder::Kind::onset, episode.onset);
     expected.emplace_back(Recorder::Kind::separation, *episode.end);
   }
-  // Free flights that end deep in the ground are rejected on the way: the integrator cannot see them coming.
+  // Free flights that end deep in the ground are rejected as trial steps: the integrator cannot predict them.
   EXPECT_EQ(recorder.events.front().first, Recorder::Kind::rejected_step);
   std::erase_if(recorder.events, [](const auto& event) {
     return event.first != Recorder::Kind::onset && event.first != Recorder::Kind::separation;
@@ -323,7 +323,7 @@ TEST(Simulation, ListenerThatRejectsAStepStopsBeforeIt) {
   EXPECT_EQ(simulation.output_values()[0], stopped);
   recorder.n_steps_allowed = 1'000'000;
   EXPECT_TRUE(simulation.advance_to(1.2));
-  // Nothing has been lost or done twice.
+  // Nothing is lost or repeated.
   EXPECT_EQ(simulation.output("ball.z_m"), run_local(input.scenario).column("ball.z_m").back());
 }
 

@@ -1,4 +1,4 @@
-// Parameter schema: what is accepted, completed, refused, and what the messages say.
+// Parameter schema: accepted, completed and rejected values, and the text of the messages.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

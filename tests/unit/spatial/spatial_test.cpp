@@ -1,4 +1,4 @@
-// Poses, twists and wrenches: transport identities and what is refused where data enters.
+// Poses, twists and wrenches: transport identities and rejected input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -95,7 +95,7 @@ TEST(Wrench, OppositeOfTheOppositeIsTheWrench) {
   EXPECT_LT((opposite_wrench(F_B, X_AB.inverse()).vector() - F_A.vector()).norm(), 100 * eps);
 }
 
-// The powers of both wrenches add up to the power of the relative motion: no work in a common rigid motion.
+// The powers of both wrenches sum to the power of the relative motion: no work in a common rigid motion.
 TEST(Wrench, OppositeWrenchesDoNoWorkInACommonMotion) {
   const Pose X_AB = X_WA.inverse() * X_WB;
   const Wrench F_B = opposite_wrench(F_A, X_AB);
@@ -133,7 +133,7 @@ TEST(Quaternion, HasOneSign) {
   }
 }
 
-// Coordinates of an integrator leave the rotation by its tolerance; the nearest rotation is within that of the input.
+// Coordinates of an integrator violate the rotation by its tolerance; the nearest rotation is within that of the input.
 TEST(Quaternion, NearestRotationOfASlightlyDeformedOne) {
   Matrix3 R = X_WA.R;
   R(0, 1) += 1e-7;
@@ -146,8 +146,8 @@ TEST(Quaternion, NearestRotationOfASlightlyDeformedOne) {
   EXPECT_LT((S - S.transpose()).cwiseAbs().maxCoeff(), eps);
 }
 
-// A second trip may change last bits (the polar decomposition rounds), never more; both paths therefore make equally
-// many.
+// A second conversion may change last bits (the polar decomposition rounds), never more; both paths therefore make the
+// same number of conversions.
 TEST(CanonicalPose, SecondRoundTripChangesAtMostRounding) {
   std::mt19937 generator(7);
   std::uniform_real_distribution<double> angle(-3.0, 3.0);

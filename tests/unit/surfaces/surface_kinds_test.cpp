@@ -1,4 +1,4 @@
-// What every kind of surface keeps to, whatever it is: a new one is tested by being in the registry.
+// Requirements on every kind of surface: a new one is tested through the registry.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -22,13 +22,13 @@ using config::KeyKind;
 using config::KeyRole;
 using config::KeySchema;
 
-/// A value that the key accepts, as YAML; empty for what may be left out.
+/// A value that the key accepts, as YAML; empty for optional keys.
 std::string example_of(const KeySchema& key) {
   if (key.role == KeyRole::file) return "shape.stl";
   if (!key.required) return {};
   if (key.kind == KeyKind::number) return "0.1";
   if (key.kind == KeyKind::list && key.keys.front().sizes == std::vector<std::size_t>{2}) {
-    return "[[0.1, 0.02], [0, 0.12], [-0.1, 0], [0.03, -0.1]]";  // an outline: one point is none
+    return "[[0.1, 0.02], [0, 0.12], [-0.1, 0], [0.03, -0.1]]";  // an outline needs more than one point
   }
   if (key.kind == KeyKind::list) return fmt::format("[{}]", example_of(key.keys.front()));
   return fmt::format(

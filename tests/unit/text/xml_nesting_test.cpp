@@ -1,4 +1,4 @@
-// What XML from outside may look like before a parser sees it.
+// Checks of external XML before it is parsed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -52,7 +52,7 @@ TEST(XmlNesting, EntitiesAndOtherEncodingsAreRejected) {
   EXPECT_EQ(message_of("\xef\xbb\xbf<a/>"), "accepted");  // a byte-order mark of UTF-8
 }
 
-/// Whatever is cut off is for the parser to say.
+/// Truncated text is left to the parser.
 TEST(XmlNesting, ParsingInvalidTextTerminates) {
   for (const char* text : {"", "<", "<!", "<!--", "<![CDATA[", "<?", "</", "<a", "<a b='", "</a></a>", "text"}) {
     EXPECT_EQ(message_of(text), "accepted") << text;

@@ -1,11 +1,11 @@
-// The energy that an elastic ball keeps as vibration when it bounces off a rigid plane, against the closed form for
-// modes that Hertz' force excites, and against what the literature says of the power of the speed.
+// The vibration energy of an elastic ball after its rebound from a rigid plane, compared with the closed form for modes
+// excited by Hertz' force, and with the exponent of the velocity in the literature.
 //
-// Where the contact lasts much longer than the modes' periods, a mode n feels of Hertz' force F = K d^1.5 its two ends,
-// F = K (v t)^1.5: the integral of F exp(i omega t) is 2 K v^1.5 Gamma(5/2) omega^-5/2 cos(phase). Of the kinetic
-// energy m v^2 / 2 it keeps (K v^1.5 Gamma(5/2) phi_n)^2 omega_n^-5 / (m v^2 / 2) in the mean over phases: a share that
-// grows with v, as Rayleigh found for two balls [rayleigh1906]. The phase, omega times the duration, makes it swing
-// about that mean [murakami2014].
+// Where the contact lasts much longer than the modes' periods, a mode n is excited at the two ends of Hertz' force F =
+// K d^1.5, F = K (v t)^1.5: the integral of F exp(i omega t) is 2 K v^1.5 Gamma(5/2) omega^-5/2 cos(phase). Of the
+// kinetic energy m v^2 / 2 it keeps (K v^1.5 Gamma(5/2) phi_n)^2 omega_n^-5 / (m v^2 / 2) in the mean over phases: a
+// fraction that grows with v, as Rayleigh found for two balls [rayleigh1906]. The phase, omega times the duration,
+// makes it oscillate about that mean [murakami2014].
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +30,7 @@ constexpr double density = 238.7;  // [kg/m^3]
 const double mass = density * 4.0 / 3.0 * std::numbers::pi * radius * radius * radius;
 const double wave_speed = std::sqrt(modulus / density);
 
-/// @param size  [m] of the elements where the ball touches, within `fine` of the pole
+/// @param size  [m] of the elements in the contact area, within `fine` of the pole
 ModalModel ball(double size, double fine, std::size_t n_modes) {
   const BodyModel body(
       test::ball_mesh(radius, size, fine, 1.25),
@@ -68,7 +68,7 @@ Eigen::VectorXd at_pole(const ModalModel& model) {
 }
 
 struct Bounce {
-  double kept = 0.0;      ///< of the kinetic energy, told as dissipated when the ball is let go
+  double kept = 0.0;      ///< of the kinetic energy, reported as dissipated at separation
   double lost = 0.0;      ///< of it, missing in the motion
   double duration = 0.0;  ///< [s]
 };
@@ -104,7 +104,7 @@ Bounce bounce(const ModalContact& contact, double speed, double h) {
   return result;
 }
 
-/// Shares of the kinetic energy by Hertz' force: in all modes, and in the mean over phases.
+/// Fractions of the kinetic energy by Hertz' force: in all modes, and in the mean over phases.
 struct Hertz {
   double share = 0.0;
   double mean = 0.0;
@@ -146,16 +146,16 @@ TEST(BallVibration, ConservesTheEnergyBetweenHertzForceAndModes) {
               model.modes.frequencies[0] / (2.0 * std::numbers::pi),
               model.modes.frequencies.tail<1>()[0] / (2.0 * std::numbers::pi), wave_speed);
   std::printf("  v / c    duration ms   kept      lost      lost / (v / c)  Hertz     mean over phases\n");
-  // Slower ones touch with fewer than three elements to the radius of the contact, sqrt(R depth).
+  // Slower ones have fewer than three elements per radius of the contact, sqrt(R depth).
   for (const double speed : {6.0, 12.0}) {
-    // A fortieth of the period of the highest mode: its drive is right to 0.2 %.
+    // A fortieth of the period of the highest mode: its excitation is accurate to 0.2 %.
     const Bounce found = bounce(contact, speed, 0.05 * std::numbers::pi / model.modes.frequencies.tail<1>()[0]);
     const Hertz expected = hertz(model, speed);
     std::printf("%9.2e %11.4g %9.2e %9.2e %12.3g %12.2e %9.2e\n", speed / wave_speed, 1e3 * found.duration, found.kept,
                 found.lost, found.lost * wave_speed / speed, expected.share, expected.mean);
-    // The drive is right to 0.2 %, its square to twice that, and the motion's own error is of the same order.
+    // The excitation is accurate to 0.2 %, its square to twice that, and the error of the motion is of the same order.
     EXPECT_NEAR(found.lost, found.kept, 0.01 * found.kept);
-    // The order of magnitude: a contact of three elements to its radius is no Hertz contact, and phases depend on it.
+    // The order of magnitude: a contact of three elements per radius is no Hertz contact, and phases depend on it.
     EXPECT_GT(found.kept, 0.5 * expected.share);
     EXPECT_LT(found.kept, 2.0 * expected.share);
   }

@@ -1,7 +1,7 @@
-// A bar that hits a rigid wall lengthwise, against the wave equation.
+// Longitudinal impact of a bar on a rigid wall, compared with the wave equation.
 //
-// One-dimensional theory [goldsmith1960]: the wall pushes with rho c A v, c = sqrt(E / rho), until the wave comes back
-// from the free end after 2 L / c; the bar then leaves with the speed that it came with and is at rest in itself.
+// One-dimensional theory [goldsmith1960]: the wall force is rho c A v, c = sqrt(E / rho), until the wave returns from
+// the free end after 2 L / c; the bar then separates with its approach velocity and without vibration.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -48,8 +48,8 @@ const double bar_wave_speed = std::sqrt(bar_modulus / bar_density);
 struct Bar {
   std::unique_ptr<ContactBackend> backend;
   double highest = 0.0;  ///< [Hz] of the kept modes
-  double waves = 0.0;    ///< [-] modes along the push, and
-  double missed = 0.0;   ///< [%] of duration and speed, as told
+  double waves = 0.0;    ///< [-] modes along the force, and
+  double missed = 0.0;   ///< [%] of duration and velocity, as reported
 };
 
 Bar bar_with(double n_modes, const std::string& element = "from_mesh") {
@@ -115,8 +115,8 @@ Impact hit(const ContactBackend& bar) {
   return impact;
 }
 
-// Modes of a bar that come first bend and twist it: how many lie along the push is told when the pair is opened, with
-// what the impact then misses of duration and speed.
+// The lowest modes of a bar bend and twist it: the number of modes along the force is reported when the pair is opened,
+// with the resulting errors of duration and velocity.
 TEST(BarImpact, TooFewModesAreReported) {
   const double T = 2.0 * length / bar_wave_speed;
   for (const auto& [n_modes, element] :
@@ -125,7 +125,7 @@ TEST(BarImpact, TooFewModesAreReported) {
     const Impact impact = hit(*bar.backend);
     std::printf("%4.0f modes, %-9s: %.2f along the push, misses about %.2f %%; duration %.4f, speed out %.4f\n",
                 n_modes, element, bar.waves, bar.missed, impact.duration / T, impact.speed_out / speed);
-    // A mode that is cut off counts in part; elements know fewer modes than a bar has, and swing them too fast.
+    // A truncated mode contributes in part; elements have fewer modes than a bar, at too high frequencies.
     const double N = std::floor(bar.highest * T);
     EXPECT_NEAR(bar.waves, N, 1.0 + 0.1 * N) << n_modes << element;
     EXPECT_LT(std::abs(impact.duration / T - 1.0), 1.5 * bar.missed / 100.0) << n_modes << element;
@@ -141,9 +141,10 @@ TEST(BarImpact, LastsForTheRoundTripOfAWave) {
   for (const double n_modes : {80.0, 160.0}) {
     const Bar bar = bar_with(n_modes);
     const Impact impact = hit(*bar.backend);
-    // Of the kept modes those along the bar have multiples of c / 2 L. N of them show a wave's front half a wave of the
-    // highest one wide: 1 / N of the bar, which it passes in 1 / 2 N of the duration. That piece, where velocities are
-    // wrong by the impact's at most, keeps 1 / N of the energy at most; the speed misses half of that.
+    // The kept modes along the bar have multiples of c / 2 L. N of them resolve a wave front over half a wave of the
+    // highest one: 1 / N of the bar, which it passes in 1 / 2 N of the duration. That part, where the error of
+    // velocities is at most the impact's, keeps 1 / N of the energy at most; the error of the separation velocity is
+    // half of that.
     const double N = std::floor(bar.highest * T);
     std::printf("  %5.0f %2.0f  %13.4f  %9.4f  %10.4f\n", n_modes, N, impact.duration / T, impact.speed_out / speed,
                 impact.mean_force / F);
@@ -153,14 +154,14 @@ TEST(BarImpact, LastsForTheRoundTripOfAWave) {
   }
 }
 
-// Between commits the force is taken as linear, which gives of what swings with omega the part sinc^2(omega h / 2),
-// less by (omega h)^2 / 12: second order in the step, and for the highest kept mode the most.
+// Between commits the force is assumed linear, which transmits at the frequency omega the fraction sinc^2(omega h / 2),
+// less by (omega h)^2 / 12: second order in the step, and the largest for the highest kept mode.
 TEST(BarImpact, ErrorOfTheLinearForceIsOfSecondOrderInTheStep) {
   const Bar bar = bar_with(40.0);
   const double omega = 2.0 * std::numbers::pi * bar.highest;
   const double coarsest = 1.0 / omega;
   const double duration = 24.0 * coarsest;
-  // The wall runs against the bar as it were without it: the force alone is wrong.
+  // The wall moves against the bar as it would without it: only the force has an error.
   const auto forces = [&](int n) {
     const double h = coarsest / n;
     auto history = bar.backend->commit(*bar.backend->initial_history(), state_at(0.0, 0.5 * length, -speed)).history;
@@ -181,7 +182,7 @@ TEST(BarImpact, ErrorOfTheLinearForceIsOfSecondOrderInTheStep) {
     const double of_the_drive = 1.0 / (12.0 * n * n);
     std::printf("  %7.3f  %18.3e  %16.3e  order %.2f\n", 1.0 / n, error, of_the_drive,
                 n == 1 ? 0.0 : std::log2(before / error));
-    // What follows the leading term is smaller by omega h at least.
+    // The terms after the leading one are smaller by omega h at least.
     if (n > 1) {
       EXPECT_NEAR(std::log2(before / error), 2.0, 1.0 / n) << n;
     }

@@ -1,5 +1,5 @@
-// examples/block_friction.yaml through the whole multibody side, with the condensed and the full-order back-end and
-// against what is known exactly: stick along the shear stiffness, slip at mu N, reversal along a parallel line.
+// examples/block_friction.yaml through the whole multibody side, with the condensed and the full-order back-end,
+// compared with exact results: stick along the shear stiffness, slip at mu N, reversal along a parallel line.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,10 +23,10 @@ constexpr double travel = 4e-4;   // [m] to either side
 /// With nu = 0 a pressed block does not bulge: N = E A depth / height whatever the friction.
 constexpr double normal_force = E * length * breadth * depth / height;
 
-/// Bounds of the stiffness [N/m] against a shift of the sticking bottom by the theorems of minimum energy. The stresses
-/// of a short beam between two plates that do not turn (bending linear, shear parabolic over the length) are in
-/// equilibrium with free sides: their complementary energy is not below the exact one. Simple shear is compatible, and
-/// a deformation that linear elements have: its strain energy is not below theirs, and theirs not below the exact one.
+/// Bounds of the stiffness [N/m] against a displacement of the sticking bottom by the theorems of minimum energy. The
+/// stresses of a short beam between two plates that do not rotate (bending linear, shear parabolic over the length) are
+/// in equilibrium with free sides: their complementary energy is not below the exact one. Simple shear is compatible,
+/// and linear elements represent it: its strain energy is not below theirs, and theirs not below the exact one.
 constexpr double lower_stiffness() {
   const double shear = 5.0 / 6.0 * 0.5 * E * length * breadth / height;
   const double second_moment = breadth * length * length * length / 12.0;
@@ -45,7 +45,7 @@ RecordedRun run_block(const std::string& backend, const std::vector<std::string>
   return run_local(scenario);
 }
 
-/// Of the mesh at hand, while nothing slides: the drag's first 0.1 s with plenty of friction.
+/// Of the given mesh, without sliding: the drag's first 0.1 s with high friction.
 double stick_stiffness() {
   const RecordedRun run = run_block("fem_condensed", {"contact.friction=10", "analysis.end_time=0.3"});
   return -run.column("block-ground.fx_N").back() / run.column("block.x_m").back();
@@ -77,7 +77,7 @@ TEST(BlockFriction, FullOrderEqualsCondensedInStickSlipAndReversal) {
   EXPECT_GT(k, lower_stiffness());
   EXPECT_LT(k, upper_stiffness);
 
-  // Rows of one friction solver, fed with the condensed and the full body: each stops at 1e-10 of the depth.
+  // Rows of one friction solver with the condensed and the full body: each stops at 1e-10 of the depth.
   constexpr double same = 1e-6 * normal_force;
   double turned_x = 0.0;
   double turned_force = 0.0;
@@ -98,9 +98,9 @@ TEST(BlockFriction, FullOrderEqualsCondensedInStickSlipAndReversal) {
     if (i > first_stroke) {
       EXPECT_LE((fx[i] - fx[i - 1]) * (x[i] - x[i - 1]), same * travel) << "pushed along at t = " << t[i];
     }
-    // Sliding only ever takes off the force of sticking, and what sticks is as stiff as the bounds say, wherever nodes
-    // have been turned round. As long as no node carries ten times its share of the force, no node slides before a
-    // tenth of the way to full slip, and the force is that of sticking.
+    // Sliding only reduces the force of sticking, and sticking parts have the stiffness of the bounds, wherever nodes
+    // have reversed. While no node carries ten times its part of the force, no node slides before a tenth of the path
+    // to full slip, and the force is that of sticking.
     const double way = std::abs(x[i] - turned_x);
     const double change = std::abs(fx[i] - turned_force);
     EXPECT_LE(change, upper_stiffness * way + same) << "t = " << t[i];
@@ -119,8 +119,8 @@ TEST(BlockFriction, FullOrderEqualsCondensedInStickSlipAndReversal) {
     }
   }
 
-  // Over the closed cycle from t = 1 s to 3 s all work is lost. Between two rows the force is monotone, so that neither
-  // sum is further from the integral than the sum of the rectangles between two rows.
+  // Over the closed cycle from t = 1 s to 3 s all work is dissipated. Between two rows the force is monotonic, so that
+  // neither sum is further from the integral than the sum of the rectangles between two rows.
   const double measured = lost.back() - lost[reversals[0]];
   const double stuck_loop = 4.0 * mu * normal_force * (travel - mu * normal_force / k);
   fmt::print(

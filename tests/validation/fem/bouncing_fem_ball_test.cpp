@@ -1,5 +1,5 @@
 // The finite-element ball through the whole multibody side: its restitution is that of the point law with the same
-// dissipation factor, because the factor multiplies whatever elastic force there is.
+// dissipation factor, because the factor multiplies any elastic force.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

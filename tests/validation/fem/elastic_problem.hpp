@@ -12,7 +12,7 @@
 
 namespace heelstrike::fem::test {
 
-/// Traction [Pa] at a place [m] of the boundary with its outward normal.
+/// Traction [Pa] at a position [m] of the boundary with its outward normal.
 using Traction = std::function<Vector3(const Vector3& x, const Vector3& normal)>;
 
 /// Consistent nodal forces [N] of a traction.
@@ -21,7 +21,7 @@ inline Eigen::VectorXd traction_forces(const BodyModel& body, const Traction& tr
   Eigen::VectorXd force = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(body.n_dofs()));
   for (const ElementFace face : boundary_faces(mesh)) {
     const bool in_parts = mesh.parts_of_side(face.face) > 1;
-    if (in_parts && mesh.part_of_side(face.face) > 0) continue;  // the first part stands for the side
+    if (in_parts && mesh.part_of_side(face.face) > 0) continue;  // the first part represents the side
     const ShapeTable& rule = in_parts ? body.reference().quadrilateral : body.reference().triangle;
     const std::vector<std::uint32_t> nodes = side_nodes(mesh, face);
     for (std::size_t q = 0; q < rule.weights.size(); ++q) {
@@ -48,7 +48,7 @@ struct Solution {
   double factor_work = 0.0;     ///< floating-point operations of the factorisation
 };
 
-/// @param fixed  whether direction k of a node at a place is held
+/// @param fixed  whether direction k of a node at a position is fixed
 inline Solution solve(const BodyModel& body, const Traction& traction,
                       const std::function<bool(const Vector3& x, Eigen::Index k)>& fixed) {
   std::vector<std::int64_t> free;

@@ -1,5 +1,4 @@
-// The project's own foot, coarse, pressed on a plate with each finite element: what tissue that hardly changes its
-// volume costs.
+// The parametric foot, coarse, pressed on a plate with each finite element: the cost of nearly incompressible tissue.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -26,7 +25,7 @@ PairSpec foot_pair(const std::string& element, double nu) {
   pair.name = "sole-plate";
   pair.backend = "fem_condensed";
   pair.main.surface = FootSurface{};
-  // The same shear modulus for all: only the volume gets stiffer.
+  // The same shear modulus for all: only the bulk modulus changes.
   const double mu = 0.2e6;
   pair.main.materials = {{.youngs_modulus = 2.0 * mu * (1.0 + nu), .poissons_ratio = nu, .density = 1100.0, .set = ""}};
   pair.partner.surface = PlaneSurface{};
@@ -76,8 +75,8 @@ TEST(FootElement, SideBySide) {
   }
   std::filesystem::remove_all(cache);
   const auto force = [&](const char* element, double nu) { return answers.at({element, nu}).F_A.force.z(); };
-  // With the shear modulus kept, a body that cannot change its volume is stiffer than one with nu = 0.45, but not
-  // without bound: elements that lock are.
+  // With a constant shear modulus, an incompressible body is stiffer than one with nu = 0.45, but not without bound:
+  // locking elements are.
   EXPECT_GT(force("tet4", 0.4999), 1.5 * force("tet10_mixed", 0.4999)) << "locks: else this test says nothing";
   EXPECT_NEAR(force("tet4_mixed", 0.4999), force("tet10_mixed", 0.4999), 0.15 * force("tet10_mixed", 0.4999));
   EXPECT_NEAR(force("tet10_mixed", 0.45), force("tet10", 0.45), 0.04 * force("tet10", 0.45))

@@ -1,11 +1,11 @@
-// Assembles and solves bodies under their own weight on the ranks that mpirun starts (a distributed triangulation,
-// PETSc, MUMPS), and compares the displacements with those of the servers' assembly and factorisation on one process:
-// a foot of linear and of curved quadratic tetrahedra, blocks of prisms and of hexahedra with 8 and 27 nodes. The sum
+// Assembles and solves bodies under their own weight on the ranks started by mpirun (a distributed triangulation,
+// PETSc, MUMPS), and compares the displacements with those of the servers' assembly and factorisation on one process: a
+// foot of linear and of curved quadratic tetrahedra, blocks of prisms and of hexahedra with 8 and 27 nodes. The sum
 // over cells and the integrals over each are the same code in both, the cells, numbers and supports are not.
 //
-//     mpirun -n N foot_on_ranks [--disagree mesh|materials|supports|options]
+// mpirun -n N foot_on_ranks [--disagree mesh|materials|supports|options]
 //
-// --disagree gives the last rank another input: every rank has to refuse it by that name. A rank ends with 0 when all
+// --disagree gives the last rank another input: every rank has to reject it by that name. A rank ends with 0 when all
 // is as expected, and mpirun with 0 when all ranks do.
 #include <deal.II/base/mpi.h>
 #include <deal.II/distributed/fully_distributed_tria.h>
@@ -44,35 +44,35 @@ using namespace heelstrike;
 using namespace heelstrike::fem;
 namespace lac = dealii::PETScWrappers;
 
-constexpr double size = 0.012;  // [m] edges: some thousand tetrahedra
+constexpr double size = 0.012;  // [m] edges: several thousand tetrahedra
 constexpr double agreement =
     1e-10;  // of the largest displacement: 1e5 times the rounding of doubles for a stiffness of this condition
 const Material tissue{.youngs_modulus = 3.62e6, .poissons_ratio = 0.3, .density = 1000.0, .set = ""};
 const Vector3 gravity(0.0, 0.0, -9.81);
 
-/// A place in 1e-7 m: both meshes have the same numbers there but for rounding.
+/// A position in 1e-7 m: both meshes have the same numbers there except for rounding.
 using Place = std::array<std::int64_t, 3>;
 Place location_of(const Vector3& p) {
   return {std::llround(1e7 * p.x()), std::llround(1e7 * p.y()), std::llround(1e7 * p.z())};
 }
-/// Displacement [m] at the place of a node while the edges are straight.
+/// Displacement [m] at the position of a node while the edges are straight.
 using Displacements = std::map<Place, std::array<double, 3>>;
 
-/// What every rank is given.
+/// Input of every rank.
 struct Input {
   std::string mesh;           ///< name of one of `bodies`
-  double clamp_height = 0.0;  ///< [m] what is above is held
+  double clamp_height = 0.0;  ///< [m] clamped above
   std::uint32_t n_nodes = 4;  ///< of an element
   PressureKind pressure = PressureKind::pointwise;
   bool deformed = false;  ///< the stiffness is that of the neo-Hookean law at `deformation`
 };
 
-/// Where a node is whose place in the straight mesh is p: quadratic elements are curved.
+/// Position of a node whose position in the straight mesh is p: quadratic elements are curved.
 Vector3 curved(const Vector3& p) {
   return p + Vector3(0.3 * p.z() * p.z(), 0.0, 0.2 * p.x() * p.x());
 }
 
-/// [m] of a node whose place in the straight mesh is p: drawn out, so that the stiffness stays positive.
+/// [m] of a node whose position in the straight mesh is p: stretched, so that the stiffness remains positive.
 Vector3 deformation(const Vector3& p) {
   return 0.02 * p + Vector3(5e-4 * std::sin(9.0 * p.y()), 0.0, 0.02 * p.x() * p.y());
 }
@@ -89,7 +89,7 @@ VolumeMesh body_named(const Input& input) {
 }
 
 const std::vector<Input> bodies{
-    {.mesh = "foot of tet4"},  // held at the ankle, as in the press test
+    {.mesh = "foot of tet4"},  // clamped at the ankle, as in the press test
     {.mesh = "foot of tet4, deformed", .deformed = true},
     {.mesh = "foot of tet10", .n_nodes = 10},
     {.mesh = "block of wedge6", .clamp_height = 0.06, .n_nodes = 6},
@@ -110,7 +110,7 @@ BodyModel curved_body(VolumeMesh mesh, PressureKind pressure) {
   return {std::move(mesh), std::vector<Material>{tissue}, pressure};
 }
 
-/// As the servers do.
+/// As in the servers.
 Displacements solve_here(const VolumeMesh& mesh, const Input& input) {
   const BodyModel body = curved_body(mesh, input.pressure);
   const std::vector<std::uint32_t> clamped = nodes_of_faces(mesh, held_faces(mesh, input.clamp_height));
@@ -158,7 +158,7 @@ bool couples_alike(const VolumeMesh& mesh, const Input& input) {
   return true;
 }
 
-/// The cells of each rank alone; the first rank has read the mesh.
+/// The cells of each rank only; the first rank has read the mesh.
 void distribute(const VolumeMesh& mesh, double clamp_height,
                 dealii::parallel::fullydistributed::Triangulation<3>& triangulation) {
   const MPI_Comm world = triangulation.get_communicator();
@@ -216,7 +216,7 @@ void cell_terms(const ReferenceElement& reference, const Input& input, const Lam
   for (Eigen::Index a = 0; a < mass.size(); ++a) terms.vectors.block<3, 1>(3 * a, 0) = mass[a] * gravity;
 }
 
-/// Adds to the equations of all ranks what is not held.
+/// Adds the free degrees of freedom to the equations of all ranks.
 void add_terms(const CellTerms& terms, const dealii::AffineConstraints<double>& held, lac::MPI::SparseMatrix& K,
                lac::MPI::Vector& f) {
   const auto n = static_cast<unsigned>(terms.dofs.size());
@@ -255,7 +255,7 @@ lac::MPI::Vector solve_on_ranks(const ElasticSpace& space, const Input& input, c
   return u;
 }
 
-/// @param disagree  what the last rank is given otherwise; empty = nothing
+/// @param disagree  different input of the last rank; empty = none
 bool solves_alike(Input input, const std::string& disagree) {
   const MPI_Comm world = MPI_COMM_WORLD;
   const unsigned rank = dealii::Utilities::MPI::this_mpi_process(world);
@@ -267,7 +267,7 @@ bool solves_alike(Input input, const std::string& disagree) {
     if (disagree == "supports") input.clamp_height += 1e-12;
     if (disagree == "options") input.n_nodes += 1;
   }
-  // The name stands for the digest of a file: only the first rank reads it.
+  // The name represents the digest of a file: only the first rank reads it.
   check_same_on_all_ranks(world, "mesh", input.mesh);
   check_same_on_all_ranks(world, "materials", std::array{material.mu, material.lambda, material.density});
   check_same_on_all_ranks(world, "supports", std::array{input.clamp_height});
@@ -300,7 +300,7 @@ bool solves_alike(Input input, const std::string& disagree) {
   return scale > 0.0 && largest <= agreement * scale;
 }
 
-/// @return whether this rank refuses what the last one was given, with its number
+/// @return whether this rank rejects the input of the last one, with its number
 bool refuses(const std::string& disagree) {
   const unsigned last = dealii::Utilities::MPI::n_mpi_processes(MPI_COMM_WORLD) - 1;
   try {

@@ -1,5 +1,5 @@
-// The project's own foot, coarse, pressed on a plate: condensed against full order at the depths of the thesis. The
-// linear body gives the same to rounding; the neo-Hookean one shows what condensation leaves out.
+// The parametric foot, coarse, pressed on a plate: condensed compared with full order at the depths of the thesis. The
+// linear body gives the same to rounding; the neo-Hookean one shows the error of condensation.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -82,8 +82,8 @@ TEST_P(FootOrder, CondensedEqualsFullLinear) {
     EXPECT_NEAR(a.area, b.area, 1e-6 * b.area);
     EXPECT_NEAR(a.peak_pressure, b.peak_pressure, 1e-6 * b.peak_pressure);
     EXPECT_LT((a.p_ACop - b.p_ACop).norm(), 1e-6 * 0.1) << "relative to half the length of the foot";
-    // What a linear body leaves out is of the order of the strain: a neo-Hookean column that is pressed by the strain e
-    // carries E A (1/(1 - e)^2 - (1 - e)) / 3 = E A e (1 + e + ...), a linear one E A e.
+    // The error of a linear body is of the order of the strain: a neo-Hookean column compressed by the strain e carries
+    // E A (1/(1 - e)^2 - (1 - e)) / 3 = E A e (1 + e + ...), a linear one E A e.
     const double strain = depth / FootDimensions{}.ankle_height;
     EXPECT_NEAR(answers[2].F_A.force.z(), a.F_A.force.z(), strain * a.F_A.force.z());
   }
@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(Friction, FootOrder, testing::Values(0.0, 0.3),
                            return std::string(info.param > 0.0 ? "with" : "without");
                          });
 
-// A neo-Hookean layer over a condensed interior lies between the linear and the neo-Hookean body, and tends to the
+// A neo-Hookean layer on a condensed interior lies between the linear and the neo-Hookean body, and converges to the
 // latter as it grows; with a linear layer it is the linear body.
 TEST(FootLayer, ConvergesToTheFullOrderAsItGrows) {
   PairState state;

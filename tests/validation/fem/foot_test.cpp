@@ -1,4 +1,4 @@
-// The scanned foot pressed on a plate: condensed against full order, linear and neo-Hookean.
+// The scanned foot pressed on a plate: condensed compared with full order, linear and neo-Hookean.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -51,9 +51,9 @@ TEST(Foot, SlowCondensedAgainstFullOrder) {
   }
 }
 
-// The press test of the thesis on its three meshes. Depths are counted from the lowest point of the scan: that of a
-// mesh lies 0.09 to 0.15 mm above it, which is 7 % of the force at 2 mm. What is left is the error of the meshes
-// themselves: 1.8 % at 2 mm, below 1 % from 4 mm on (docs/studies/foot_press.md).
+// The press test of the thesis on its three meshes. Depths are measured from the lowest point of the scan: that of a
+// mesh lies 0.09 to 0.15 mm above it, which is 7 % of the force at 2 mm. The remaining error is that of the meshes: 1.8
+// % at 2 mm, below 1 % from 4 mm on (docs/studies/foot_press.md).
 TEST(Foot, SlowMeshSizeStudyOfALoadedFoot) {
   if (!test::foot_scan()) {
     GTEST_SKIP() << "no foot scan: set HEELSTRIKE_DATA to the folder that holds foot/foot_left.stl";

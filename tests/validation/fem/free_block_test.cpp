@@ -1,4 +1,4 @@
-// A block of finite elements that only friction, or nothing, holds sideways: at rest, and in runs that are resumed.
+// A block of finite elements with lateral support by friction only, or without: at rest, and in resumed runs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace heelstrike::test {
 namespace {
 
-/// A block of 0.1 kg whose bottom touches the ground at the start: 1 N of weight.
+/// A block of 0.1 kg whose bottom has zero gap to the ground at the start: 1 N of weight.
 Scenario block(const std::string& more, double friction, const std::string& analysis, double height = 0.01) {
   return scenario_from(fmt::format(R"(heelstrike: 1
 gravity: [0, 0, -10]
@@ -46,7 +46,7 @@ TEST(FreeBlock, FrictionAloneSupportsIt) {
   ASSERT_EQ(t.size(), 5U);
   for (std::size_t i = 0; i < t.size(); ++i) EXPECT_NEAR(fx[i], -0.4 * t[i], 1e-7) << "balance to 1e-10 of the forces";
   for (std::size_t i = 1; i < t.size(); ++i) EXPECT_GT(x[i], x[i - 1]) << "it yields elastically";
-  // 0.4 N on a shear stiffness of some 10 kN/m: far from sliding.
+  // 0.4 N on a shear stiffness of about 10 kN/m: far from sliding.
   EXPECT_LT(x.back(), 1e-4);
 }
 
@@ -57,13 +57,13 @@ TEST(FreeBlock, WithoutFrictionEveryTimeOfASequenceHasItsEquilibrium) {
   ASSERT_EQ(fz.size(), 5U);
   for (std::size_t i = 0; i < fz.size(); ++i) {
     EXPECT_NEAR(fz[i], 1.0 + 0.125 * static_cast<double>(i), 1e-7);
-    // Nothing moves it sideways but what rounding leaves of the tangents.
+    // Only rounding of the tangents moves it sideways.
     EXPECT_NEAR(run.column("block.x_m")[i], 0.0, 1e-9);
   }
 }
 
-/// On a slope of 15 degrees, put down 10 um to 1 mm deep: friction 0.5 holds it, and Newton's steps of the overdamped
-/// motion see that. Without the stiffness of what sticks they slid to and fro for 2000 steps.
+/// On a slope of 15 degrees, released 10 um to 1 mm deep: friction 0.5 supports it, and Newton's steps of the
+/// overdamped motion include it. Without the stiffness of sticking nodes they slid to and fro for 2000 steps.
 TEST(FreeBlock, FrictionSupportsItOnASlopeFromAnyOverlap) {
   const double slope = 15.0 * std::numbers::pi / 180.0;
   const double gx = 10.0 * std::sin(slope);
@@ -80,7 +80,7 @@ TEST(FreeBlock, FrictionSupportsItOnASlopeFromAnyOverlap) {
   }
 }
 
-/// Bodies that exactly touch at the start turn by what rounds in their wrenches, and come by overlaps of 1e-89 m.
+/// Bodies with zero gap at the start rotate by the rounding of their wrenches, and have overlaps of 1e-89 m.
 TEST(FreeBlock, SlidesFromZeroGapWithEveryIntegrator) {
   std::vector<double> speeds;
   for (const char* integrator : {"arkode_dirk", "arkode_erk", "cvode_index1", "ida_ggl"}) {
@@ -94,7 +94,7 @@ TEST(FreeBlock, SlidesFromZeroGapWithEveryIntegrator) {
   for (const double speed : speeds) EXPECT_NEAR(speed, speeds[1], 1e-5);
 }
 
-/// Dropped with a speed along the ground: it sticks, slides, lifts off and comes again.
+/// Dropped with a velocity along the ground: it sticks, slides, lifts off and returns.
 TEST(FreeBlock, ResumesWithFrictionBitForBit) {
   const Scenario scenario = block(", velocity: [0.05, 0, 0]}", 0.3,
                                   "analysis: {end_time: 0.02, integrator: {rtol: 1.0e-5, atol: 1.0e-7}}\n"

@@ -1,4 +1,4 @@
-// A block pressed on a plane and dragged: stick, slip at mu N, reversal; work of friction; steps cut in two.
+// A block pressed on a plane and dragged: stick, slip at mu N, reversal; work of friction; divided steps.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -52,7 +52,7 @@ TEST(FrictionBlock, SticksThenSlidesAndReverses) {
       }
     }
   }
-  // Work put in by the drag = dissipated + stored in shear; 120 steps by the trapezoidal rule, kinked at stick-slip.
+  // Work of the drag = dissipated + stored in shear; 120 steps by the trapezoidal rule, kinked at stick-slip.
   const double stored = block->evaluate(*history, tangentially_displaced(x)).stored_energy -
                         block
                             ->evaluate(*block->commit(*block->initial_history(), tangentially_displaced(0.0)).history,
@@ -76,8 +76,8 @@ TEST(FrictionBlock, ResultDoesNotDependOnTheStepDivision) {
 }
 
 TEST(FrictionBlock, WorkOfFrictionEqualsTheDissipation) {
-  // Two closed cycles: what is stored returns, so all the work of the drag is dissipated. The trapezoidal rule errs by
-  // the square of the step; both step widths are shown.
+  // Two closed cycles: the stored energy is recovered, so that all the work of the drag is dissipated. The error of the
+  // trapezoidal rule is of second order in the step; both step widths are shown.
   const auto block = make_dragged_block();
   std::printf("%8s %14s %14s %12s\n", "steps", "work [mJ]", "dissip. [mJ]", "error");
   double before = 0.0;
@@ -120,7 +120,7 @@ TEST(FrictionBlock, RepeatedCommitsDoNotCreep) {
   for (int i = 0; i < 200; ++i) history = block->commit(*history, tangentially_displaced(2e-4)).history;
   const Response last = block->evaluate(*history, tangentially_displaced(2e-4));
   EXPECT_NEAR(first.F_A.force.x(), last.F_A.force.x(), 1e-9 * first.F_A.force.z());
-  // The slip is solved to 1e-10 of the depth (5e-4 m), under forces of some tens of newtons.
+  // The slip is solved to 1e-10 of the depth (5e-4 m), under forces of several tens of newtons.
   EXPECT_NEAR(last.dissipated_increment, 0.0, 1e-12);
 }
 

@@ -1,5 +1,5 @@
-// What friction dissipates closes the energy balance: bodies thrown on the ground with spin, and a block that slides,
-// sticks and lifts off, with integrators whose steps differ by a factor of ten.
+// The dissipation of friction closes the energy balance: bodies thrown on the ground with spin, and a block that
+// slides, sticks and lifts off, with integrators whose steps differ by a factor of ten.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 namespace heelstrike::test {
 namespace {
 
-/// A ball of 2 kg comes down obliquely with spin, bounces, slides and rolls. Soft: the contact is 3 mm deep, so that
-/// slip at the undeformed radius would be off by 1.5 %.
+/// A ball of 2 kg falls obliquely with spin, bounces, slides and rolls. Soft: the contact is 3 mm deep, so that slip at
+/// the undeformed radius would have an error of 1.5 %.
 std::string thrown_ball(const std::string& backend, const std::string& parameters, const std::string& integrator) {
   return fmt::format(R"(heelstrike: 1
 gravity: [0, 0, -9.81]
@@ -33,7 +33,7 @@ output: {{interval: 0.01, steps: none}}
                      backend, parameters, integrator);
 }
 
-/// A rubber block of 0.1 kg is set down on the ground sliding.
+/// A rubber block of 0.1 kg is released on the ground with a sliding velocity.
 std::string sliding_block(const std::string& backend, const std::string& integrator) {
   return fmt::format(R"(heelstrike: 1
 gravity: [0, 0, -10]
@@ -54,7 +54,7 @@ output: {{interval: 0.01, steps: none}}
                      backend, integrator);
 }
 
-/// |error of the balance| over what friction dissipated.
+/// |error of the balance| over the dissipation of friction.
 double share_of(const std::string& name, const std::string& yaml) {
   const RecordedRun run = run_local(scenario_from(yaml));
   EXPECT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
@@ -66,9 +66,9 @@ double share_of(const std::string& name, const std::string& yaml) {
   return share;
 }
 
-/// With the traction at the end of each step the errors were 0.3 to 3 %. What remains at the default tolerance is that
-/// of the mean over a step, (w h)^2 / 12 of what slips while the normal force follows sin(w t): with some 60 steps per
-/// contact 2e-4; the bound is that of the issue.
+/// With the traction at the end of each step the errors were 0.3 to 3 %. The remaining error at the default tolerance
+/// is that of the mean over a step, (w h)^2 / 12 of the slip while the normal force follows sin(w t): with about 60
+/// steps per contact 2e-4, within the required bound.
 TEST(FrictionEnergy, BalanceClosesAtTheDefaultTolerance) {
   fmt::print("{:44} {:>6} {:>12} {:>12} {:>9}\n", "", "steps", "dissip. [J]", "error [J]", "share");
   const std::string bdf = "name: cvode_index1, rtol: 1.0e-6";
@@ -84,18 +84,19 @@ TEST(FrictionEnergy, BalanceClosesAtTheDefaultTolerance) {
   EXPECT_LT(share_of("fem_condensed block, cvode_index1 1e-6", sliding_block("fem_condensed", bdf)), 1e-3);
 }
 
-/// Wide steps: of second order in the step, whatever friction does within it.
+/// Wide steps: of second order in the step, for any frictional state within it.
 TEST(FrictionEnergy, ErrorIsOfSecondOrderInTheStep) {
   const auto share = [](double step) {
     const std::string integrator = fmt::format("name: arkode_dirk, rtol: 1.0e-6, max_step: {}", step);
     return share_of(fmt::format("hooke, arkode_dirk, steps up to {} s", step),
                     thrown_ball("hooke", "stiffness: 1.0e5, friction: 0.3", integrator));
   };
-  // Steps of 1e-3 s are cut by rtol: the share is the same for 2e-3 s.
+  // Steps of 1e-3 s are limited by rtol: the fraction is the same for 2e-3 s.
   const double wide = share(5e-4);
   const double narrow = share(1.25e-4);
   EXPECT_LT(wide, 5e-3);
-  // A quarter of the step: a sixteenth of the error; half of that order is asked, as events fall anywhere in a step.
+  // A quarter of the step: a sixteenth of the error; half of that order is required, as events occur anywhere in a
+  // step.
   EXPECT_LT(narrow, wide / 8.0);
 }
 

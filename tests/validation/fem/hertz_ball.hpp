@@ -1,4 +1,4 @@
-/// Ball on a plane against Hertz' half space, at equal force.
+/// Ball on a plane compared with Hertz' half space, at equal force.
 #pragma once
 
 #include <gtest/gtest.h>

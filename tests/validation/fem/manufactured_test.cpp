@@ -1,4 +1,4 @@
-// Orders of convergence for u = d sin(k . x), with the body force that makes it the solution.
+// Orders of convergence for u = d sin(k . x), with the body force of this solution.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 const Vector3 k(2.0, 1.0, -1.5);
 
-/// What is moved, and what it is made of.
+/// Displacement and material.
 struct Problem {
   ElementKind kind;
   double nu = 0.3;
@@ -123,8 +123,8 @@ TEST(ManufacturedSolution, DisplacementAndStressConvergeWithTheirOrders) {
   }
 }
 
-// At nu = 0.4999 with a motion that keeps the volume, d perpendicular to k: what locks does not converge before the
-// elements are much smaller than here.
+// At nu = 0.4999 with an isochoric motion, d perpendicular to k: locking elements do not converge before they are much
+// smaller than here.
 TEST(ManufacturedSolution, MixedElementsConvergeForIsochoricMotion) {
   std::printf("%12s %6s %14s %7s %14s %7s   nu = 0.4999\n", "element", "1/h", "displacement", "order", "stress",
               "order");

@@ -1,5 +1,5 @@
-// Finite elements at Poisson's ratio 0.4999: Cook's membrane, the hollow sphere under pressure, and what condensation
-// leaves of a mixed body.
+// Finite elements at Poisson's ratio 0.4999: Cook's membrane, the hollow sphere under pressure, and the condensation of
+// a mixed body.
 #include <gtest/gtest.h>
 
 #include <Eigen/Eigenvalues>
@@ -52,8 +52,8 @@ Cook cook(const ElementKind& kind, std::size_t n) {
 }
 
 TEST(NearlyIncompressible, CooksMembraneReachesTheReferenceWithoutLocking) {
-  // 16.4326 at nu = 0.499975 with the same shear modulus [krysl_fineale]; a plane Taylor-Hood program of our own, up to
-  // 64 x 64 quadrilaterals of nine nodes and extrapolated, gives 16.453 there and 16.455 at nu = 0.4999: 0.1 % more.
+  // 16.4326 at nu = 0.499975 with the same shear modulus [krysl_fineale]; an independent plane Taylor-Hood program, up
+  // to 64 x 64 quadrilaterals of nine nodes and extrapolated, gives 16.453 there and 16.455 at nu = 0.4999: 0.1 % more.
   constexpr double reference = 16.4326;
   std::printf(
       "Cook's membrane, plane strain, nu = %.4f: displacement in the middle of the right side, reference %.4f\n", nu,
@@ -180,7 +180,7 @@ TEST(NearlyIncompressible, HollowSphereUnderPressureFollowsLame) {
   EXPECT_LT(all.at("hex27")[2].stress, 0.05);
 }
 
-// What contact is solved with: the compliance of the surface.
+// The matrix of the contact problem: the compliance of the surface.
 TEST(NearlyIncompressible, ComplianceOfTheSurfaceIsSymmetricPositive) {
   std::printf("compliance of 0.04 x 0.04 x 0.02 m, E = 1 MPa, nu = %.4f: eigenvalues [m/N]\n", nu);
   for (const ElementKind& kind : element_kinds()) {

@@ -1,4 +1,4 @@
-// The peak pressure of balls that the mesher made, against Hertz at equal force: whatever node lies where.
+// The peak pressure of balls meshed by the mesher, compared with Hertz at equal force, for any positions of the nodes.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// A block that relaxes falls on a plane, through the whole multibody side: it rebounds lower than an elastic one, and
-// what is missing has turned into heat, in contact and in the dent that it takes along.
+// A relaxing block falls on a plane, through the whole multibody side: it rebounds lower than an elastic one, and the
+// difference is dissipated, in contact and in the remaining indentation.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ TEST(RelaxingBlock, ReboundsLowerAndKeepsTheBalanceOfEnergy) {
                relaxes ? "relaxing" : "elastic", begin, total(run, last), dissipated.back(),
                run.column("block.vz_m_s").back());
     ASSERT_GT(gap.back(), 0.0) << "the flight after the first rebound";
-    // Of the drop of 2 mm. The heat of a step follows from a stress that is linear in it.
+    // Of the drop of 2 mm. The dissipation of a step follows from a stress that is linear in it.
     const double drop = 0.1 * 9.81 * 0.002;
     EXPECT_NEAR(total(run, last), begin, (relaxes ? 2e-3 : 1e-4) * drop) << "[J]";
     EXPECT_EQ(dissipated.back() > 0.0, relaxes);

@@ -1,4 +1,4 @@
-// A ball with friction rolls to and fro, and stands on a slope: nothing creeps.
+// A ball with friction rolls to and fro, and rests on a slope without creep.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@ namespace {
 constexpr double rolling_depth = 1e-3;
 constexpr double rolling_friction = 0.3;
 
-/// The plane as the ball sees it after rolling by `angle` about y: x = R angle forwards.
+/// The plane in the ball's frame after rolling by `angle` about y: x = R angle forwards.
 PairState rolled(double angle, double radius) {
-  PairState state;  // the body turns by `angle`, so B turns by -angle in A
+  PairState state;  // the body rotates by `angle`, so that B rotates by -angle in A
   state.X_AB.R = rotation_from_vector(Vector3(0.0, -angle, 0.0));
   const Vector3 p_BA(radius * angle, 0.0, radius - rolling_depth);
   state.X_AB.p = -(state.X_AB.R * p_BA);
@@ -46,12 +46,12 @@ TEST(RollingBall, DoesNotCreep) {
     EXPECT_GE(last.dissipated_increment, -1e-11) << "rounding of 5 kN times the resolution of the gap";
     EXPECT_LE(force.head<2>().norm(), rolling_friction * force.z() * (1.0 + 1e-9));
   }
-  // Back where it started: partial slip at the edge leaves less than it took on the way (Masing's rule for the turn),
-  // and a ball that rolls without creep asks for far less than sliding.
+  // Back at the start: partial slip at the edge leaves less than on the way out (Masing's rule for the reversal), and a
+  // ball that rolls without creep needs far less force than sliding.
   EXPECT_LT(std::abs(last.F_A.force.x() - first.F_A.force.x()), largest);
   EXPECT_LT(largest, 0.5 * rolling_friction * first.F_A.force.z());
   EXPECT_NEAR(last.F_A.force.z(), first.F_A.force.z(), 5e-3 * first.F_A.force.z());
-  // Held: a hundred commits of the same state change nothing.
+  // Fixed: a hundred commits of the same state change nothing.
   const Response held = ball.evaluate(*history, rolled(0.0, hertz::R));
   for (int i = 0; i < 100; ++i) history = ball.commit(*history, rolled(0.0, hertz::R)).history;
   const Response later = ball.evaluate(*history, rolled(0.0, hertz::R));

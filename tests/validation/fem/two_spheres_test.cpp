@@ -1,4 +1,4 @@
-// Two equal deformable balls against Hertz: curvatures and compliances add.
+// Two equal deformable balls compared with Hertz: curvatures and compliances add.
 #include <gtest/gtest.h>
 
 #include "tests/unit/fem/two_bodies.hpp"
@@ -10,7 +10,7 @@ namespace {
 using namespace hertz;
 
 /// Ball about the origin of its frame, free, with contact nodes around its south pole.
-/// @param X  where the mesh is in that frame
+/// @param X  pose of the mesh in that frame
 /// @param growth  of the elements beyond `fine`
 test::SolidBody ball(double h, double fine, double growth, const Pose& X) {
   VolumeMesh mesh = test::ball_mesh(R, h, fine, growth);
@@ -23,7 +23,7 @@ test::SolidBody ball(double h, double fine, double growth, const Pose& X) {
                           near_pole);
 }
 
-/// The south pole looks up; the mesh is turned about the vertical by `angle` [rad].
+/// The south pole points up; the mesh is rotated about the vertical by `angle` [rad].
 Pose upside_down(double angle) {
   return {
       .R = rotation_from_vector(Vector3(0.0, 0.0, angle)) * rotation_from_vector(Vector3(std::numbers::pi, 0.0, 0.0)),
@@ -75,15 +75,15 @@ TEST(TwoSpheres, FollowHertzWithRelativeCurvatureAndCommonModulus) {
     // the mesh, 2 to 4 elements over the contact radius here, adds to it where the contact is small.
     const double delta_hertz = std::pow(P / force_at(depth), 2.0 / 3.0) * depth;
     EXPECT_NEAR((delta_hertz - depth) * E * R / (2.0 * P), 0.5, 0.1);
-    // The border lies somewhere between two rings of nodes, one that pushes and one that does not: half an element.
+    // The border lies between two rings of nodes, one with and one without force: half an element.
     EXPECT_NEAR(radius / exact.radius, 1.0, 0.5 * h / exact.radius);
     EXPECT_NEAR(r.peak_pressure / exact.peak, 1.0, 0.05);
     EXPECT_LT(r.F_A.force.head<2>().norm(), 1e-3 * P);
   }
 }
 
-// Requirement: meshes that do not match, 3 % in the peak pressure with ten elements over the contact radius. Neither
-// lines nor sizes of the meshes agree, the balls are offset by a third of an element, and either takes the pressures.
+// Requirement: non-matching meshes, 3 % in the peak pressure with ten elements over the contact radius. Neither lines
+// nor sizes of the meshes agree, the balls are offset by a third of an element, and either has the pressures.
 TEST(TwoSpheres, NonMatchingMeshesFollowHertz) {
   constexpr double h = 1.4e-3;
   constexpr double fine = 0.016;
@@ -105,7 +105,7 @@ TEST(TwoSpheres, NonMatchingMeshesFollowHertz) {
     EXPECT_NEAR(r.peak_pressure / exact.peak, 1.0, 0.03);
     EXPECT_NEAR(radius / exact.radius, 1.0, 0.5 * h_A / exact.radius) << "half an element, as above";
     EXPECT_NEAR(c, 0.5, 0.1) << "as in the test above";
-    // The line between the centres leans by 0.54 mm / 200 mm.
+    // The line between the centres is inclined by 0.54 mm / 200 mm.
     EXPECT_LT(r.F_A.force.head<2>().norm(), 4e-3 * P);
   }
 }

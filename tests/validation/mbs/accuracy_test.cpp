@@ -1,5 +1,5 @@
-// Results that users trust by default: Andrews' squeezing mechanism and the tumbling of a body about its middle axis,
-// against references that do not come from this program; runs that cannot be right say so.
+// Results at default settings: Andrews' squeezing mechanism and the tumbling of a body about its middle axis, compared
+// with external references; inaccurate runs report it.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -61,10 +61,10 @@ RecordedRun run_andrews(const std::string& integrator, double rtol, double atol)
 }
 
 TEST(Andrews, ErrorsFollowTheTolerance) {
-  // Other BDF codes are off by 170 rtol at 1e-8 (1.7e-6 rad; the motion is chaotic enough to multiply every error by
-  // some hundreds); three times that is allowed to cvode_index1, ten times to the others, whose formulas and norms
-  // differ. With projected error estimates cvode_index1 was off by 1600 rtol at 1e-8 and 10000 at 1e-10. At 1e-10 its
-  // error is 310 to 700 rtol, whichever rounding errors there are: changes of the stiffness by 1e-15 scatter it so.
+  // Other BDF codes have errors of 170 rtol at 1e-8 (1.7e-6 rad; the motion is chaotic enough to multiply every error
+  // by several hundreds); three times that is allowed for cvode_index1, ten times for the others, whose formulas and
+  // norms differ. With projected error estimates cvode_index1 had errors of 1600 rtol at 1e-8 and 10000 at 1e-10. At
+  // 1e-10 its error is 310 to 700 rtol, depending on rounding: changes of the stiffness by 1e-15 scatter it so.
   for (const auto& [integrator, rtol] :
        {std::pair{"cvode_index1", 1e-8}, {"cvode_index1", 1e-10}, {"ida_ggl", 1e-8}, {"arkode_erk", 1e-8}}) {
     const auto run = run_andrews(integrator, rtol, rtol);
@@ -134,7 +134,7 @@ std::vector<double> euler_flips() {
 
 TEST(Tumbling, DefaultToleranceFindsAllFlipsInTime) {
   // The time between flips depends on the logarithm of the energy's distance from that of the rotation about the middle
-  // axis, 4e-8 of the energy here: a method that loses more than that flips at other times.
+  // axis, 4e-8 of the energy here: a method with a larger error flips at other times.
   const auto run = run_local(scenario_from(tumbling));
   ASSERT_EQ(run.summary.status, "completed");
   const auto flips = flips_of(run);
@@ -174,8 +174,8 @@ TEST(FixedSteps, WarnWhenTheirErrorEstimateIsLarge) {
 }
 
 TEST(FixedSteps, NeverAcceptANonFiniteState) {
-  // Fifty steps in one turn of the pendulum and a stiff spring that the step cannot follow: the state grows without
-  // bound.
+  // Fifty steps in one rotation of the pendulum and a stiff spring that the step cannot resolve: the state grows
+  // without bound.
   const std::string yaml = std::string(pendulum) +
                            "forces:\n  spring: {type: spring_damper, bodies: [ground, bob], points: [[0, -3, 0], "
                            "[0, 0, 0]], stiffness: 1.0e+7, length: 1}\n";
@@ -194,7 +194,7 @@ TEST(FixedSteps, NeverAcceptANonFiniteState) {
 }
 
 TEST(Assembly, LargeCorrectionIsAWarning) {
-  // The bob stands a quarter turn and more away from the rod's only place.
+  // The bob is a quarter rotation and more away from the only position allowed by the rod.
   const std::string yaml = R"(
 heelstrike: 1
 gravity: [0, -9.81, 0]

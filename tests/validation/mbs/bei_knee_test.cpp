@@ -1,4 +1,4 @@
-// Knees that settle under 1000 N on elastic foundations, after Bei and Fregly (docs/studies/bei_fregly.md).
+// Knees in equilibrium under 1000 N on elastic foundations, after Bei and Fregly (docs/studies/bei_fregly.md).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace heelstrike::test {
 namespace {
 
-/// With the files that the scenario names, which are absolute or, in HEELSTRIKE_DATA, become so.
+/// With the files named in the scenario, which are absolute or are resolved in HEELSTRIKE_DATA.
 mbs::RunInput input_of(std::string yaml) {
   const std::string variable = "${HEELSTRIKE_DATA}";
   for (auto at = yaml.find(variable); at != std::string::npos; at = yaml.find(variable)) {
@@ -46,12 +46,13 @@ TEST(BeiKnee, LargeStrainRaisesThePeakOfAParametricKnee) {
   const double small = settled_peak("knee_settle", "small");
   fmt::print("knee_settle: peak {:.3f} MPa with large strain, {:.3f} with small, {:+.1f} %\n", 1e-6 * large,
              1e-6 * small, 100.0 * (large / small - 1.0));
-  // At equal depth d the laws differ by -ln(1 - d/h) / (d/h); at equal load the deeper law gives some of it back.
+  // At equal depth d the laws differ by -ln(1 - d/h) / (d/h); at equal load the smaller indentation of the nonlinear
+  // law reduces the difference.
   EXPECT_GT(large, 1.05 * small);
   EXPECT_LT(large, 1.20 * small);
 }
 
-// [bei2004], table 3: +9.63 % on the side with the largest pressure.
+// [bei2004], table 3: +9.63 % on the side with the peak pressure.
 TEST(BeiKnee, PeaksOfTheNaturalKneeHaveTheRatioOfTheSource) {
   if (std::getenv("HEELSTRIKE_DATA") == nullptr) GTEST_SKIP() << "the measured knee is not here: set HEELSTRIKE_DATA";
   const double large = settled_peak("knee_bei_natural", "large");

@@ -53,7 +53,7 @@ std::vector<Values<n>> reference_rows(const F& f, Values<n> y, double interval, 
 }
 
 struct Quality {
-  double energy = 0.0;  ///< largest error of the balance, relative to the largest kinetic energy
+  double energy = 0.0;  ///< largest error of the balance, relative to the peak kinetic energy
   double position = 0.0, velocity = 0.0;
 };
 
@@ -78,7 +78,7 @@ void print_head() {
              "steps", "rhs", "error", "energy", "|Phi|", "|Phid|", "wall s");
 }
 
-/// One problem with one integrator; fills the table and checks what holds for all of them.
+/// One problem with one integrator; fills the table and checks the common conditions.
 struct Case {
   std::string problem;     ///< for the table
   std::string example;     ///< scenario file without folder and suffix
@@ -135,7 +135,7 @@ TEST(Benchmarks, A01SimplePendulum) {
                         {"A01 pendulum", "simple_pendulum", "arkode_dirk"},
                         {"A01 pendulum", "simple_pendulum", "cvode_index1", 1e-8, 1e-5, 1e-5},
                         {"A01 pendulum", "simple_pendulum", "ida_ggl", 1e-8, 1e-5, 1e-5},
-                        // Errors of a dissipative formula have one sign: over 6000 steps they add up to 6000 rtol.
+                        // Errors of a dissipative formula have one sign: over 6000 steps they accumulate to 6000 rtol.
                         {"A01 pendulum", "simple_pendulum", "cvode_index1", 1e-11, 6e-8},
                         {"A01 pendulum", "simple_pendulum", "ida_ggl", 1e-11, 6e-8}}) {
     const auto run = solve(c);
@@ -156,7 +156,7 @@ TEST(Benchmarks, A01SimplePendulum) {
 TEST(Benchmarks, A02FourBars) {
   print_head();
   for (const int n : {2, 40}) {
-    // Cranks turn by theta from the top, couplers move without turning: one degree of freedom.
+    // Cranks rotate by theta from the top, couplers move without rotation: one degree of freedom.
     const double inertia = (n + 1) / 3.0 + n;
     const double weight = 9.81 * ((n + 1) / 2.0 + n);
     const auto motion = [&](double, const Values<2>& y) -> Values<2> {
@@ -164,8 +164,8 @@ TEST(Benchmarks, A02FourBars) {
     };
     const auto rows = reference_rows<2>(motion, {0.0, 1.0}, 0.01, 1001, 20);
     const std::string name = n == 2 ? "four_bar_n" : "four_bar_40";
-    // Each of the 14 crossings of the flat pose starts anew from an extrapolated state: an error of the phase that the
-    // energy hardly feels.
+    // Each of the 14 crossings of the flat pose restarts from an extrapolated state: an error of the phase with little
+    // effect on the energy.
     std::vector<Case> cases = {{fmt::format("A02 N = {}", n), name, "arkode_dirk", 1e-8, 2e-5}};
     if (n == 2) {
       cases.push_back({"A02 N = 2", name, "arkode_erk", 1e-8, 2e-5});
@@ -210,8 +210,8 @@ TEST(Benchmarks, A04Bricard) {
   }
 }
 
-/// Governor in the angle theta of the rods from straight down, its rate, and height and speed of the slider; the
-/// turning follows from the angular momentum.
+/// Governor in the angle theta of the rods from straight down, its rate, and height and velocity of the slider; the
+/// rotation follows from the angular momentum.
 struct Governor {
   static constexpr double ball = 5.0, rod = 0.3, slider = 3.0, offset = 0.05, g = 9.81;
   static constexpr double stiffness = 8e5, damping = 4e4, rest = 0.5;
@@ -327,7 +327,7 @@ TEST(Benchmarks, SundialsSliderCrank) {
                                       {0.5 * std::numbers::pi, 0.0}, 0.25, 41, 1000);
   // The digits that the program of SUNDIALS prints at rtol = 1e-6.
   EXPECT_NEAR(rows.back()[0], 1.2757, 1e-4);
-  // Balance of a damped system: it has the error of the integral of the dissipated power as well.
+  // Balance of a damped system: it includes the error of the integral of the dissipated power.
   for (const Case& c : {Case{"IDA slider-crank", "slider_crank_ida", "ida_ggl", 1e-6, 1e-4, 1e-4},
                         {"IDA slider-crank", "slider_crank_ida", "ida_ggl", 1e-8, 1e-6, 1e-6},
                         {"IDA slider-crank", "slider_crank_ida", "cvode_index1", 1e-8, 1e-5, 1e-5},

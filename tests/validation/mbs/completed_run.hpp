@@ -1,4 +1,4 @@
-/// A run that has to reach its end.
+/// A run that must complete.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 namespace heelstrike::test {
 
-/// [m/s^2] what these scenarios call gravity.
+/// [m/s^2] gravity of these scenarios.
 inline constexpr double g = 9.81;
 
 inline RecordedRun completed(const Scenario& scenario) {

@@ -1,4 +1,4 @@
-// Contacts one after the other, and slides that come to their end: every integrator at its default tolerances.
+// Successive contacts, and sliding that ends: every integrator at its default tolerances.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(Adaptive, EveryEventIntegrator,
                          testing::Values("cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk"),
                          [](const auto& info) { return std::string(info.param); });
 
-/// Equal balls in a row with a gap between any two, the first of which comes with 5 m/s.
+/// Equal balls in a row with gaps between them, the first of which approaches at 5 m/s.
 std::string row_of_balls(int n, double gap) {
   std::string bodies, contact;
   for (int i = 0; i < n; ++i) {
@@ -36,8 +36,8 @@ std::string row_of_balls(int n, double gap) {
          "analysis: {end_time: 0.05, integrator: {}}\noutput: {interval: 0.01, steps: none}\n";
 }
 
-// What is at rest stays at rest to each other, with a rate of the gap that is zero all the time. With a gap wider than
-// any overlap (0.37 mm) the impacts come one after the other, and equal balls hand on the whole of their speed.
+// Bodies at rest remain at rest relative to each other, with a rate of the gap that is always zero. With a gap wider
+// than any overlap (0.37 mm) the impacts are sequential, and equal balls transfer their whole velocity.
 TEST_P(EveryEventIntegrator, RowOfBallsTransfersItsVelocity) {
   for (const int n : {3, 5}) {
     const RecordedRun run = completed(scenario_from(row_of_balls(n, 1e-3), {integrator()}));
@@ -46,7 +46,7 @@ TEST_P(EveryEventIntegrator, RowOfBallsTransfersItsVelocity) {
   }
 }
 
-// Narrower ones share the impact; momentum and energy are kept whatever the gap.
+// Narrower gaps overlap the impacts; momentum and energy are conserved for any gap.
 TEST_P(EveryEventIntegrator, NarrowGapsConserveMomentumAndEnergy) {
   for (const double gap : {0.0, 1e-12, 1e-9, 1e-6, 1e-4}) {
     const RecordedRun run = completed(scenario_from(row_of_balls(4, gap), {integrator()}));
@@ -61,7 +61,7 @@ TEST_P(EveryEventIntegrator, NarrowGapsConserveMomentumAndEnergy) {
   }
 }
 
-/// Thrown along the floor, guided so that it does not turn.
+/// Thrown along the floor, guided so that it does not rotate.
 constexpr const char* slider = R"(
 heelstrike: 1
 gravity: [0, 0, -9.81]
@@ -81,12 +81,12 @@ analysis: {end_time: 0.6116, integrator: {}}
 output: {interval: 0.005, steps: none}
 )";
 
-// At rest from T = 0.51 s on. Without an event there friction pushes it back with 0.4 m/s.
+// At rest from T = 0.51 s on. Without an event there friction reverses it with 0.4 m/s.
 TEST_P(EveryEventIntegrator, SliderStopsAndStays) {
   const RecordedRun run = completed(scenario_from(slider, {integrator()}));
   constexpr double limit = 0.4 * 2.0 * g;  // [N]
   const double stop = 0.5 * 2.001 * 2.0 * 2.0 / limit;
-  // The spring of the friction gives back its way, and once more of it.
+  // The friction spring recovers its elongation, and overshoots by as much.
   const double way = limit / 1.0e6;
   EXPECT_NEAR(run.column("s.x_m").back(), stop, 2.0 * way);
   EXPECT_NEAR(run.column("s.vx_m_s").back(), 0.0, way * std::sqrt(1.0e6 / 2.0));

@@ -1,4 +1,4 @@
-// Coupling schemes with macro steps against closed forms and the tables of docs/theory/coupling.md.
+// Coupling schemes with macro steps, compared with closed forms and the tables of docs/theory/coupling.md.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ namespace {
 using Vector5 = Eigen::Matrix<double, 5, 1>;
 using Matrix5 = Eigen::Matrix<double, 5, 5>;
 
-/// Motion of u over a macro step under a contact force k (p0 + p1 t + p2 t^2) beyond that of rest: exact.
-/// @param t  [s] of the macro step at which the state is wanted
+/// Motion of u over a macro step under a contact force k (p0 + p1 t + p2 t^2) beyond equilibrium: exact.
+/// @param t  [s] of the macro step at which the state is evaluated
 std::array<double, 2> moved(const TwoMasses& masses, double u, double v, const std::array<double, 3>& p, double t) {
   Matrix5 A = Matrix5::Zero();  // of {u, u', f, f', f''}
   A(0, 1) = 1.0;
@@ -33,8 +33,8 @@ std::array<double, 2> moved(const TwoMasses& masses, double u, double v, const s
   return {end[0], end[1]};
 }
 
-/// One macro step of an explicit scheme as a linear map of {u, v, f_n, f_(n-1), f_(n-2), v_(n-1), v_(n-2)}, where
-/// f is what the partner answered over k.
+/// One macro step of an explicit scheme as a linear map of {u, v, f_n, f_(n-1), f_(n-2), v_(n-1), v_(n-2)}, where f is
+/// the partner's response over k.
 using MapState = Eigen::Matrix<double, 7, 1>;
 
 MapState macro_map(const TwoMasses& masses, bool predicts, int degree, double H, const MapState& s) {
@@ -135,8 +135,8 @@ TEST(CouplingSchemes, OrderOfConvergenceOfTheTwoMassOscillator) {
     // The next term of the error is smaller by omega H, 0.03 at T / 200; its factor is that of the started formula.
     EXPECT_NEAR(order(errors[1], errors[2]), c.order, 0.15) << c.scheme << ' ' << c.extrapolation;
   }
-  // The law is linear: its tangent is exact at any macro step, also where the partner answered a predicted state. What
-  // is left is the error of 160 Runge-Kutta steps, (omega h)^5 / 120 of the motion each.
+  // The law is linear: its tangent is exact at any macro step, also where the partner evaluated a predicted state. The
+  // remaining error is that of 160 Runge-Kutta steps, (omega h)^5 / 120 of the motion each.
   for (const char* scheme : {"gauss_seidel", "jacobi"}) {
     const Motion motion = run_masses(masses, section(scheme, "tangent", T / 10), T / 10, 10);
     EXPECT_NEAR(motion.u.back(), exact,
@@ -148,7 +148,7 @@ TEST(CouplingSchemes, OrderOfConvergenceOfTheTwoMassOscillator) {
 TEST(CouplingSchemes, StabilityLimitOfTheTwoMassOscillatorFollowsTheory) {
   TwoMasses masses;
   masses.damping = 6.0;
-  masses.start = 1e-7;  // so small that what grows does not separate the bodies, 10 mm pressed together
+  masses.start = 1e-7;  // so small that growth does not separate the bodies, 10 mm pressed together
   fmt::print("{:13} {:13} {:>12} {:>14} {:>14}\n", "scheme", "extrapolation", "limit s", "growth, 0.97",
              "growth, 1.03");
   for (const bool predicts : {false, true}) {
@@ -231,22 +231,22 @@ TEST(CouplingSchemes, StepControlBoundsTheDriftOfEnergy) {
     for (const Motion& run : runs) fmt::print(" {:12.4e}", drift(run, i));
     fmt::print("\n");
   }
-  // Held forces create energy without end, e^(omega^2 H t / 2) (docs/theory/coupling.md). The energy of the exact
-  // motion is not that which the map keeps in its own way: they differ by parts omega H over a period.
+  // Constant forces create energy without bound, e^(omega^2 H t / 2) (docs/theory/coupling.md). The energy of the exact
+  // motion differs from the invariant of the map: by fractions omega H over a period.
   const double created = std::log1p(drift(runs[0], n));
   EXPECT_NEAR(created, 0.5 * omega * omega * H * H * n, omega * H);
   for (const int controlled : {2, 3}) {
     const Motion& run = runs[static_cast<std::size_t>(controlled)];
     fmt::print("with control: {} exchanges, {} macro steps repeated\n", run.statistics.exchanges,
                run.statistics.rejected_macro_steps);
-    // No more than the tolerance per macro step; the estimate is right to the next order in omega H.
+    // No more than the tolerance per macro step; the estimate is accurate to the next order in omega H.
     EXPECT_LT(std::abs(drift(run, n)) * energy,
               tolerance * static_cast<double>(run.statistics.exchanges) * (1.0 + omega * H));
   }
   EXPECT_LT(std::abs(drift(runs[2], n)), 0.2 * drift(runs[0], n)) << "else the control would have done nothing";
 }
 
-/// A ball at first touch, with Flores' law.
+/// A ball at onset, with Flores' law.
 struct Impact {
   double restitution, deepest;
 };
@@ -276,7 +276,7 @@ output: {{interval: 1.0e-3}}
   for (int i = 1; H * i <= simulation.end_time(); ++i) {
     EXPECT_TRUE(simulation.advance_to(H * i));
     const double z_end = simulation.output("ball.z_m"), v_end = simulation.output("ball.vz_m_s");
-    // Under a force that is held the motion is a parabola.
+    // Under a constant force the motion is a parabola.
     const double a = (v_end - v) / H;
     impact.deepest = std::max(impact.deepest, 0.1 - z_end);
     if (z_end > 0.1 && v_end > 0.0) {
@@ -290,7 +290,7 @@ output: {{interval: 1.0e-3}}
 }
 
 TEST(CouplingSchemes, RestitutionOfTheBouncingBallWithConstantForces) {
-  // Computed independently with a force frozen over H, the first exchange exactly at first touch, exact motion between.
+  // Computed independently with a force constant over H, the first exchange exactly at onset, exact motion between.
   struct Row {
     double H, hertz_e, hertz_deepest_mm, flores_08, flores_02;
   };
@@ -307,7 +307,7 @@ TEST(CouplingSchemes, RestitutionOfTheBouncingBallWithConstantForces) {
     fmt::print("{:7.0e} {:10.6f} {:12.5f} {:12.6f} {:12.6f}\n        {:10.6f} {:12.5f} {:12.6f} {:12.6f}\n", row.H,
                hertz.restitution, 1e3 * hertz.deepest, flores_08.restitution, flores_02.restitution, row.hertz_e,
                row.hertz_deepest_mm, row.flores_08, row.flores_02);
-    // The deepest point is that of the exchanges. Half a unit of the last printed digit, and as much again for the
+    // The deepest point is that of the exchanges. Half a unit of the last printed digit, and the same again for the
     // roundings of both computations.
     EXPECT_NEAR(hertz.restitution, row.hertz_e, 1e-6);
     EXPECT_NEAR(1e3 * hertz.deepest, row.hertz_deepest_mm, 1e-5);
@@ -329,7 +329,7 @@ Effort effort_of(const std::string& yaml) {
   return {.per_step = static_cast<double>(s.iterations) / static_cast<double>(s.exchanges - 1), .failure = {}};
 }
 
-/// A rubber block of finite elements that stands on a plane, and is pressed and pushed with friction.
+/// A rubber block of finite elements on a plane, pressed and pushed with friction.
 std::string pressed_block(const std::string& coupling) {
   return fmt::format(R"yaml(
 heelstrike: 1
@@ -369,15 +369,15 @@ TEST(CouplingSchemes, AccelerationsConvergeWhereTheFixedPointDiverges) {
     for (std::size_t i = 1; i < 4; ++i) EXPECT_EQ(efforts[i].failure, "") << pair << ' ' << accelerations[i];
     return efforts;
   };
-  // The end of a macro step answers a change of the force there by -omega^2 H^2 / 6 of it: 1.8 with this H. Beyond 2
-  // the converged scheme itself is unstable (docs/theory/coupling.md).
+  // The response at the end of a macro step to a change of the force there is -omega^2 H^2 / 6 of it: 1.8 with this H.
+  // Beyond 2 the converged scheme itself is unstable (docs/theory/coupling.md).
   const TwoMasses masses;
   const double H = 0.11;
   const auto linear = row("two masses, omega^2 H^2 / 6 = 1.8", [&](const std::string& acceleration) {
     return masses.yaml(section("implicit", "0", H, acceleration), 10 * H, H / 64.0);
   });
   EXPECT_NE(linear[0].failure.find("has not converged"), std::string::npos) << linear[0].failure;
-  // One relaxed guess, one exact one, and the one that finds it: the law is linear and the force one number.
+  // One relaxed iteration, one exact one, and the one that confirms it: the law is linear and the force one number.
   EXPECT_LE(linear[1].per_step, 3.0);
   EXPECT_LE(linear[2].per_step, 3.0);
   EXPECT_LT(linear[3].per_step, linear[2].per_step);
@@ -385,8 +385,8 @@ TEST(CouplingSchemes, AccelerationsConvergeWhereTheFixedPointDiverges) {
     return pressed_block(section("implicit", "1", 2.6e-3, acceleration));
   });
   EXPECT_NE(block[0].failure, "");
-  // Contact opens and slips in the first macro step, where least squares have to begin again; a single factor gets
-  // along there as well. What was learnt before helps both cases.
+  // Contact opens and slips in the first macro step, where least squares have to restart; a single factor converges
+  // there as well. Columns of earlier macro steps help in both cases.
   EXPECT_LT(block[3].per_step, block[2].per_step);
 }
 
@@ -408,7 +408,7 @@ TEST(CouplingSchemes, StepControlFindsTheRestitutionOfTheBouncingBall) {
     fmt::print("{:40.40} {:10.6f} {:10} {:9} {:10}\n", coupling + 10, e, s.exchanges, s.rejected_macro_steps,
                run.summary.contact_evaluations);
     EXPECT_GT(s.rejected_macro_steps, 0) << "a macro step of flight cannot be right in an impact";
-    // The energy that exchanges in contact may create, at most all of them: e^2 of m v^2 / 2 = 8.829 J.
+    // Energy created by the exchanges in contact, at most in all of them: e^2 of m v^2 / 2 = 8.829 J.
     EXPECT_NEAR(e * e, expected * expected, 1e-3 * static_cast<double>(s.exchanges - 400) / 8.829) << coupling;
   }
 }

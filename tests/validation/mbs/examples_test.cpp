@@ -1,4 +1,4 @@
-// Every scenario in examples/ that needs no other file runs; and Baumgarte's stabilisation on the gait chain.
+// Every scenario in examples/ that needs no other file runs; Baumgarte's stabilisation on the gait chain.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace heelstrike::test {
 namespace {
 
-/// Where 0.05 s of an example are too short for its contact to happen, or its mesh finer than this test needs.
+/// Where 0.05 s of an example end before its contact, or its mesh is finer than this test needs.
 const std::map<std::string, std::vector<std::string>> until_contact = {
     {"bouncing_ball", {"analysis.end_time=0.45"}},
     {"fem_ball",
@@ -26,7 +26,7 @@ const std::map<std::string, std::vector<std::string>> until_contact = {
     {"knee_springs", {"analysis.end_time=0.2"}},
     {"knee_press", {"analysis.end_time=0.2"}},
     {"knee_machado_3d", {"analysis.end_time=0.26"}},
-    // Loads of a hundredth hardly close the gap between facets, and the step to the whole is what it shows.
+    // Loads of a hundredth hardly close the gap between facets; the example shows the step to the whole load.
     {"knee_compare", {"analysis.end_time=1", "output.interval=1"}},
 };
 
@@ -39,7 +39,7 @@ TEST(Examples, EachOneRuns) {
   ASSERT_GE(files.size(), 11U);
   for (const auto& file : files) {
     const std::string text = read_text(file.string());
-    // Meshes, motions and models are read by the client, which has tests of its own.
+    // Meshes, motions and models are read by the client, which has separate tests.
     if (text.find(" file:") != std::string::npos || text.find("{file:") != std::string::npos ||
         text.find("mesh:") != std::string::npos || text.find("motion:") != std::string::npos ||
         text.find("recorded:") != std::string::npos || text.find("import:") != std::string::npos) {
@@ -88,7 +88,7 @@ TEST(Examples, BaumgarteBoundsTheDriftOfTheGaitChain) {
         if (coefficient == 0.0) {
           free_drift = run.summary.max_position_violation;
         } else if (coefficient == 5.0) {
-          // Larger coefficients are stiffer than the step resolves: they can make it worse, and the table shows it.
+          // Larger coefficients are too stiff for the step: they can increase the drift, as the table shows.
           EXPECT_LT(run.summary.max_position_violation, free_drift) << method << " " << step;
         }
       }

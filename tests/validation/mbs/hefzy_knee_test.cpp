@@ -1,5 +1,5 @@
-// The dynamic knee of Hefzy and Abdel-Rahman (examples/knee_hefzy.yaml, knee_hefzy_joints.yaml) against an independent
-// program: fourth-order Runge-Kutta on accelerations with Baumgarte's stabilisation, steps of 1e-4 s
+// The dynamic knee of Hefzy and Abdel-Rahman (examples/knee_hefzy.yaml, knee_hefzy_joints.yaml), compared with an
+// independent program: fourth-order Runge-Kutta on accelerations with Baumgarte's stabilisation, steps of 1e-4 s
 // (docs/studies/hefzy.md).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -57,15 +57,15 @@ double norm(const RecordedRun& run, const std::string& pair, std::size_t i) {
   return std::hypot(run.column(pair + ".fx_N")[i], run.column(pair + ".fy_N")[i], run.column(pair + ".fz_N")[i]);
 }
 
-/// The example up to 90 degrees with a row every 0.1 ms, in which the knee turns by 0.05 degrees.
+/// The example up to 90 degrees with a row every 0.1 ms, in which the knee rotates by 0.05 degrees.
 const RecordedRun& bent_knee() {
   static const RecordedRun run =
       run_local(scenario_from(example(), {"output.interval=1e-4", "analysis.end_time=0.26"}));
   return run;
 }
 
-/// When and where the lateral condyle lifts off for good. The forces of rigid bodies are means over steps: the episode
-/// knows its end.
+/// Time and angle of the final separation of the lateral condyle. The forces of rigid bodies are means over steps: the
+/// episode gives its end.
 double lateral_end(const RecordedRun& run) {
   double end = 0.0;
   for (const ContactEpisode& episode : run.episodes) {
@@ -85,7 +85,7 @@ TEST(HefzyKnee, FlexionFollowsTheRegressionTable) {
   for (const Row& row : table) {
     while (i + 1 < angles.size() && angles[i + 1].flexion < row.flexion) ++i;
     ASSERT_LT(i + 1, angles.size()) << row.flexion;
-    // Between rows of 0.1 ms, in which the knee turns by 0.05 degrees, a straight line is exact to 1e-5 degrees.
+    // Between rows of 0.1 ms, in which the knee rotates by 0.05 degrees, a straight line is exact to 1e-5 degrees.
     const double s = (row.flexion - angles[i].flexion) / (angles[i + 1].flexion - angles[i].flexion);
     const auto between = [s](double a, double b) { return a + s * (b - a); };
     const double t = between(time[i], time[i + 1]);
@@ -95,25 +95,25 @@ TEST(HefzyKnee, FlexionFollowsTheRegressionTable) {
     const double lateral = between(norm(run, "lateral", i), norm(run, "lateral", i + 1));
     fmt::print("{:8.0f}{:9.4f}{:9.4f}{:9.2f}{:9.2f}{:9.2f}{:9.2f}{:9.1f}{:9.1f}{:9.1f}{:9.1f}\n", row.flexion, t,
                row.time, abduction, row.abduction, external, row.external, medial, row.medial, lateral, row.lateral);
-    // Half of the last digit that the table gives, and the change of its program between steps of 1 and 2e-4 s: 5e-5 s.
+    // Half of the last digit of the table, and the change of its program between steps of 1 and 2e-4 s: 5e-5 s.
     EXPECT_NEAR(t, row.time, 1e-4) << row.flexion;
     EXPECT_NEAR(abduction, row.abduction, 0.02) << row.flexion;
     EXPECT_NEAR(external, row.external, 0.1) << row.flexion;
-    // Its rows are of the first step behind the angle, up to 0.06 degrees, in which forces change by up to 1.2 N.
+    // Its rows are of the first step after the angle, up to 0.06 degrees, in which forces change by up to 1.2 N.
     EXPECT_NEAR(medial, row.medial, 1.7) << row.flexion;
     EXPECT_NEAR(lateral, row.lateral, 1.7) << row.flexion;
   }
-  // The lateral condyle lifts off once and does not come down.
+  // The lateral condyle separates once and does not return.
   const double end = lateral_end(run);
   const auto at = static_cast<std::size_t>(std::ranges::lower_bound(time, end) - time.begin());
   fmt::print("lateral contact ends at {:.5f} s, {:.2f} degrees\n", end, angles[at].flexion);
   EXPECT_NEAR(angles[at].flexion, 52.51, 0.05);  // rows are 0.05 degrees apart
 }
 
-/// What the text of the source says of one curve, and what the independent program with the true angular velocity has.
+/// Value of one curve in the text of the source, and of the independent program with the true angular velocity.
 struct Statement {
   const char* quantity;
-  const char* column;  ///< of the largest force, or of an angle
+  const char* column;  ///< of the peak force, or of an angle
   const char* text;
   double value, flexion;  ///< [N or deg] of the independent program, and where [deg]
 };
@@ -142,7 +142,7 @@ std::vector<double> curve(const RecordedRun& run, const std::string& name) {
   return values;
 }
 
-// The values of the source's text, beside those of its equations with the true angular velocity.
+// The values of the source's text, compared with those of its equations with the true angular velocity.
 TEST(HefzyKnee, ExtremesEqualTheEquationsAndDifferFromTheText) {
   const RecordedRun& run = bent_knee();
   ASSERT_EQ(run.summary.status, "completed");
@@ -155,16 +155,16 @@ TEST(HefzyKnee, ExtremesEqualTheEquationsAndDifferFromTheText) {
     const double flexion = angles[static_cast<std::size_t>(largest - values.begin())].flexion;
     fmt::print("| {} | {} | {:.1f} at {:.1f} | {:g} at {:g} |\n", statement.quantity, statement.text, *largest, flexion,
                statement.value, statement.flexion);
-    // Half of the last digit that is told of the independent program, and what its steps of 1e-4 s leave. Where a curve
-    // is flat, its top is where rounding leaves it.
+    // Half of the last given digit of the independent program, and the error of its steps of 1e-4 s. Where a curve is
+    // flat, rounding determines the position of its maximum.
     const bool whole_number = statement.value > 10.0 && statement.value == std::round(statement.value);
     EXPECT_NEAR(*largest, statement.value, (whole_number ? 0.5 : 0.05) + 1e-3 * statement.value) << statement.quantity;
     EXPECT_NEAR(flexion, statement.flexion, 0.6) << statement.quantity;
   }
 }
 
-// With joints that let go in the place of the contacts every integrator bends the knee to 90 degrees, through the
-// separation of the lateral condyle.
+// With unilateral joints instead of the contacts every integrator flexes the knee to 90 degrees, through the separation
+// of the lateral condyle.
 TEST(HefzyKnee, AllIntegratorsAgree) {
   const std::string joints = read_text(HEELSTRIKE_SOURCE_DIR "/examples/knee_hefzy_joints.yaml");
   const auto leg = [](const std::string& text, const char* end) {
@@ -184,7 +184,7 @@ TEST(HefzyKnee, AllIntegratorsAgree) {
     ASSERT_EQ(run.summary.status, "completed") << integrator << (run.summary.error ? run.summary.error->what() : "");
     flexion.push_back(angles_of(run).back().flexion);
     const auto force = run.column("lateral.force_N");
-    // The event has a row, in which the force is zero as far as its instant is known.
+    // The event has a row, in which the force is zero to the accuracy of its time.
     const auto event = std::ranges::find_if(force, [](double f) { return f < 1e-6; });
     ASSERT_NE(event, force.end()) << integrator;
     const auto open = static_cast<std::size_t>(event - force.begin());
@@ -196,11 +196,11 @@ TEST(HefzyKnee, AllIntegratorsAgree) {
     for (const double f : run.column("medial.force_N")) EXPECT_GT(f, 0.0) << integrator;
   }
   for (const double value : flexion) EXPECT_NEAR(value, flexion.front(), 1e-4);
-  // Forces of fibres jump by up to 4 % where their linear part begins; the integrators know nothing of that, and those
-  // of fixed steps of 50 us pass over the last jump somewhere within one.
+  // Forces of fibres jump by up to 4 % where their linear part begins, undetected by the integrators; those of fixed
+  // steps of 50 us pass the last jump within a step.
   for (const double value : opening) EXPECT_NEAR(value, opening.front(), 1e-5);
-  // Time stepping is of the second order with steps of 25 us, and tells the end of a contact where its gap has grown
-  // beyond rounding.
+  // Time stepping is of the second order with steps of 25 us, and reports the end of a contact after its gap exceeds
+  // rounding.
   EXPECT_NEAR(flexion.front(), reference, 1e-2);
   EXPECT_NEAR(opening.front(), lateral_end(contacts), 1e-4);
 }

@@ -10,7 +10,7 @@
 namespace heelstrike::test {
 namespace {
 
-/// Spins about its middle axis with a small disturbance: it tumbles over and over.
+/// Spins about its middle axis with a small disturbance: it tumbles repeatedly.
 constexpr const char* spinning_body = R"(
 heelstrike: 1
 gravity: [0, 0, 0]
@@ -64,7 +64,8 @@ TEST(Integrators, SpinningBodyKeepsItsEnergy) {
   print_head(
       "torque-free asymmetric body, 10 s, rtol 1e-8, last two 1e-10 (fixed step 1 ms); energy: largest relative error");
   double reference_wall = 0.0;
-  // The BDF formulas damp: at the same tolerance they lose a hundred times more than the Runge-Kutta methods.
+  // The BDF formulas are dissipative: at the same tolerance they lose a hundred times more than the Runge-Kutta
+  // methods.
   for (const Method& method : {Method{"cvode_index1", 0.0, 1e-8, 1e-5},
                                {"ida_ggl", 0.0, 1e-8, 1e-5},
                                {"arkode_erk"},
@@ -137,7 +138,7 @@ TEST(Integrators, BouncingBallFirstContactAgrees) {
         "{:.1e}\n",
         worst, peak);
     EXPECT_LT(worst, 1e-5) << method.name;
-    // The largest force is the largest at an accepted step: wide steps pass the peak.
+    // The peak force is the largest at an accepted step: wide steps miss the peak.
     EXPECT_LT(peak, 1e-2) << method.name;
   }
 }

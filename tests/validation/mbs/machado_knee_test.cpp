@@ -1,4 +1,4 @@
-// The planar knee after Machado (examples/knee_machado_2d.yaml, docs/studies/machado.md): profiles by splines bear a
+// The planar knee after Machado (examples/knee_machado_2d.yaml, docs/studies/machado.md): profiles by splines support a
 // leg.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(MachadoKnee, IndentationOverFlexionFollowsTheStudy) {
   // The largest of the rows, which are 1 ms apart; another tolerance of the integrator changes them by less.
   EXPECT_NEAR(largest, 3.727e-3, 5e-5);
   EXPECT_NEAR(flexion, 75.12, 0.01);
-  // 1.1 J of work: what a contact leaves over that is no potential would be of the order of its energy, 1 J.
+  // 1.1 J of work: the error of a contact without a potential would be of the order of its energy, 1 J.
   EXPECT_LT(describe_residual, 1e-4);
   EXPECT_LT(out_of_plane, 1e-12);
 }
@@ -64,8 +64,8 @@ double flexion_with(const std::string& contact, const std::string& integrator) {
   return std::atan2(2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)) * 180.0 / std::numbers::pi;
 }
 
-// A thousand times as stiff, cartilage gives way by a hundredth of what it did: the leg goes where rigid contact lets
-// it, another integrator with another treatment of the gaps, and not where soft cartilage does.
+// A thousand times as stiff, cartilage deforms by a hundredth: the leg follows rigid contact, with another integrator
+// and another treatment of the gaps, and not soft cartilage.
 TEST(MachadoKnee, StiffCartilageConvergesToRigidContact) {
   const std::string hertz = "backend: hertz\n    parameters: {exponent: 1.5, stiffness: ";
   const double soft = flexion_with(hertz + "1.21e6}", "name: cvode_index1, rtol: 1.0e-8");

@@ -1,4 +1,4 @@
-// The mechanisms among the examples: energy, constraints, and what is known of their motion.
+// The mechanisms among the examples: energy, constraints, and known properties of their motion.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ std::string mechanism(const std::string& name) {
 }
 
 struct Drift {
-  double energy = 0.0;  ///< largest, relative to the largest kinetic energy
+  double energy = 0.0;  ///< largest, relative to the peak kinetic energy
   double position = 0.0;
   double velocity = 0.0;
 };
@@ -43,7 +43,7 @@ TEST(Mechanisms, EnergyAndConstraintsAreConserved) {
     const auto run = run_local(scenario_from(mechanism(name)));
     ASSERT_EQ(run.summary.status, "completed") << name << ": " << run.summary.error->what();
     const Drift drift = drift_of(run, name);
-    // The governor's couplers dissipate: its balance has the error of an integral over stiff decay as well.
+    // The governor's couplers dissipate: its balance includes the error of an integral over stiff decay.
     EXPECT_LT(drift.energy, name == "governor" ? 2e-5 : 1e-7) << name;
     EXPECT_LT(drift.position, 1e-10) << name;
     EXPECT_LT(drift.velocity, 1e-8) << name;
@@ -60,7 +60,7 @@ TEST(Mechanisms, PendulumHasItsPeriodAndReaction) {
   const double quarter = 1.8540746773013719 * std::sqrt(1.01 / 9.81);
   const auto force = run.column("pin.fy_N");
   for (std::size_t i = 0; i < t.size(); ++i) {
-    // cos(theta) = cn^2-like closed forms are avoided: energy gives the speed, its balance the pull along the rod.
+    // Closed forms by elliptic functions are avoided: energy gives the velocity, its balance the force along the rod.
     const double speed2 = -2.0 * 9.81 * y[i] / 1.01;
     const double along = speed2 - 9.81 * y[i];         // on the rod, towards the pin, per kg
     const double across = 9.81 * -x[i] * 0.01 / 1.01;  // m g_t - m a_t, from a_t = g_t / 1.01
@@ -90,7 +90,7 @@ std::string failure_of(const RecordedRun& run) {
 
 TEST(Mechanisms, ContradictionIsReportedWithItsJoints) {
   std::string yaml = mechanism("double_pendulum");
-  // A rod of another length between points that the two hinges already hold 2 m or less apart.
+  // A rod of another length between points that the two hinges already keep 2 m or less apart.
   yaml.replace(yaml.find("analysis:"), 0,
                "  strut: {type: distance, bodies: [ground, lower], points: [[0, 0, 0], [0.5, 0, 0]], length: 3}\n");
   const auto run = run_local(scenario_from(yaml));

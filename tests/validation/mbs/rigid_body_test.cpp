@@ -1,4 +1,4 @@
-// One body about a fixed point, and a driven four-bar linkage, to 1e-8 against integrations and balances written here.
+// One body about a fixed point, and a driven four-bar linkage, to 1e-8 of independent integrations and balances.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -94,8 +94,8 @@ output: {interval: 0.05, steps: none}
   const EulerBody reference{.inertia = Vector3l(0.3L, 0.2L, 0.1L), .weight_arm = Vector3l::Zero()};
   Vector7l start;
   start << 1, 0, 0, 0, 0.1L, 5.0L, 0.1L;
-  // It turns over about its middle axis again and again: each time the error of the phase is magnified.
-  // The Runge-Kutta methods reach 1e-8; the multistep formulas lose some digits to the rounding of their many steps.
+  // It flips about its middle axis repeatedly: each time the error of the phase is magnified.
+  // The Runge-Kutta methods reach 1e-8; the multistep formulas lose several digits to the rounding of their many steps.
   compare_rotation("torque-free body", yaml, "box", reference, start, 0.05,
                    {{"arkode_erk", 1e-12, 1e-8},
                     {"arkode_dirk", 1e-12, 1e-8},
@@ -142,7 +142,8 @@ Vector2 normal(double angle) {
   return {-std::sin(angle), std::cos(angle)};
 }
 
-/// Crank AB turning at constant speed, coupler BC, rocker DC; masses at the middle of uniform links, 2 kg per metre.
+/// Crank AB rotating at constant velocity, coupler BC, rocker DC; masses at the middle of uniform links, 2 kg per
+/// metre.
 struct FourBar {
   static constexpr double crank = 0.5, coupler = 1.5, rocker = 1.2, base = 1.6, speed = 4.0, start = 1.0;
   static constexpr double mass(double length) { return 2.0 * length; }

@@ -1,4 +1,4 @@
-// Contact of rigid bodies through the whole multibody side, against closed forms.
+// Contact of rigid bodies through the whole multibody side, compared with closed forms.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ std::string example_of_contact(const std::string& name) {
   return read_text(HEELSTRIKE_SOURCE_DIR "/examples/" + name + ".yaml");
 }
 
-// [piazza2001], appendix 2: rebounds of 0.6241 of 2, 4 and 6 cm, and every impact at its instant.
+// [piazza2001], appendix 2: rebounds of 0.6241 of 2, 4 and 6 cm, and every impact at its time.
 TEST(RigidContact, BallReboundsToItsHeightsAndComesToRest) {
   constexpr double e = 0.79;
   for (const double height : {0.02, 0.04, 0.06}) {
@@ -30,7 +30,7 @@ TEST(RigidContact, BallReboundsToItsHeightsAndComesToRest) {
     ASSERT_GE(run.episodes.size(), 10U);
     for (std::size_t i = 0; i < 10; ++i) {
       const ContactEpisode& episode = run.episodes[i];
-      // A fall is exact in the method; impacts are found to 1e-11 m, at speeds above 0.05 m/s.
+      // A fall is exact in the method; impacts are found to 1e-11 m, at velocities above 0.05 m/s.
       EXPECT_NEAR(episode.onset, t, 1e-9) << i;
       EXPECT_NEAR(episode.approach_velocity, speed, 1e-8) << i;
       ASSERT_TRUE(episode.effective_restitution.has_value()) << i;
@@ -49,12 +49,12 @@ TEST(RigidContact, BallReboundsToItsHeightsAndComesToRest) {
     // A row every half a millisecond: at most g/2 (0.25 ms)^2 below the top.
     EXPECT_NEAR(rebound, 0.6241 * height, 4e-7);
     EXPECT_LE(rebound, 0.6241 * height + 1e-9);
-    // Infinitely many bounces end after (1 + e) / (1 - e) times the first fall: from there on it lies still.
+    // Infinitely many bounces end after (1 + e) / (1 - e) times the first fall: from there on it is at rest.
     ASSERT_LT(first * (1.0 + e) / (1.0 - e), 1.1);
     EXPECT_NEAR(z.back(), 0.0127, 1e-9);
     EXPECT_NEAR(run.column("ball.vz_m_s").back(), 0.0, 1e-12);
     EXPECT_NEAR(run.column("plate-ball.fz_N").back(), -0.067 * g, 1e-9);
-    // Nothing but impacts takes energy, to the last joule.
+    // Only impacts dissipate energy, to the last joule.
     EXPECT_LT(std::abs(run.summary.energy.balance_error), 1e-10 * 0.067 * g * height);
     EXPECT_NEAR(run.summary.energy.dissipated, 0.067 * g * height, 1e-8 * 0.067 * g * height);
   }
@@ -70,7 +70,7 @@ TEST(RigidContact, BarOnThreeSupportsHasMinimalForces) {
   EXPECT_NEAR(run.column("bar.vz_m_s").back(), 0.0, 1e-12);
 }
 
-// The same with friction, and a table: nothing drives them aside, so that nothing stands by friction.
+// The same with friction, and a table: without a lateral load, so that friction has no load.
 TEST(RigidContact, RedundantPointsWithFrictionHaveMinimalForces) {
   std::vector<std::string> rough;
   for (const char* pair : {"left", "middle", "right"}) {
@@ -111,7 +111,7 @@ contact:
   EXPECT_NEAR(run.column("table.z_m").back(), 0.7, 1e-12);
 }
 
-/// A rod of 1 m and 1 kg that slides on its tip, leaning `angle` over the ground towards its motion at `speed`.
+/// A rod of 1 m and 1 kg that slides on its tip at `speed`, inclined to the ground by `angle` towards its motion.
 RecordedRun painleves_rod(double angle, double speed, double restitution) {
   return completed(scenario_from(fmt::format(R"(
 heelstrike: 1
@@ -136,9 +136,9 @@ output: {{interval: 0.001}}
                                              restitution)));
 }
 
-// Painleve's rod through time stepping: with a friction of 3 there is no acceleration where it slides towards its lean
-// (1 + 3 cos (cos - mu sin) < 0 of its angle), and two the other way. The run goes on, stays above the ground and loses
-// energy.
+// Painleve's rod through time stepping: with a friction of 3 there is no acceleration where it slides in the direction
+// of its inclination (1 + 3 cos (cos - mu sin) < 0 of its angle), and two in the other one. The run continues, stays
+// above the ground and loses energy.
 TEST(RigidContact, PainlevesRodNeitherFailsNorDiverges) {
   for (const double speed : {3.0, -3.0}) {
     for (const double restitution : {0.0, 0.5}) {
@@ -155,24 +155,25 @@ TEST(RigidContact, PainlevesRodNeitherFailsNorDiverges) {
         largest = std::max(largest, kinetic + g * z[i]);
         EXPECT_GE(run.column("tip.gap_m")[i], -1e-9) << t[i];
       }
-      // Second order in between: some 1e-4 of the step, of what spins at up to 10 1/s, squared.
+      // Second order in between: about 1e-4 of the step, for spins of up to 10 1/s, squared.
       EXPECT_LE(largest, start * (1.0 + 1e-5)) << speed << " " << restitution;
     }
   }
 }
 
-// An impact has an impulse and no force, however short the step that follows it.
+// An impact has an impulse and no force, however short the following step.
 TEST(RigidContact, ImpactIsReportedWithItsImpulse) {
   const auto run = completed(scenario_from(example_of_contact("restitution_drop")));
   ASSERT_GE(run.episodes.size(), 2U);
   EXPECT_NEAR(run.episodes[0].max_impulse.value_or(0.0), 0.067 * 1.79 * run.episodes[0].approach_velocity, 1e-9);
   EXPECT_EQ(run.episodes[0].max_force, 0.0);
-  // In the end it rests on its weight, after a last approach below the resting speed, 1 mm/s within a step of 1 ms.
+  // At the end its weight is supported, after a last approach below the restitution threshold, 1 mm/s within a step of
+  // 1 ms.
   EXPECT_LE(run.episodes.back().max_force, 0.067 * (g + 1.0));
 }
 
-// Two bars laid across each other: no corner of the one meets the other, their edges do. The upper one falls 1 cm,
-// rebounds to e^2 of it and comes to rest.
+// Two crossed bars: no corner of one touches the other, their edges do. The upper one falls 1 cm, rebounds to e^2 of it
+// and comes to rest.
 TEST(RigidContact, BarAcrossAnotherReboundsAndRests) {
   constexpr double e = 0.5;
   constexpr double fall = 0.01;
@@ -205,7 +206,7 @@ output: {{interval: 0.001}}
   EXPECT_NEAR(run.column("across.fz_N").back(), -2.0 * g, 1e-6);
 }
 
-/// A block on a plane that is tilted by `angle` about y: gravity is tilted instead.
+/// A block on a plane inclined by `angle` about y: gravity is rotated instead.
 std::string block_on_incline(double angle, double friction) {
   return fmt::format(R"(
 heelstrike: 1
@@ -238,7 +239,7 @@ TEST(RigidContact, BlockOnAnInclineSticksOrSlides) {
   EXPECT_LT(std::abs(slides.summary.energy.balance_error), 1e-9);
 }
 
-// Each leg carries a quarter of a table that three could carry.
+// Each leg carries a quarter of a table that three could support.
 TEST(RigidContact, TableRestsOnFourLegs) {
   const auto run = completed(scenario_from(R"(
 heelstrike: 1
@@ -270,7 +271,7 @@ TEST(RigidContact, RockingBlockFollowsHousner) {
   const double half_width = 0.1, half_height = 0.4, tilt = 0.05, m = 2.0;
   const double alpha = std::atan(half_width / half_height);
   const double r = std::hypot(half_width, half_height);
-  // Stands on its right edge, turned by `tilt`.
+  // Stands on its right edge, rotated by `tilt`.
   const double x = -r * std::sin(alpha - tilt) + half_width, z = r * std::cos(alpha - tilt);
   const double inertia = m / 3.0 * r * r;
   const auto run = completed(scenario_from(fmt::format(
@@ -303,14 +304,14 @@ output: {{interval: 1.0e-4}}
     after = w[i];
     break;
   }
-  // The pivot holds by friction alone: energy of the fall about it, 4/3 m r^2 w^2 / 2 = m g r (cos alpha's change).
+  // The pivot is fixed by friction alone: energy of the fall about it, 4/3 m r^2 w^2 / 2 = m g r (cos alpha's change).
   const double expected = -std::sqrt(2.0 * g * (std::cos(alpha - tilt) - std::cos(alpha)) / (4.0 / 3.0 * r));
   EXPECT_NEAR(fastest, expected, 2e-3 * std::abs(expected));
   EXPECT_NEAR(after / fastest, 1.0 - 1.5 * std::pow(std::sin(alpha), 2), 2e-3);
 }
 
-// Balls of equal mass exchange their velocities contact after contact: the last one leaves with the speed of the first,
-// w = sqrt(2 m g L (1 - cos a) / (m L^2 + I)) about its string's end, and the others stay.
+// Balls of equal mass exchange their velocities contact after contact: the last one separates with the velocity of the
+// first, w = sqrt(2 m g L (1 - cos a) / (m L^2 + I)) about its string's end, and the others remain.
 TEST(RigidContact, CradleTransfersMotionInstantly) {
   const auto run = completed(scenario_from(example_of_contact("newtons_cradle")));
   constexpr double length = 0.2, mass = 0.1, inertia = 1.6e-5, angle = 0.5;
@@ -318,25 +319,24 @@ TEST(RigidContact, CradleTransfersMotionInstantly) {
   double fastest = 0.0;
   const auto& t = run.column("time_s");
   for (std::size_t i = 0; i < t.size(); ++i) {
-    // The first impact comes after a quarter of a period, 0.228 s, the second after half a period more, 0.685 s.
+    // The first impact is after a quarter of a period, 0.228 s, the second after half a period more, 0.685 s.
     if (t[i] < 0.24 || t[i] > 0.66) continue;
     fastest = std::max(fastest, std::hypot(run.column("ball5.vx_m_s")[i], run.column("ball5.vz_m_s")[i]));
     for (int ball = 1; ball <= 4; ++ball) {
-      // The instant of the impact is found to the rounding of gaps, 1e-11 m of 0.04 m, so that the normal leans by less
-      // than 1e-9 and takes this share of the speed of 1 m/s.
+      // The time of the impact is found to the rounding of gaps, 1e-11 m of 0.04 m, so that the normal is inclined by
+      // less than 1e-9 and has this fraction of the velocity of 1 m/s.
       EXPECT_NEAR(run.column(fmt::format("ball{}.vx_m_s", ball))[i], 0.0, 1e-8) << "ball " << ball << " at " << t[i];
     }
   }
-  // A row is up to 5 ms from the lowest point: 1 - cos(w0 dt), with w0 = 7 1/s, is at most 1e-3 of the speed.
+  // A row is up to 5 ms from the lowest point: 1 - cos(w0 dt), with w0 = 7 1/s, is at most 1e-3 of the velocity.
   EXPECT_NEAR(fastest / (w * length), 1.0, 1e-2);
   EXPECT_LE(fastest / (w * length), 1.0 + 1e-5);
-  // On the way back the first ball leaves with that speed.
+  // In the return motion the first ball separates with that velocity.
   EXPECT_NEAR(std::ranges::min(run.column("ball1.vx_m_s")) / -(w * length), 1.0, 1e-2);
 }
 
-// A heavy ball lands on a light one that lies on the floor: of masses in the ratio N the light one strikes to and fro
-// pi sqrt(N) / 2 times and more before both part, all of it within an instant. With N = 4e6 that is more than is
-// followed.
+// A heavy ball falls on a light one on the floor: for masses in the ratio N the light one has pi sqrt(N) / 2 impacts
+// and more before both separate, all within an instant. With N = 4e6 that exceeds the limit.
 std::vector<std::string> warnings_of_a_squeezed_ball(double ratio, const std::string& law, double restitution) {
   const std::string scenario = fmt::format(R"(heelstrike: 1
 gravity: [0, 0, 0]
@@ -365,7 +365,7 @@ output:
 )",
                                            0.001 * ratio, restitution, law, restitution, law);
   const auto run = completed(scenario_from(scenario));
-  // Whatever was told, nothing is created: a mass of 0.001 ratio kg at 1 m/s.
+  // In any case no energy is created: a mass of 0.001 ratio kg at 1 m/s.
   EXPECT_LE(run.summary.energy.final, run.summary.energy.initial * (1.0 + 1e-9));
   std::vector<std::string> warnings;
   for (const std::string& line : run.log) {
@@ -381,13 +381,13 @@ TEST(RigidContact, EndlessImpactsAreReportedWithPlaceAndRemedy) {
   EXPECT_THAT(told[0], testing::HasSubstr("t = 0 s"));
   EXPECT_THAT(told[0], testing::HasSubstr("squeeze"));
   EXPECT_THAT(told[0], testing::HasSubstr("reduce the restitution"));
-  // Shorter rows and other laws have nothing to tell.
+  // Shorter rows and other laws have no warning.
   EXPECT_TRUE(warnings_of_a_squeezed_ball(1e4, "sequential", 1.0).empty());
   EXPECT_TRUE(warnings_of_a_squeezed_ball(4e6, "newton", 1.0).empty());
 }
 
-// An elastic impact at three points with friction that the solver does not find: it is told, with its place and its
-// remedy, keeps the bodies apart and creates no energy.
+// An elastic impact at three points with friction that the solver does not solve: it is reported, with its place and
+// its remedy, keeps the bodies apart and creates no energy.
 TEST(RigidContact, UnsolvedImpactIsReportedWithPlaceAndRemedy) {
   const std::string struck = R"yaml(
 heelstrike: 1
@@ -423,15 +423,15 @@ output: {interval: 0.001}
   for (const char* pair : {"p0", "p1", "p2"}) EXPECT_GE(run.column(std::string(pair) + ".gap_m").back(), -1e-9);
 }
 
-// All contacts at once: the first ball rebounds.
+// Simultaneous impacts: the first ball rebounds.
 TEST(RigidContact, SimultaneousImpactsKeepTheCradleTogether) {
   const auto run = completed(
       scenario_from(example_of_contact("newtons_cradle"), {"contact.impact_law=newton", "analysis.end_time=0.3"}));
   EXPECT_LT(run.column("ball1.vx_m_s").back(), -0.1);
 }
 
-// [piazza2001]: contact at any number of points, through the whole bend. Which points bear is chance of the triangles,
-// the force that they make together is not.
+// [piazza2001]: contact at any number of points, through the whole flexion. The points in contact depend on the
+// triangles, their resultant force does not.
 TEST(RigidContact, KneeFlexionAgreesOnCoarseAndFineTriangles) {
   const std::string yaml = example_of_contact("knee_piazza_delp");
   const auto bend = [&](double edge) {
@@ -444,8 +444,8 @@ TEST(RigidContact, KneeFlexionAgreesOnCoarseAndFineTriangles) {
   const auto flexion = [](const RecordedRun& run, std::size_t row) {
     return 2.0 * std::atan2(run.column("femur.qz")[row], run.column("femur.qw")[row]) * 180.0 / std::numbers::pi;
   };
-  // Of three rows the middle value: where a point strikes within a step, its impulse is told as an impact and is
-  // missing in the force of that row.
+  // The median of three rows: where a point strikes within a step, its impulse is reported as an impact and is missing
+  // in the force of that row.
   const auto force_of = [](const RecordedRun& run, std::size_t row) {
     const auto forces = run.column("implant.fy_N");
     const std::size_t last = forces.size() - 1;
@@ -457,7 +457,7 @@ TEST(RigidContact, KneeFlexionAgreesOnCoarseAndFineTriangles) {
   double worst_angle = 0.0, worst_force = 0.0, max_force = 0.0;
   for (std::size_t i = 0; i < time.size(); ++i) {
     worst_angle = std::max(worst_angle, std::abs(flexion(fine, i) - flexion(coarse, i)));
-    if (time[i] < 0.1) continue;  // it is set down, with impacts
+    if (time[i] < 0.1) continue;  // it is released, with impacts
     const double force = force_of(fine, i);
     worst_force = std::max(worst_force, std::abs(force - force_of(coarse, i)));
     max_force = std::max(max_force, std::abs(force));
@@ -465,9 +465,9 @@ TEST(RigidContact, KneeFlexionAgreesOnCoarseAndFineTriangles) {
   fmt::print(
       "triangles of 3 and 2 mm: flexion differs by up to {:.3f} degrees, axial force by up to {:.1f} of {:.0f} N\n",
       worst_angle, worst_force, max_force);
-  // The facets of 3 mm lie up to their sagitta, 3^2/(8 x 20) = 0.06 mm, off the condyle of 20 mm: over the 50 mm
-  // between the condyles 0.06 degrees, of flexion over the lever of 20 mm 0.17 degrees. Its tilt against the plane
-  // below is up to 3/(2 x 20) = 0.075 rad, which is the share of the force that may turn.
+  // The facets of 3 mm deviate up to their sagitta, 3^2/(8 x 20) = 0.06 mm, from the condyle of 20 mm: over the 50 mm
+  // between the condyles 0.06 degrees, of flexion over the lever arm of 20 mm 0.17 degrees. Its tilt relative to the
+  // plane below is up to 3/(2 x 20) = 0.075 rad, which is the fraction of the force that may rotate.
   EXPECT_LT(worst_angle, 0.23);
   EXPECT_LT(worst_force, 0.075 * max_force);
 }
@@ -495,7 +495,7 @@ TEST(RigidContact, ResumesFromACheckpointWithTheSameBits) {
                                      {"output.checkpoint_interval=0.25", "analysis.end_time=0.6"}));
 }
 
-// A coin that rolls on its rim, held by its force to the error of a step.
+// A coin that rolls on its rim, with the force balance to the error of a step.
 TEST(RigidContact, CoinRollsFromACheckpointWithTheSameBits) {
   expect_the_same_bits(scenario_from(R"(
 heelstrike: 1
@@ -522,7 +522,7 @@ std::string refusal_of(const std::vector<std::string>& overrides, const std::str
   }
 }
 
-/// Cubes of 0.1 m and 1 kg by their middles, the first of them on the ground, pairs of neighbours as given.
+/// Cubes of 0.1 m and 1 kg by their centres, the first of them on the ground, with the given pairs of neighbours.
 std::string cubes(const std::vector<Vector3>& places, const std::vector<std::pair<int, int>>& neighbours,
                   const std::vector<int>& grounded, double friction = 0.5) {
   std::string text = "heelstrike: 1\ngravity: [0, 0, -9.81]\nbodies:\n";
@@ -548,7 +548,7 @@ std::string cubes(const std::vector<Vector3>& places, const std::vector<std::pai
   return text + "analysis: {end_time: 0.3}\noutput: {interval: 0.05}\n";
 }
 
-/// No body moves or turns by more than rounding.
+/// No body moves or rotates by more than rounding.
 void expect_rest(const RecordedRun& run, std::size_t n_bodies, double moved = 1e-10) {
   for (std::size_t i = 0; i < n_bodies; ++i) {
     for (const char* place : {"x_m", "y_m", "z_m", "qw", "qx", "qy", "qz"}) {
@@ -558,7 +558,7 @@ void expect_rest(const RecordedRun& run, std::size_t n_bodies, double moved = 1e
   }
 }
 
-// What stands on its like stays, aligned or not, alone or as a stack, and each interface carries what is above it.
+// Equal cubes remain at rest, aligned or not, alone or as a stack, and each interface carries the weight above it.
 TEST(RigidContact, EqualCubesRestOnEachOther) {
   for (const Vector3& shift :
        {Vector3(0, 0, 0), Vector3(0.005, 0.003, 0), Vector3(0.04, 0.04, 0), Vector3(1e-9, 5e-5, 0)}) {
@@ -579,7 +579,7 @@ TEST(RigidContact, EqualCubesRestOnEachOther) {
   EXPECT_NEAR(run.column("p34.fz_N").back(), -g, 1e-6);
 }
 
-// Neighbours that touch exert nothing on each other; those that overlap by decimals are moved apart, and it is said.
+// Neighbours in contact exert no force on each other; those that overlap by decimals are moved apart, with a warning.
 TEST(RigidContact, CubesStandSideBySide) {
   expect_rest(completed(scenario_from(cubes({{0, 0, 0.05}, {0, 0.1, 0.05}}, {{0, 1}}, {0, 1}))), 2);
   for (const double overlap : {0.9e-6, 1.1e-6, 1e-5, 1e-4}) {
@@ -593,7 +593,7 @@ TEST(RigidContact, CubesStandSideBySide) {
   }
 }
 
-// A row of cubes as a floor: one that slides over its seams is slowed by friction alone.
+// A row of cubes as a floor: a cube that slides over its seams is decelerated by friction alone.
 TEST(RigidContact, SeamsOfAFloorCauseNoImpact) {
   const auto text = cubes({{0, 0, 0.05}, {0.1, 0, 0.05}, {0.2, 0, 0.05}, {0.01, 0.013, 0.15}}, {{0, 3}, {1, 3}, {2, 3}},
                           {0, 1, 2}, 0.1);
@@ -607,7 +607,7 @@ TEST(RigidContact, SeamsOfAFloorCauseNoImpact) {
   }
 }
 
-/// A body with its lowest point on the floor, with a speed along x and a spin about y.
+/// A body with its lowest point on the floor, with a velocity along x and a spin about y.
 RecordedRun on_the_floor(const std::string& surface, const std::string& inertia, double friction, double speed,
                          double spin, double end_time) {
   return completed(scenario_from(fmt::format(R"(
@@ -632,7 +632,8 @@ constexpr const char* ball_inertia = "[0.004, 0.004, 0.004]";
 constexpr const char* roller = "{cylinder: {radius: 0.1, axis: [0, 1, 0], length: 0.3}}";
 constexpr const char* roller_inertia = "[0.010833333333333334, 0.005, 0.010833333333333334]";
 
-// Pure rolling is no impact at any speed: the normal force is the weight, nothing is dissipated, the speed stays.
+// Pure rolling is no impact at any velocity: the normal force is the weight, nothing is dissipated, the velocity is
+// constant.
 TEST(RigidContact, BallsAndCylindersRollWithoutLoss) {
   for (const auto& [surface, inertia] : {std::pair{ball, ball_inertia}, std::pair{roller, roller_inertia}}) {
     for (const double speed : {0.1, 1.0, 7.0}) {
@@ -646,13 +647,13 @@ TEST(RigidContact, BallsAndCylindersRollWithoutLoss) {
   }
 }
 
-// Set down without spin, a body slips until it rolls: 5/7 of the speed remains to a ball, 2/3 to a cylinder; a spin
-// without friction stays.
+// Released without spin, a body slips until it rolls: 5/7 of the velocity remains for a ball, 2/3 for a cylinder; a
+// spin without friction is constant.
 TEST(RigidContact, SlipEndsInRolling) {
   const auto speed_after = [](const char* surface, const char* inertia) {
     return on_the_floor(surface, inertia, 0.3, 1.0, 0.0, 1.0).column("b0.vx_m_s").back();
   };
-  // The method is of second order: over a step it turns by h w = 0.007.
+  // The method is of second order: over a step it rotates by h w = 0.007.
   EXPECT_NEAR(speed_after(ball, ball_inertia), 5.0 / 7.0, 0.1 * 0.007 * 0.007);
   EXPECT_NEAR(speed_after(roller, roller_inertia), 2.0 / 3.0, 0.1 * 0.007 * 0.007);
   const auto spinning = on_the_floor(roller, roller_inertia, 0.0, 0.5, 30.0, 1.0);
@@ -660,7 +661,7 @@ TEST(RigidContact, SlipEndsInRolling) {
   EXPECT_NEAR(spinning.column("b0.vx_m_s").back(), 0.5, 1e-12);
 }
 
-// Accelerations know of rigid contact: none at rest, those of friction while sliding, gravity in flight.
+// Accelerations include rigid contact: none at rest, those of friction while sliding, gravity in flight.
 TEST(RigidContact, AccelerationsIncludeImpulses) {
   const char* block = "{block: {lengths: [0.2, 0.2, 0.2]}}";
   const auto rest = on_the_floor(block, "[1, 1, 1]", 0.3, 0.0, 0.0, 0.1);
@@ -675,8 +676,8 @@ TEST(RigidContact, AccelerationsIncludeImpulses) {
   for (const double a : flying.column("b0.az_m_s2")) EXPECT_NEAR(a, -g, 1e-9);
 }
 
-// Two light boxes are caught on an edge, turned and laid flat within milliseconds by a heavy one that falls on them,
-// all without friction: the points that bear change within a step.
+// A heavy box falls on two light ones, which are caught on an edge, rotated and laid flat within milliseconds, all
+// without friction: the points in contact change within a step.
 TEST(RigidContact, BoxBetweenOthersDoesNotPenetrate) {
   struct Box {
     double mass;
@@ -711,7 +712,7 @@ TEST(RigidContact, BoxBetweenOthersDoesNotPenetrate) {
     }
   }
   const auto run = completed(scenario_from(bodies + pairs + "analysis: {end_time: 0.4}\noutput: {interval: 0.005}\n"));
-  // A thousandth of the boxes, up to which their points are looked for ahead.
+  // A thousandth of the boxes, up to which their points are searched in advance.
   for (const char* pair : {"p01", "p02", "p12", "f0", "f1", "f2"}) {
     EXPECT_LT(std::ranges::max(run.column(std::string(pair) + ".indentation_m")), 1e-4) << pair;
   }

@@ -1,4 +1,5 @@
-// Machado's slider-crank (2012, section 4.5) against an independent two-coordinate integration of the same model.
+// Machado's slider-crank (2012, section 4.5), compared with an independent two-coordinate integration of the same
+// model.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -122,7 +123,7 @@ double value_at(const RecordedRun& run, const std::string& name, double t) {
   return run.column(name)[static_cast<std::size_t>(found - times.begin())];
 }
 
-/// Largest relative deviation of the first impact and of the way to the second one.
+/// Largest relative deviation of the first impact and of the motion up to the second one.
 double first_impact_error(const RecordedRun& run, const Reference& reference) {
   const auto& first = run.summary.contacts[0];
   const auto& second = run.summary.contacts[1];
@@ -169,13 +170,13 @@ TEST(SliderCrank, BothImpactsFollowTheReferenceTable) {
     EXPECT_LT(until_second, 1e-3) << reference.name;
     EXPECT_LT(after, 1e-3) << reference.name;
     EXPECT_LT(run.summary.max_position_violation, 1e-10);
-    // Velocities reach 150 rad/s; what the projection leaves is rounding of this size.
+    // Velocities reach 150 rad/s; the projection leaves rounding of this size.
     EXPECT_LT(run.summary.max_velocity_violation, 1e-8);
     EXPECT_LT(drift, 1e-5) << reference.name;
   }
 }
 
-/// What must not depend on the integrator: times, speeds and the motion on the way to the second impact.
+/// Quantities independent of the integrator: times, velocities and the motion up to the second impact.
 std::vector<double> observed(const RecordedRun& run) {
   const auto& first = run.summary.contacts.at(0);
   const auto& second = run.summary.contacts.at(1);
@@ -199,8 +200,8 @@ std::string episodes_of(const RecordedRun& run) {
 TEST(SliderCrank, VariableStepIntegratorsAgree) {
   for (const auto& law : crank_table) {
     std::vector<double> reference;
-    // Two impacts magnify the error of the flight before them; a tenth of the example's tolerance leaves a margin. Of
-    // the four, ida_ggl does with the example's.
+    // Two impacts magnify the error of the preceding flight; a tenth of the example's tolerance leaves a margin. Of the
+    // four, ida_ggl meets the bound with the example's.
     for (const auto& [name, rtol] :
          {std::pair{"arkode_erk", 1e-10}, {"arkode_dirk", 1e-10}, {"cvode_index1", 1e-10}, {"ida_ggl", 1e-9}}) {
       const auto run = run_local(with_law(

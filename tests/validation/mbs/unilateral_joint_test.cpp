@@ -1,5 +1,5 @@
-// Joints that let go where their force would change its sign and are struck where their gap closes, with every
-// integrator that finds events, against closed forms.
+// Unilateral joints, which separate where their force would change its sign and have an impact where their gap closes,
+// with every integrator that finds events, compared with closed forms.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Integrators, UnilateralJoint,
 
 TEST_P(UnilateralJoint, StoneLeavesAShakenPlatformAndIsThrownAgain) {
   const auto run = completed(scenario_from(shaken(), choice()));
-  // It leaves where the platform falls away with g, sin(w t) = 1/2.
+  // It separates where the platform falls with g, sin(w t) = 1/2.
   const double leaves = std::numbers::pi / 6.0 / frequency;
   const Flight first{.t = leaves, .v = platform_speed(leaves)};
   const double lands = first.landing();
@@ -88,7 +88,8 @@ TEST_P(UnilateralJoint, StoneLeavesAShakenPlatformAndIsThrownAgain) {
   ASSERT_LT(lands_again, 0.36);
   const auto t = run.column("time_s"), z = run.column("stone.z_m"), v = run.column("stone.vz_m_s");
   const auto gap = run.column("seat.gap_m"), force = run.column("seat.force_N");
-  // BDF formulas are off by some hundred times their tolerance of 1e-10; speeds by the frequency, 31/s, more.
+  // BDF formulas have errors of several hundred times their tolerance of 1e-10; velocities by the frequency, 31/s,
+  // more.
   constexpr double accuracy = 1e-7;
   int on = 0, off = 0;
   for (std::size_t i = 0; i < t.size() && t[i] < lands_again - 1e-6; ++i) {
@@ -117,7 +118,7 @@ TEST_P(UnilateralJoint, StoneLeavesAShakenPlatformAndIsThrownAgain) {
   EXPECT_GT(dissipated.back(), 1e-3) << "its impacts take energy";
 }
 
-// It slides down without friction and leaves the sphere where cos = 2/3 of the height that its energy comes from.
+// It slides down without friction and separates from the sphere where cos = 2/3 of its initial height.
 TEST_P(UnilateralJoint, BallLeavesTheSphereItSlidesDown) {
   constexpr double radius = 0.5, start_speed = 0.4;
   auto overrides = choice();
@@ -135,7 +136,7 @@ output: {{interval: 0.01}}
                                                        g, radius, start_speed),
                                            overrides));
   const auto force = run.column("sphere.force_N"), z = run.column("ball.z_m"), gap = run.column("sphere.gap_m");
-  // The event has a row, in which the force is zero as far as its instant is known.
+  // The event has a row, in which the force is zero to the accuracy of its time.
   const auto event = std::ranges::find_if(force, [](double f) { return f < 1e-6; });
   ASSERT_NE(event, force.end());
   const auto last = static_cast<std::size_t>(event - force.begin());
@@ -147,8 +148,8 @@ output: {{interval: 0.01}}
   EXPECT_GT(gap.back(), 0.1);
 }
 
-// Infinitely many bounces end after sqrt(2 h / g) (1 + e) / (1 - e); those slower than restitution_threshold are left
-// out.
+// Infinitely many bounces end after sqrt(2 h / g) (1 + e) / (1 - e); those slower than restitution_threshold are
+// omitted.
 TEST_P(UnilateralJoint, BouncingStoneComesToRest) {
   const auto run = completed(scenario_from(R"yaml(
 heelstrike: 1
@@ -169,7 +170,7 @@ output: {interval: 0.001}
     if (t[i] > rests) {
       EXPECT_NEAR(force[i], 0.5 * g, 1e-9) << t[i];
     }
-    // What the bounces below 1 mm/s would have lasted: 2 v / g (1 + e + ...) = 4e-4 s.
+    // Omitted duration of the bounces below 1 mm/s: 2 v / g (1 + e + ...) = 4e-4 s.
     if (t[i] < rests - 5e-4) {
       EXPECT_EQ(force[i], 0.0) << t[i];
     }
@@ -204,7 +205,7 @@ analysis: {end_time: 0.2}
 output: {interval: 0.01}
 )yaml";
 
-// A force that jumps to twice the weight lifts it at once; saved and restored in between, bounces included.
+// A force that jumps to twice the weight lifts it immediately; saved and restored in between, bounces included.
 TEST(UnilateralJoints, SteppedInputLiftsAStone) {
   mbs::RunInput input{
       .scenario = scenario_from(resting_stone), .assets = {}, .run_id = {}, .scenario_digest = {}, .resume_from = {}};
@@ -244,7 +245,7 @@ TEST(UnilateralJoints, ReportErrors) {
   EXPECT_THAT(refusal_of(resting_stone, {"joints.floor.restitution=1.5"}), HasSubstr("joints.floor.restitution"));
   EXPECT_THAT(refusal_of(resting_stone, {"joints.floor.unilateral=false", "joints.floor.restitution=0.5"}),
               HasSubstr("unilateral: true"));
-  // Four legs: which of them bear is not for rigid bodies to say.
+  // Four legs: which of them carry load is undetermined for rigid bodies.
   std::string table = R"yaml(
 heelstrike: 1
 gravity: [0, 0, -9.81]
