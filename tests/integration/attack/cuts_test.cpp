@@ -80,7 +80,7 @@ TEST(Cuts, InterruptedConnectionsNeitherEndARunNorChangeABit) {
   const auto contact = open_contact(proxy.address());
   try {
     const std::string answers = bounce_through(*contact, n, [&](int) { trouble.make(proxy); });
-    EXPECT_TRUE(answers == expected) << "a cut has changed an answer";
+    EXPECT_TRUE(answers == expected) << "a cut has changed a response";
   } catch (const Error& error) {
     ADD_FAILURE() << "after " << proxy.n_cuts() << " cuts, the last a " << trouble.last() << ": " << error.what();
   }
@@ -206,7 +206,7 @@ TEST(Cuts, CorruptedBitsDoNotChangeAResponse) {
       const std::string answers = bounce_through(*contact, n_steps, [&](int step) {
         if (step == 0) proxy.damage(from_server, bytes, bit);
       });
-      EXPECT_TRUE(answers == expected) << "a changed bit has changed an answer";
+      EXPECT_TRUE(answers == expected) << "a flipped bit has changed a response";
     } catch (const Error& error) {
       // A flipped bit in the headers of a call may change the method or the length. An error is sufficient.
       ++n_errors;
@@ -214,7 +214,7 @@ TEST(Cuts, CorruptedBitsDoNotChangeAResponse) {
   }
   std::cout << proxy.n_damages() << " changed bits, " << n_errors << " ended with an error\n";
   EXPECT_GT(proxy.n_damages(), n / 2);
-  EXPECT_LT(n_errors, n / 4) << "most are asked again";
+  EXPECT_LT(n_errors, n / 4) << "most are requested again";
 }
 
 TEST(Cuts, RunWaitsForATemporarilyUnavailableServer) {

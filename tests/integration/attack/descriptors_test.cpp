@@ -78,7 +78,7 @@ TEST(Descriptors, IdleConnectionsDoNotBlockAServer) {
   {
     const Idlers idlers(server.address(), 80);
     idlers.wait_for_a_refusal();
-    EXPECT_FALSE(bounce(*early, 3).empty()) << "who is in is served";
+    EXPECT_FALSE(bounce(*early, 3).empty()) << "connected clients are served";
   }
   EXPECT_FALSE(bounce(*open_contact(server.address()), 3).empty()) << "and others get in again";
 }
@@ -99,7 +99,7 @@ TEST(Descriptors, SoftLimitIsRaisedAndConnectionsAreLimited) {
     const Idlers too_many(server->address(), 110);
     too_many.wait_for_a_refusal();
   }
-  EXPECT_FALSE(bounce(*open_contact(server->address()), 3).empty()) << "places that are free again are given again";
+  EXPECT_FALSE(bounce(*open_contact(server->address()), 3).empty()) << "free places are used again";
   EXPECT_TRUE(server->wait_for_log("event=connections_refused"));
 }
 

@@ -52,7 +52,7 @@ void expect_an_honest_folder(const fs::path& out, const std::string& reason) {
 TEST(Disk, FullDiskIsReportedInTheRunFolder) {
   const ScratchFolder folder;
   const SmallDisk disk(folder.path() / "disk");
-  if (!disk.mounted()) GTEST_SKIP() << "mounting a small disk needs root";
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small disk requires root";
   const std::string file = folder.write("ball.yaml", long_scenario());
   const Finished result = run("heelstrike", {"run", file, "--in-process", "-o", (disk.path() / "out").string()},
                               {.working_folder = folder.path(), .environment = {}});
@@ -63,7 +63,7 @@ TEST(Disk, FullDiskIsReportedInTheRunFolder) {
 TEST(Disk, FullSpoolDiskEndsTheRunWithAFileError) {
   const ScratchFolder folder;
   const SmallDisk disk(folder.path() / "spool");
-  if (!disk.mounted()) GTEST_SKIP() << "mounting a small disk needs root";
+  if (!disk.mounted()) GTEST_SKIP() << "mounting a small disk requires root";
   const ServerPair servers(folder.path());
   const std::string file = folder.write("ball.yaml", long_scenario());
   const Finished result = run("heelstrike", {"run", file, "--mbs", servers.mbs_address, "-o", "out"},

@@ -76,7 +76,7 @@ class LimitedServer {
 class AddressSpace : public testing::TestWithParam<int> {};
 
 TEST_P(AddressSpace, ServerRunsOrReportsTheLimitAndExits) {
-  if (HEELSTRIKE_TEST_TIME_FACTOR > 1) GTEST_SKIP() << "a sanitizer takes address space of its own";
+  if (HEELSTRIKE_TEST_TIME_FACTOR > 1) GTEST_SKIP() << "a sanitizer needs additional address space";
   for (const std::string name : {"fem_server", "mbs_server"}) {
     SCOPED_TRACE(name);
     const TemporaryFolder folder;

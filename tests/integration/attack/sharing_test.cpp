@@ -46,7 +46,7 @@ TEST(Sessions, SessionsOfLostClientsAreReplacedAndAFullTableIsReported) {
       return false;
     }
   }));
-  EXPECT_FALSE(bounce(*held, 2).empty()) << "what a stream holds stays";
+  EXPECT_FALSE(bounce(*held, 2).empty()) << "sessions held by a stream remain";
   const auto doctor = run("heelstrike", {"doctor", "--fem", server.address()});
   EXPECT_EQ(doctor.exit_code, 4) << doctor.out;
   EXPECT_THAT(doctor.out, HasSubstr("3 of 3 sessions"));

@@ -67,8 +67,8 @@ TEST(Streams, IdleStreamsDoNotBlockOtherClients) {
   EXPECT_EQ(places["exchange streams"].limit(), 1024U);
   EXPECT_EQ(places["exchange streams of this client"].limit(), 512U);
   EXPECT_LE(places["exchange streams of this client"].used(), 512U);
-  EXPECT_FALSE(bounce(*open_contact(server.address()), 3).empty()) << "who comes gets in";
-  EXPECT_FALSE(bounce(*early, 3).empty()) << "and who was there goes on";
+  EXPECT_FALSE(bounce(*open_contact(server.address()), 3).empty()) << "a new client is accepted";
+  EXPECT_FALSE(bounce(*early, 3).empty()) << "and the existing client continues";
 }
 
 TEST(Streams, WithoutSessionsAreClosed) {
@@ -84,7 +84,7 @@ TEST(Streams, WithoutSessionsAreClosed) {
   EXPECT_TRUE(eventually([&] { return capacity(*stub)["exchange streams"].used() == 1; }));
   v1::ExchangeResponse reply;
   for (std::size_t i = 1; i < idlers.size(); ++i) EXPECT_FALSE(idlers.stream(i).Read(&reply));
-  EXPECT_FALSE(bounce(*held, 2).empty()) << "a stream that holds its sessions stays";
+  EXPECT_FALSE(bounce(*held, 2).empty()) << "a stream with sessions remains open";
 }
 
 TEST(Streams, InactiveStreamsAreReplaced) {

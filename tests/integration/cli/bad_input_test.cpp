@@ -27,7 +27,7 @@ TEST_P(BadInput, IsReportedWithLineAndKey) {
     EXPECT_EQ(result.exit_code, 2) << command << ": " << result.err;
     EXPECT_THAT(result.err, HasSubstr("ball.yaml")) << command;
     for (const std::string& part : GetParam().said) EXPECT_THAT(result.err, HasSubstr(part)) << command;
-    EXPECT_FALSE(std::filesystem::exists(folder.path() / "runs")) << "a refused scenario must not leave a folder";
+    EXPECT_FALSE(std::filesystem::exists(folder.path() / "runs")) << "a rejected scenario must not leave a folder";
   }
 }
 

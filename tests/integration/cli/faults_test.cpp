@@ -60,7 +60,7 @@ struct LongRun {
     ASSERT_TRUE(eventually([&] { return read_text(table).size() >= rows.size(); }));
     whole.signal(SIGTERM);
     EXPECT_EQ(whole.wait().exit_code, 130);
-    EXPECT_TRUE(read_text(table).substr(0, rows.size()) == rows) << "not the beginning of the undisturbed run";
+    EXPECT_TRUE(read_text(table).substr(0, rows.size()) == rows) << "not the beginning of the uninterrupted run";
   }
 
   ScratchFolder scratch;
@@ -243,7 +243,8 @@ TEST(Faults, FullDiskIsAFileError) {
   const ScratchFolder folder;
   const fs::path disk = folder.path() / "disk";
   fs::create_directory(disk);
-  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "mounting a small disk needs root";
+  if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0)
+    GTEST_SKIP() << "mounting a small disk requires root";
   const std::string file = folder.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 20"));
   for (const std::string mode : {"", "--in-process"}) {
     std::vector<std::string> arguments = {"run", file, "-o", (disk / ("out" + mode)).string()};

@@ -656,7 +656,7 @@ TEST(Mesh, ChecksAndFillsAndRepairsOnRequestOnly) {
   ASSERT_EQ(repaired.exit_code, 0) << repaired.err;
   const auto report = nlohmann::json::parse(repaired.out);
   EXPECT_EQ(report["repaired"].size(), 1U);
-  EXPECT_NEAR(report["volume_m3"].get<double>(), 8e-6, 1e-12) << "flat faces are met exactly";
+  EXPECT_NEAR(report["volume_m3"].get<double>(), 8e-6, 1e-12) << "flat faces are exact";
   EXPECT_GT(report["elements"].get<double>(), 200.0);
   EXPECT_EQ(report["quality_histogram"].size(), 10U);
   EXPECT_TRUE(fs::exists(folder.path() / "cube.vtu"));

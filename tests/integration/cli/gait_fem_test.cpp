@@ -109,7 +109,7 @@ TEST(GaitFem, SyntheticStepIsEqualInAllModes) {
     return moment / sum;
   };
   EXPECT_LT(first_load(foot), first_load(toes)) << "the heel is loaded before the toes";
-  EXPECT_GT(middle(toes), middle(foot) + 7.0) << "and the toes carry on when the heel has left";
+  EXPECT_GT(middle(toes), middle(foot) + 7.0) << "and the toes carry load after heel-off";
   for (std::size_t i = 0; i < foot.size(); ++i) {
     // Coulomb's law holds per node and therefore in the sum; the solver ends at 1e-10 of the load.
     EXPECT_LE(std::hypot(shear[i], sideways[i]), 0.3 * foot[i] * (1.0 + 1e-6) + 1e-6) << i;

@@ -59,7 +59,7 @@ TEST_P(BadModels, AreReportedWithFileLineAndKey) {
     EXPECT_EQ(result.exit_code, 2) << command << ": " << result.err;
     EXPECT_THAT(result.err, HasSubstr("model.yaml:")) << command;
     for (const std::string& part : GetParam().said) EXPECT_THAT(result.err, HasSubstr(part)) << command;
-    EXPECT_FALSE(fs::exists(folder.path() / "runs")) << "a refused scenario must not leave a folder";
+    EXPECT_FALSE(fs::exists(folder.path() / "runs")) << "a rejected scenario must not leave a folder";
   }
 }
 

@@ -131,7 +131,7 @@ TEST(Run, ChoosesAFreeFolder) {
   for (int i = 0; i < 2; ++i) {
     const Finished result = run("heelstrike", {"run", file, "--in-process", "--backend", "hertz"}, here);
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_THAT(result.err, HasSubstr("restitution")) << "a dropped parameter must be told";
+    EXPECT_THAT(result.err, HasSubstr("restitution")) << "a dropped parameter must be reported";
   }
   EXPECT_TRUE(fs::exists(folder.path() / "runs/ball-hertz/summary.json"));
   EXPECT_TRUE(fs::exists(folder.path() / "runs/ball-hertz-2/summary.json"));
@@ -205,7 +205,7 @@ TEST(Compare, WritesOneFolderAndOneTable) {
   const auto comparison = nlohmann::json::parse(read_text(folder.path() / "cmp/comparison.json"));
   ASSERT_EQ(comparison["rows"].size(), 2U);
   EXPECT_LT(comparison["rows"][0]["max_force_N"].get<double>(), comparison["rows"][1]["max_force_N"].get<double>())
-      << "damping takes energy before the largest force";
+      << "damping dissipates energy before the peak force";
   EXPECT_EQ(comparison["rows"][1]["max_force_N_relative_deviation"], 0.0);
 }
 

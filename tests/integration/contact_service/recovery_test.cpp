@@ -200,7 +200,7 @@ TEST(Recovery, EndsAfterTheTimeout) {
       bouncing_ball(),
       rpc::recovering(lives.partner(), {.reconnect_timeout = std::chrono::milliseconds{100}, .peer = "it"}));
   EXPECT_EQ(run.summary.status, "failed");
-  EXPECT_LT(lives.n(), 20) << "nobody waits a second time";
+  EXPECT_LT(lives.n(), 20) << "no second wait";
 }
 
 TEST(Recovery, WaitsForTheFirstOpeningOfAKnownServer) {

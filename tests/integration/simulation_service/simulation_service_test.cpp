@@ -120,7 +120,7 @@ struct Service {
     std::vector<double> values;
     std::uint64_t last = after;
     for (v1::RunEvent event; reader->Read(&event);) {
-      EXPECT_GT(event.sequence(), last) << "events must come in order";
+      EXPECT_GT(event.sequence(), last) << "events must be in order";
       last = event.sequence();
       values.insert(values.end(), event.samples().values().begin(), event.samples().values().end());
       if (event.has_finished() && status != nullptr) *status = event.finished().status();
@@ -226,7 +226,7 @@ TEST_F(SimulationServiceTest, RejectsInvalidRequestsWithReasons) {
   EXPECT_EQ(service.submit(scenario, "two").code(), ErrorCode::limit);
   service.gate.open(10);
   (void)service.watch("one", 0);
-  EXPECT_EQ(std::string(service.submit(scenario, "one").what()), "accepted") << "the same again: its answer was lost";
+  EXPECT_EQ(std::string(service.submit(scenario, "one").what()), "accepted") << "the same again: its response was lost";
   const std::string another = std::string(scenario) + "# another\n";
   EXPECT_EQ(service.submit(another, "one").code(), ErrorCode::invalid_input) << "the name is taken";
   service.store.begin_drain();
@@ -338,7 +338,7 @@ TEST_F(SimulationServiceTest, RunResumesAfterARestart) {
     EXPECT_EQ(std::string(service.submit(scenario, "one").what()), "accepted") << "the same submission again";
     service.gate.open(10);
     std::string status;
-    EXPECT_EQ(service.watch("one", seen, &status).size(), 20U) << "all rows come again, none of those before";
+    EXPECT_EQ(service.watch("one", seen, &status).size(), 20U) << "all rows again, none of the earlier ones";
     EXPECT_EQ(status, "completed");
     EXPECT_EQ(service.watch("one", 0, &status).size(), 26U);
   }
@@ -396,7 +396,7 @@ TEST_F(SimulationServiceTest, FinishedRunThatIsNotFetchedExpires) {
     EXPECT_EQ(service.status("young").state(), "completed");
     age("next");
     ASSERT_EQ(std::string(service.submit(scenario, "last").what()), "accepted");
-    EXPECT_EQ(service.status("next").state(), "running") << "a run that goes on is kept, however old its last event";
+    EXPECT_EQ(service.status("next").state(), "running") << "a running run is kept, however old its last event";
   }
   age("young");
   Service service(spool, limits);
@@ -423,7 +423,7 @@ TEST_F(SimulationServiceTest, RowsAreSentInBatchesAndTheLastEventImmediately) {
     return asked <= 1;
   };
   add_rows(1);
-  EXPECT_TRUE(next_without_waiting()) << "the first news come at once";
+  EXPECT_TRUE(next_without_waiting()) << "the first events are sent immediately";
   add_rows(100);
   EXPECT_FALSE(next_without_waiting()) << "a hundred rows of 32 numbers are no full message";
   EXPECT_EQ(event.samples().values_size(), 100 * 32) << "joined";

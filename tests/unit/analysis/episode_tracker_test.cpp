@@ -78,11 +78,11 @@ TEST(EpisodeTracker, OnlyAnImpactHasARestitution) {
   tracker.update(0.3, response(5.0, -0.01, 0.01));
   const ContactEpisode stood = tracker.end(0.4, response(0.0, 0.0, 0.01));
   EXPECT_EQ(stood.separation_velocity, 0.01);
-  EXPECT_FALSE(stood.effective_restitution.has_value()) << "it turned three times";
+  EXPECT_FALSE(stood.effective_restitution.has_value()) << "three extrema";
   tracker.begin(1.0, response(0.0, 0.0, -0.02));
   tracker.update(1.3, response(5.0, -0.01, 0.1));
   const ContactEpisode lifted = tracker.end(1.4, response(0.0, 0.0, 0.574));
-  EXPECT_FALSE(lifted.effective_restitution.has_value()) << "somebody else made it 28.7 times as fast";
+  EXPECT_FALSE(lifted.effective_restitution.has_value()) << "an external force made it 28.7 times as fast";
   // The end of an episode is reported twice, as a step and as the separation, with one extremum.
   tracker.begin(2.0, response(0.0, 0.0, -0.5));
   tracker.update(2.1, response(5.0, -0.01, 0.4));

@@ -143,7 +143,7 @@ TEST(FieldEvents, MissingFieldsMakeTheRunIncomplete) {
     EXPECT_LT(run.checkpoints.back().time, 0.25);
   }
   EXPECT_EQ(run_losing(ErrorCode::unimplemented).summary.status, "completed") << "a back-end without pictures";
-  EXPECT_EQ(run_losing(ErrorCode::recoverable).summary.status, "completed") << "one picture, which a warning tells";
+  EXPECT_EQ(run_losing(ErrorCode::recoverable).summary.status, "completed") << "one frame, reported by a warning";
 }
 
 }  // namespace

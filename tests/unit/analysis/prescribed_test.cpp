@@ -237,9 +237,9 @@ std::vector<std::string> warnings(const RecordedRun& run) {
 /// Both runs have the same rows, warnings and sums. @param accuracy  relative to each number or to 1
 void expect_same_run(const RecordedRun& together, const RecordedRun& plain, double accuracy) {
   ASSERT_EQ(together.rows.size(), plain.rows.size());
-  EXPECT_LT(together.rows.size(), 81U) << "some frames are to be refused";
+  EXPECT_LT(together.rows.size(), 81U) << "some frames must be rejected";
   EXPECT_EQ(warnings(plain).size() + plain.rows.size(), 81U);
-  EXPECT_GT(together.rows.size(), 50U) << "most frames are to be answered";
+  EXPECT_GT(together.rows.size(), 50U) << "most frames must be solved";
   for (std::size_t r = 0; r < plain.rows.size(); ++r) {
     for (std::size_t c = 0; c < plain.rows[r].size(); ++c) {
       // Out of contact there is no centre of pressure.

@@ -174,7 +174,7 @@ forces:
   for (int i = 0; i < 50; ++i) angle -= (20 * std::sin(angle) - 30 * (angle - 0.5)) / (20 * std::cos(angle) - 30);
   EXPECT_NEAR(run.column("coupler.x_m")[0], 0.5 + std::sin(angle), 1e-8);
   EXPECT_NEAR(run.column("coupler.z_m")[0], std::cos(angle), 1e-8);
-  EXPECT_NEAR(run.column("coupler.qy")[0], 0.0, 1e-9) << "the coupler stays level";
+  EXPECT_NEAR(run.column("coupler.qy")[0], 0.0, 1e-9) << "the coupler remains level";
   EXPECT_LT(run.summary.max_position_violation, 1e-12);
 }
 

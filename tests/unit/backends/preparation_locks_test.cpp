@@ -42,7 +42,7 @@ TEST(PreparationLocks, OneThreadPreparesForAll) {
   PreparationLocks locks;
   std::atomic<int> n_created = 0;
   EXPECT_EQ(together(locks, 4, [&] { return ++n_created; }), (std::vector<int>{1, 1, 1, 1}));
-  EXPECT_EQ(locks.once<int>("body", {}, [&] { return ++n_created; }), 2) << "kept although nobody waited";
+  EXPECT_EQ(locks.once<int>("body", {}, [&] { return ++n_created; }), 2) << "kept without a waiting thread";
   EXPECT_EQ(locks.once<int>("other", {}, [] { return 7; }), 7);
 }
 

@@ -87,7 +87,7 @@ TEST(Comparison, FailureIsARowWithItsReason) {
   const auto row = nlohmann::json::parse(one.json())["rows"][2];
   EXPECT_EQ(row["status"], "failed");
   EXPECT_TRUE(row["max_force_N"].is_null());
-  EXPECT_THAT(one.csv(), HasSubstr("\"no parameter \"\"exponent\"\", at all\"")) << "quoted as CSV wants it";
+  EXPECT_THAT(one.csv(), HasSubstr("\"no parameter \"\"exponent\"\", at all\"")) << "quoted as required by CSV";
   EXPECT_THAT(one.markdown(), HasSubstr("**hooke**: no parameter"));
 }
 

@@ -107,7 +107,7 @@ TEST_F(ReadFile, ConvertsAScenarioInLatin1) {
                                         "output: {interval: 1}\n");
   const RunRequest request = load_request(scenario, {}, {});
   for (const std::string& text : {request.yaml, request.file_name, request.files.at(0).name}) {
-    EXPECT_EQ(as_utf8(text), text) << "a protocol takes UTF-8 only";
+    EXPECT_EQ(as_utf8(text), text) << "a protocol accepts UTF-8 only";
   }
   EXPECT_EQ(request.files.at(0).name, "Fu\xc3\x9f.csv");
   ASSERT_FALSE(request.notes.empty());

@@ -246,7 +246,7 @@ TEST(FoundationEntry, OneInvertedPieceOfSeveral) {
     const auto expect_facing_error = [&](const Surface& main, const Surface& partner, const std::string& piece) {
       try {
         const Response r = ask(main, partner, penetration);
-        FAIL() << "half of the load is missing, and nothing is said: " << r.F_A.force.transpose();
+        FAIL() << "half of the load is missing without a message: " << r.F_A.force.transpose();
       } catch (const RecoverableError& e) {
         EXPECT_THAT(std::string(e.what()),
                     AllOf(HasSubstr(piece), HasSubstr("m of the casting body"), HasSubstr("inside out")));

@@ -121,7 +121,7 @@ TEST(VolumeMesh, GroupsOfOuterFacesAreRegions) {
   const Response r = answer(*backend);
   EXPECT_GT(r.regions[1].force, r.regions[0].force) << "the indenter is on the right";
   EXPECT_NEAR(r.regions[0].force + r.regions[1].force, r.F_A.force.norm(), 1e-2 * r.F_A.force.norm())
-      << "facets of a flat surface face one way; the energy's force has a part along it";
+      << "facets of a flat surface have one normal; the energy's force has a part along it";
 }
 
 void expect_pad_error(const PairSpec& pair, const std::string& field, const testing::Matcher<std::string>& message) {

@@ -127,7 +127,7 @@ TEST(AssemblyErrors, ReportsElementsThatDoNotShareTheNodesOfAnEdge) {
   const BodyModel body(std::move(mesh), material);
   try {
     (void)linear_stiffness(body);
-    FAIL() << "expected a refusal";
+    FAIL() << "expected an error";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_input);
     EXPECT_EQ(e.field(), "mesh");

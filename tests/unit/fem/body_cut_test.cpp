@@ -28,7 +28,7 @@ TEST(BodyCut, KeepsTheElementsInTheBox) {
   VolumeMesh mesh = hinge();
   const std::vector<ElementFace> cut = clip_to_box(mesh, low_half);
   EXPECT_EQ(mesh.connectivity, (std::vector<std::uint32_t>{0, 1, 2, 3, 1, 2, 3, 4, 3, 4, 5, 6}));
-  EXPECT_EQ(mesh.nodes.size(), 7U) << "nodes without element go";
+  EXPECT_EQ(mesh.nodes.size(), 7U) << "nodes without an element are removed";
   EXPECT_EQ(mesh.element_sets["all"], (std::vector<std::uint32_t>{0, 1, 2}));
   // The fourth shared the face 1-3-4 with the second and only an edge with the third.
   ASSERT_EQ(cut.size(), 1U);
@@ -46,7 +46,7 @@ TEST(BodyCut, PieceOnAHingeIsLooseUntilItIsClamped) {
   EXPECT_EQ(loose[0].elements, (std::vector<std::uint32_t>{2}));
   EXPECT_NEAR(loose[0].volume, element_volume(mesh, 2), 1e-15);
   EXPECT_TRUE(find_unsupported_pieces(mesh, std::vector<std::uint32_t>{0, 1, 2, 5}).empty())
-      << "two nodes of the edge and one clamped hold it";
+      << "two nodes of the edge and one clamped node support it";
   EXPECT_EQ(find_unsupported_pieces(mesh, {}).size(), 1U) << "in free flight the largest piece needs no support";
   remove_pieces(mesh, loose, cut);
   EXPECT_EQ(mesh.n_elements(), 2U);

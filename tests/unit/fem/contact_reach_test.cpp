@@ -220,7 +220,7 @@ TEST(ContactReach, RandomPosesTouchNoExcludedNode) {
     std::printf("%s: %td of %zu nodes reachable, %td touched in %d poses\n", surface.kind.c_str(), n_found,
                 points.size(), n_touched, poses);
     EXPECT_LT(n_found, std::ssize(points));
-    EXPECT_GT(n_touched, 0.4 * static_cast<double>(n_found)) << "the poses say little";
+    EXPECT_GT(n_touched, 0.4 * static_cast<double>(n_found)) << "the poses are not significant";
     EXPECT_GT(poses, 200);
   }
 }
@@ -327,7 +327,7 @@ TEST_F(GroovedBlock, KeepsNamedAndUncertainNodes) {
   EXPECT_EQ(n_skipped(), 0.0) << "half the smallest extent reaches the middle of every body";
   pair_.parameters["max_penetration"] = 4e-3;
   pair_.parameters["contact_box"] = std::vector<double>{-0.011, -1.0, -1.0, 0.011, 1.0, 0.001};
-  EXPECT_EQ(n_skipped(), 0.0) << "only the middle ridge may touch: nothing hides behind another";
+  EXPECT_EQ(n_skipped(), 0.0) << "only the middle ridge may touch: no node is hidden by another";
   pair_.parameters.erase("contact_box");
   pair_.partner.surface = SphereSurface{.radius = -0.03};
   EXPECT_EQ(n_skipped(), 0.0) << "a socket that is too small";

@@ -251,7 +251,7 @@ TEST_F(LayeredEntry, SuggestsSupportedElements) {
   pair_.main.surface = BlockSurface{.lengths = {0.04, 0.04, 0.02}, .center = {0.0, 0.0, 0.01}};
   EXPECT_THAT(find_pair_warnings(checked_pair(pair_), context_),
               testing::Contains(testing::HasSubstr("(tet10_mixed, hex8, hex27)")))
-      << "a block is made of any; `validate` tells it too";
+      << "a block accepts any element; `validate` lists them too";
 }
 
 // Linear tetrahedra that lock alternate between pressure and tension, which makes the law of the layer unstable

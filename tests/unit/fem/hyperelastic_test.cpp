@@ -198,7 +198,7 @@ TEST(Hyperelastic, SimpleShearFollowsTheClosedForm) {
       EXPECT_NEAR(sigma(0, 1), shear, 1e-11 * bulk_modulus(tissue)) << c.name << " " << gamma;
       // Universal, for any law [rivlin1948].
       EXPECT_NEAR(sigma(0, 0) - sigma(1, 1), gamma * sigma(0, 1), 1e-11 * bulk_modulus(tissue)) << c.name;
-      EXPECT_NEAR(sigma.trace(), 0.0, 1e-11 * bulk_modulus(tissue)) << c.name << ": shear has no volume to answer";
+      EXPECT_NEAR(sigma.trace(), 0.0, 1e-11 * bulk_modulus(tissue)) << c.name << ": shear has no volumetric response";
     }
   }
 }

@@ -99,7 +99,7 @@ TEST(KneeLayer, IsFilledWithTheRequestedElements) {
   EXPECT_LT(fine, coarse);
   PairSpec both = knee("fem_condensed");
   both.partner.materials = {test::soft_material(0.45)};
-  EXPECT_LT(loaded_knee(both, 4e-4).F_A.force.norm(), coarse) << "cartilage of the femur gives way, too";
+  EXPECT_LT(loaded_knee(both, 4e-4).F_A.force.norm(), coarse) << "cartilage of the femur deforms, too";
 }
 
 TEST(KneeLayer, FullOrderOfALinearMaterialEqualsCondensed) {
@@ -120,7 +120,7 @@ TEST(KneeLayer, FullOrderFindsANodeOnAnEdgeOfThePartner) {
   };
   const Response condensed = answer(knee("fem_condensed"));
   const Response full = answer(knee("fem_full", {{"material_law", std::string("linear")}}));
-  EXPECT_GT(full.statistics.iterations, 10) << "no node lies on an edge: the test shows nothing";
+  EXPECT_GT(full.statistics.iterations, 10) << "no node lies on an edge: the test is not significant";
   EXPECT_LT((full.F_A.vector() - condensed.F_A.vector()).norm(), 1e-6 * condensed.F_A.vector().norm());
   EXPECT_NEAR(full.peak_pressure, condensed.peak_pressure, 1e-6 * condensed.peak_pressure);
   EXPECT_NO_THROW((void)answer(knee("fem_full"))) << "neo-Hookean";

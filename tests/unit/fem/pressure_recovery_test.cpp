@@ -49,7 +49,7 @@ TEST(PressureRecovery, UniformPressureIsExactUpToTheEdgesOfABlock) {
     const Pressed load = loaded_bottom(body, 5e4);
     const PressureRecovery recovery(body.mesh(), load.surface);
     const RecoveredPressure found = recovery.recover(load.touching, load.normals, load.forces);
-    EXPECT_NEAR(found.area, 0.04 * 0.03, 1e-15) << "the sides bear nothing";
+    EXPECT_NEAR(found.area, 0.04 * 0.03, 1e-15) << "the sides carry no load";
     EXPECT_EQ(found.faces.size(), n_nodes == 27 ? 1280U : 320U) << "160 sides in two parts, or in eight";
     for (const double p : found.at_faces.reshaped()) EXPECT_NEAR(p, 5e4, 1e-8);
     for (std::size_t v = 0; v < recovery.vertex_nodes().size(); ++v) {
@@ -180,7 +180,7 @@ TEST(PressureRecovery, RimOfACutHasThePressureOfItsNeighbours) {
     const double strip = 0.03 * 0.0025 * (quadratic ? 1.0 / 6.0 : 0.5);
     EXPECT_NEAR(spiked.over_faces, 5e4 * 0.04 * 0.03 + 4.5e5 * strip, 1e-10);
     const LoadedCut tipped = loaded_cut(quadratic, [](const Vector3& x) { return x.x() == 0.0 ? 5e4 : 0.0; });
-    for (const auto& [node, p] : tipped.at) EXPECT_EQ(p, 0.0) << "only the rim bears: nothing is told of it";
+    for (const auto& [node, p] : tipped.at) EXPECT_EQ(p, 0.0) << "only the rim carries load: no report";
     EXPECT_NEAR(tipped.over_faces, 5e4 * strip, 1e-10);
   }
 }
@@ -211,7 +211,7 @@ TEST(PressureRecovery, FieldAndTableHaveTheSamePeakPressure) {
             << element << ", tilt " << tilt;
       }
       if (tilt == 0.0) {
-        EXPECT_NEAR(r.area, 0.0016, 1e-15) << "the sides bear nothing";
+        EXPECT_NEAR(r.area, 0.0016, 1e-15) << "the sides carry no load";
       }
     }
   }
@@ -238,7 +238,7 @@ TEST(PressureRecovery, BodyTippingOntoItsCutHasNoPeakThere) {
   PairState state;
   state.X_AB = {.R = rotation_from_vector(Vector3(0.0, -0.05, 0.0)), .p = Vector3(-0.02, 0.0, -0.01)};
   const Response r = contact->evaluate(*contact->initial_history(), state);
-  ASSERT_GT(r.p_ACop.x(), -0.012) << "the end with the cut bears";
+  ASSERT_GT(r.p_ACop.x(), -0.012) << "the end with the cut carries load";
   FieldRequest request;
   const std::string vtu = contact->fields(*contact->initial_history(), state, request);
   const auto drawn = heelstrike::test::array_of(vtu, "contact_pressure");

@@ -440,7 +440,7 @@ TEST_F(RelaxingPad, RelaxesFromTheInstantaneousToTheLongTermForce) {
     heat += held.response.dissipated_increment;
     before = force;
   }
-  EXPECT_LT(heat, pressed.response.stored_energy) << "what is turned into heat while nothing moves was stored before";
+  EXPECT_LT(heat, pressed.response.stored_energy) << "energy dissipated without motion was stored before";
   // Newton's method ends at 1e-10 of the force.
   EXPECT_NEAR(before, last, 1e-8 * last) << "[N] of the elastic pad with the slow modulus";
   EXPECT_GT(sudden, 1.2 * last);
@@ -463,7 +463,7 @@ TEST_F(RelaxingPad, EvaluationsArePureAndHistoriesAreRestoredBitForBit) {
   }
   const Response after = pad->evaluate(*second.history, state(0.15, 3e-3));
   EXPECT_LT((after.F_A.vector() - second.response.F_A.vector()).norm(), 1e-9 * after.F_A.vector().norm())
-      << "a commit answers as an evaluation under the new history";
+      << "a commit responds like an evaluation with the new history";
   EXPECT_GT(second.response.dissipated_increment, 0.0);
   const double h = 1e-7;
   const double difference = (pad->evaluate(*second.history, state(0.2, 3.5e-3 + h)).F_A.force.z() -
@@ -481,9 +481,9 @@ TEST_F(RelaxingPad, RecoversItsIndentationWithDelay) {
   const Committed apart = pad->commit(*history, state(3.001, -1e-3));
   EXPECT_EQ(apart.response.F_A.vector(), Vector6(Vector6::Zero()));
   EXPECT_GT(apart.response.gap, 1e-3) << "the surface is still dented";
-  EXPECT_EQ(apart.response.stored_energy, 0.0) << "nothing can be given back to anybody";
-  EXPECT_GT(apart.response.dissipated_increment, 0.0) << "with what is left in the dent";
-  EXPECT_EQ(pad->evaluate(*apart.history, state(3.1, -1e-3)).dissipated_increment, 0.0) << "which is told once";
+  EXPECT_EQ(apart.response.stored_energy, 0.0) << "no energy can be recovered";
+  EXPECT_GT(apart.response.dissipated_increment, 0.0) << "with the energy left in the indentation";
+  EXPECT_EQ(pad->evaluate(*apart.history, state(3.1, -1e-3)).dissipated_increment, 0.0) << "reported once";
   const Response soon = pad->evaluate(*apart.history, state(3.002, 1e-3));
   const Response grazing = pad->evaluate(*apart.history, state(3.002, 1e-5));
   std::printf("1 mm deep: fresh %.4f N, 1 ms after the release %.4f N; gap while apart %.4f mm\n", fresh,

@@ -45,7 +45,7 @@ TEST(Mesher, FillsACubeAndKeepsGroups) {
       const MeshingResult result = mesh_surface(cube, options);
       const VolumeReport report = check_volume(result.mesh);
       EXPECT_TRUE(report.sound()) << describe(report);
-      EXPECT_NEAR(report.volume, 1.0, 1e-9) << "flat faces are met exactly but for rounding in the parametrisation";
+      EXPECT_NEAR(report.volume, 1.0, 1e-9) << "flat faces are exact except for rounding in the parametrisation";
       EXPECT_LT(result.deviation, 1e-9);
       for (const std::uint32_t node : result.mesh.node_sets.at("bottom"))
         EXPECT_NEAR(result.mesh.nodes[node].z(), 0.0, 1e-9);
@@ -86,8 +86,8 @@ TEST(Mesher, RefinementByBoxBallAndSet) {
     const VolumeMesh mesh = mesh_surface(samples::cube(), options).mesh;
     const double near = mean_edge_near(mesh, corner, 0.2);
     const double far = mean_edge_near(mesh, {1, 1, 1}, 0.4);
-    EXPECT_LT(near, 1.4 * 0.06) << "asked for 0.06 m";
-    EXPECT_GT(far, 0.15) << "asked for 0.3 m";
+    EXPECT_LT(near, 1.4 * 0.06) << "requested 0.06 m";
+    EXPECT_GT(far, 0.15) << "requested 0.3 m";
   }
 }
 
@@ -140,7 +140,7 @@ TEST(Mesher, MesherFailuresAreTyped) {
     (void)mesh_surface(samples::cube(), options);
     ADD_FAILURE() << "there is no such mesher";
   } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::file) << "a program that is missing is no server that does not answer";
+    EXPECT_EQ(error.code(), ErrorCode::file) << "a missing program is not a server without response";
     EXPECT_NE(std::string(error.what()).find("scripts/build heelstrike-mesher"), std::string::npos) << error.what();
   }
   options.helper = "/bin/false";

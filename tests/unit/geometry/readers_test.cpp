@@ -29,7 +29,7 @@ void expect_unit_cube(const SurfaceMesh& mesh) {
 }
 
 void expect_two_tetrahedra(const VolumeMesh& mesh) {
-  ASSERT_EQ(mesh.nodes.size(), 5U) << "the node that no element uses must go";
+  ASSERT_EQ(mesh.nodes.size(), 5U) << "the unused node must be removed";
   ASSERT_EQ(mesh.n_elements(), 2U);
   const VolumeReport report = check_volume(mesh);
   EXPECT_TRUE(report.sound()) << describe(report);

@@ -133,7 +133,7 @@ TEST(SurfaceRepair, NothingIsRepairedWithoutRequest) {
   mesh.triangles.pop_back();
   EXPECT_TRUE(repair_surface(mesh, {}).empty());
   EXPECT_EQ(mesh.triangles.size(), 11U);
-  EXPECT_TRUE(repair_surface(mesh, {.max_hole_edges = 2}).empty()) << "a hole of 3 edges is larger than asked for";
+  EXPECT_TRUE(repair_surface(mesh, {.max_hole_edges = 2}).empty()) << "a hole of 3 edges is larger than requested";
 }
 
 TEST(SurfaceRepair, ReversesAnInvertedBody) {
@@ -234,7 +234,7 @@ TEST(SliverRemoval, KeepsRimsAndCleanSurfaces) {
   strip.triangles = {{0, 1, 3}, {1, 4, 3}, {1, 2, 4}};
   const SliverOutcome kept = remove_slivers(strip, 1e-5, 2e-5);
   EXPECT_EQ(strip.triangles.size(), 3U);
-  EXPECT_EQ(kept.left.size(), 1U) << "told, not hidden";
+  EXPECT_EQ(kept.left.size(), 1U) << "reported, not hidden";
   EXPECT_THROW((void)remove_slivers(strip, 0.0, 1.0), Error);
 }
 

@@ -96,7 +96,7 @@ TEST(Numbering, ProceedsInwardsLayerByLayerWithoutOtherChanges) {
   }
   VolumeMesh again = after;
   number_from(again, direction, layer);
-  EXPECT_EQ(again.connectivity, after.connectivity) << "an order that is there stays";
+  EXPECT_EQ(again.connectivity, after.connectivity) << "an existing order is kept";
 }
 
 TEST(Primitives, BlockFillsItsBox) {

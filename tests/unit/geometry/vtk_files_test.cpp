@@ -63,7 +63,7 @@ TEST(VtkFiles, AreReadAsWritten) {
     const std::string truth = content(fs::path(folder) / (name.substr(0, name.find('.')) + ".truth"));
     ASSERT_NO_THROW({
       // Not EXPECT_EQ: a difference would be printed in full.
-      EXPECT_TRUE(read_back(file) == truth) << "other points or cells than VTK was given";
+      EXPECT_TRUE(read_back(file) == truth) << "points or cells differ from those given to VTK";
     });
     ++n;
   }

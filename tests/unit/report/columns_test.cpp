@@ -64,7 +64,7 @@ TEST(ColumnNamesOfATable, RegionsAreIdentifiedByTheirNeighbours) {
   EXPECT_EQ(read[6].quantity, "region_cop");
   EXPECT_EQ(read[6].short_name, "a.b copx");
   EXPECT_EQ(read[7].quantity, "tension") << "of a pull, whatever its name";
-  EXPECT_EQ(read[10].owner, "left.knee") << "a pair with a gap of its own, not a region of another one";
+  EXPECT_EQ(read[10].owner, "left.knee") << "a pair with its own gap, not a region of another one";
   EXPECT_EQ(read[10].quantity, "mean_pressure");
 }
 

@@ -65,7 +65,7 @@ TEST(ParseVtu, HexahedraAreCutConsistentlyOnBothSides) {
       volume += p(0, i) * (p(1, j) * p(2, k) - p(1, k) * p(2, j)) / 6.0;
     }
   }
-  EXPECT_NEAR(volume, 2.0, 1e-14) << "closed, and turned outwards";
+  EXPECT_NEAR(volume, 2.0, 1e-14) << "closed, with outward normals";
 }
 
 // Two cubes of 27 nodes beside each other: eight smaller ones each.
@@ -100,7 +100,7 @@ TEST(ParseVtu, QuadraticHexahedraShowAllTheirNodes) {
     };
     volume += p(0).dot(p(1).cross(p(2))) / 6.0;
   }
-  EXPECT_NEAR(volume, 2.0, 1e-14) << "closed, and turned outwards";
+  EXPECT_NEAR(volume, 2.0, 1e-14) << "closed, with outward normals";
 }
 
 // Both halves of a unit cube in VTK's numbering: outward triangle first.
@@ -125,7 +125,7 @@ TEST(ParseVtu, PrismsAreCutConsistentlyOnBothSides) {
       volume += p(0, i) * (p(1, j) * p(2, k) - p(1, k) * p(2, j)) / 6.0;
     }
   }
-  EXPECT_NEAR(volume, 1.0, 1e-14) << "closed, and turned outwards";
+  EXPECT_NEAR(volume, 1.0, 1e-14) << "closed, with outward normals";
 }
 
 TEST(ParseVtu, InvalidFilesAreRejected) {

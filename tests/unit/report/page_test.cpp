@@ -47,7 +47,7 @@ TEST(RunPage, OmitsContactWithoutPairs) {
   RunData run = hostile_run();
   run.summary->scenario = "four_bar";
   run.summary->backend = "none";
-  EXPECT_THAT(run_page(run), HasSubstr("id=\"contacts\"")) << "pairs that never met";
+  EXPECT_THAT(run_page(run), HasSubstr("id=\"contacts\"")) << "pairs without contact";
   run.series = {.columns = {"time_s", "crank.z_m"}, .values = {0.0, 1.0}};
   const std::string page = run_page(run);
   EXPECT_THAT(page, HasSubstr("<title>four_bar</title>"));

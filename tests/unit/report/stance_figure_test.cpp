@@ -41,7 +41,7 @@ TEST(StanceFigure, ShowsAllComponentsAndThePlanView) {
     EXPECT_THAT(svg, HasSubstr(part));
   }
   EXPECT_EQ(count(svg, "<polyline"), 10U) << "two curves in each of five panels";
-  EXPECT_EQ(count(svg, "<polyline[^>]*dasharray"), 1U) << "what was given is drawn apart";
+  EXPECT_EQ(count(svg, "<polyline[^>]*dasharray"), 1U) << "prescribed inputs are drawn separately";
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(stance_svg({.stance = &stance, .up = Vector3::UnitY(), .given = {}, .ground_moved = {}}),
               Not(HasSubstr("prescribed")));

@@ -193,7 +193,7 @@ TEST_F(RunFolderTest, ExistingFolderIsRejectedUnlessForced) {
   EXPECT_EQ(text("scenario.yaml"), "second");
   EXPECT_FALSE(fs::exists(folder() / "summary.json")) << "of the earlier run";
   EXPECT_FALSE(fs::exists(folder() / "checkpoints/step_00000042.ckpt")) << "of the earlier run";
-  EXPECT_EQ(text("notes.txt"), "mine") << "files of the user stay";
+  EXPECT_EQ(text("notes.txt"), "mine") << "files of the user remain";
 }
 
 TEST_F(RunFolderTest, FolderThatCannotBeMadeIsAnError) {

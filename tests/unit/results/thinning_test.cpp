@@ -51,7 +51,7 @@ TEST(RowsWithExtremes, TableKeepsTheExtremesOfEveryColumn) {
   for (const std::size_t row : {0U, 4'321U, 8'765U, 9'999U}) {
     EXPECT_TRUE(std::binary_search(rows.begin(), rows.end(), row)) << row;
   }
-  EXPECT_EQ(rows_with_extremes(table, n_columns, n_rows).size(), n_rows) << "few enough rows stay as they are";
+  EXPECT_EQ(rows_with_extremes(table, n_columns, n_rows).size(), n_rows) << "few rows are unchanged";
   EXPECT_EQ(rows_with_extremes(table, n_columns, 1).size(), 4U) << "extremes and ends at least";
 }
 

@@ -64,7 +64,7 @@ TEST(Checksum, MessagesOfEarlierVersionsHaveNone) {
   ChecksumMonitor watch;
   EXPECT_TRUE(watch.intact(0, 5));
   EXPECT_TRUE(watch.intact(5, 5));
-  EXPECT_FALSE(watch.intact(0, 5)) << "who seals seals always";
+  EXPECT_FALSE(watch.intact(0, 5)) << "a sealed stream has seals on all messages";
 }
 
 TEST(Checksum, EventsChangedInTheirFileAreReported) {

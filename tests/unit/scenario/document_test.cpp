@@ -34,7 +34,7 @@ TEST(Document, EmittedTextReadsBackEqual) {
   EXPECT_EQ(emit_document(*load_document(once, "f.yaml").root), once);
   const Document again = load_document(once, "f.yaml");
   EXPECT_EQ(again.root->find("a")->scalar, "1.0e-9");
-  EXPECT_FALSE(again.root->find("b")->plain) << "a quoted number stays a text";
+  EXPECT_FALSE(again.root->find("b")->plain) << "a quoted number remains text";
   EXPECT_EQ(again.root->find("g")->scalar, "x: y # z");
 }
 

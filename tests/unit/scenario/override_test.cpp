@@ -76,7 +76,7 @@ TEST(Override, ContactParameterOfAllPairsOrOne) {
   const Scenario all = with("contact.restitution=0.6");
   EXPECT_EQ(number(all.pairs[0].spec.parameters, "restitution"), 0.6);
   EXPECT_EQ(number(all.pairs[1].spec.parameters, "restitution"), 0.6);
-  EXPECT_EQ(number(all.pairs[0].spec.parameters, "stiffness"), 1.0) << "the others stay";
+  EXPECT_EQ(number(all.pairs[0].spec.parameters, "stiffness"), 1.0) << "the others are unchanged";
   const Scenario one = with("contact.b-ground.restitution=0.6");
   EXPECT_EQ(number(one.pairs[0].spec.parameters, "restitution"), 0.8);
   EXPECT_EQ(number(one.pairs[1].spec.parameters, "restitution"), 0.6);

@@ -222,7 +222,7 @@ TEST_F(MotionTest, StopDuringACallLeavesAllSessionsUnchanged) {
   });
   EXPECT_EQ(error_of([&] { (void)commit_motion_of_sessions(sessions.all, 0, bounce(20), source.get_token()); }).first,
             ErrorCode::cancelled);
-  EXPECT_LT(commits, 20) << "nobody goes on to the end";
+  EXPECT_LT(commits, 20) << "no session continues to the end";
   for (const Session* session : sessions.all) EXPECT_EQ(session->committed_step(), -1);
   const Sessions others = open(false);
   const MotionResponses answers = commit_motion_of_sessions(sessions.all, 0, bounce(20), {});

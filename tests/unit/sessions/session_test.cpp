@@ -181,7 +181,7 @@ TEST_F(SessionTest, ConcurrentExpensivePairsGiveEqualResultsAndTheFirstError) {
   states[3].t = 7.0;
   try {
     commit_sessions(slow_sessions, 20, states, from_slow);
-    FAIL() << "a pair refuses";
+    FAIL() << "a pair rejects the state";
   } catch (const RecoverableError& error) {
     EXPECT_STREQ(error.what(), "refused at 6") << "the error of the first pair that has one";
   }

@@ -149,7 +149,7 @@ class WatchedContact final : public ForwardingContact {
     ++record_.evaluations;
     ForwardingContact::evaluate(step, iteration, states, responses);
     if (!record_.committed.empty()) {
-      EXPECT_EQ(save_state(), record_.committed.back()) << "an evaluation left a trace";
+      EXPECT_EQ(save_state(), record_.committed.back()) << "an evaluation had a side effect";
     }
   }
   void commit(std::int64_t step, std::span<const PairState> states, std::span<Response> responses) override {

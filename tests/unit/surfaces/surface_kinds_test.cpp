@@ -106,7 +106,7 @@ TEST_P(EverySurfaceKind, NormalAndCurvatureAreDerivativesOfTheGap) {
 }
 
 TEST_P(EverySurfaceKind, DrawnPointsLieOnTheSurface) {
-  ASSERT_EQ(kind_.drawing == nullptr, kind_.distance == nullptr) << "what can be met can be drawn";
+  ASSERT_EQ(kind_.drawing == nullptr, kind_.distance == nullptr) << "every contact surface can be drawn";
   if (kind_.drawing == nullptr) return;
   const Triangles drawn = kind_.drawing(surface_, {.center = {0.1, 0.2, 0.3}, .extent = 0.5});
   ASSERT_FALSE(drawn.triangles.empty());

@@ -77,7 +77,8 @@ TEST(FootElement, SideBySide) {
   const auto force = [&](const char* element, double nu) { return answers.at({element, nu}).F_A.force.z(); };
   // With a constant shear modulus, an incompressible body is stiffer than one with nu = 0.45, but not without bound:
   // locking elements are.
-  EXPECT_GT(force("tet4", 0.4999), 1.5 * force("tet10_mixed", 0.4999)) << "locks: else this test says nothing";
+  EXPECT_GT(force("tet4", 0.4999), 1.5 * force("tet10_mixed", 0.4999))
+      << "locks: otherwise this test is not significant";
   EXPECT_NEAR(force("tet4_mixed", 0.4999), force("tet10_mixed", 0.4999), 0.15 * force("tet10_mixed", 0.4999));
   EXPECT_NEAR(force("tet10_mixed", 0.45), force("tet10", 0.45), 0.04 * force("tet10", 0.45))
       << "where hardly anything locks the pressures change little";

@@ -45,7 +45,7 @@ TEST(FreeBlock, FrictionAloneSupportsIt) {
   const auto x = run.column("block.x_m");
   ASSERT_EQ(t.size(), 5U);
   for (std::size_t i = 0; i < t.size(); ++i) EXPECT_NEAR(fx[i], -0.4 * t[i], 1e-7) << "balance to 1e-10 of the forces";
-  for (std::size_t i = 1; i < t.size(); ++i) EXPECT_GT(x[i], x[i - 1]) << "it yields elastically";
+  for (std::size_t i = 1; i < t.size(); ++i) EXPECT_GT(x[i], x[i - 1]) << "it deforms elastically";
   // 0.4 N on a shear stiffness of about 10 kN/m: far from sliding.
   EXPECT_LT(x.back(), 1e-4);
 }

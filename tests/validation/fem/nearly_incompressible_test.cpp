@@ -74,7 +74,7 @@ TEST(NearlyIncompressible, CooksMembraneReachesTheReferenceWithoutLocking) {
     const auto& r = ratios.at(std::string(kind.name));
     EXPECT_LT(std::abs(r[2] - 1.0), std::abs(r[0] - 1.0)) << kind.name << " does not converge";
   }
-  EXPECT_LT(ratios.at("tet4")[2], 0.7) << "displacements alone lock: else this test says nothing";
+  EXPECT_LT(ratios.at("tet4")[2], 0.7) << "displacements alone lock: otherwise this test is not significant";
   EXPECT_NEAR(ratios.at("tet4_mixed")[2], 1.0, 0.15);
   EXPECT_NEAR(ratios.at("tet10_mixed")[2], 1.0, 0.01);
   EXPECT_LT(ratios.at("wedge6")[2], 0.7);
@@ -169,7 +169,7 @@ TEST(NearlyIncompressible, HollowSphereUnderPressureFollowsLame) {
                   s.solution.n_free, 100.0 * s.displacement, s.stress, s.pressure, s.solution.factor_entries);
     }
   }
-  EXPECT_LT(all.at("tet4")[2].displacement, -0.2) << "displacements alone lock: else this test says nothing";
+  EXPECT_LT(all.at("tet4")[2].displacement, -0.2) << "displacements alone lock: otherwise this test is not significant";
   EXPECT_NEAR(all.at("tet4_mixed")[2].displacement, 0.0, 0.15);
   EXPECT_LT(all.at("wedge6")[2].displacement, -0.2);
   EXPECT_NEAR(all.at("wedge6_mixed")[2].displacement, 0.0, 0.15);

@@ -285,7 +285,7 @@ output: {{interval: 1.0e-3}}
     }
     v = v_end;
   }
-  ADD_FAILURE() << "the ball does not come back";
+  ADD_FAILURE() << "the ball does not return";
   return impact;
 }
 

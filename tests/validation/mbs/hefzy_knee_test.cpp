@@ -192,7 +192,7 @@ TEST(HefzyKnee, AllIntegratorsAgree) {
     fmt::print("{:28} lateral opens at {:.7f} s, {:.4f} deg; {:.6f} deg at the end\n", integrator, opening.back(),
                angles_of(run)[open].flexion, flexion.back());
     EXPECT_TRUE(std::all_of(event + 1, force.end(), [](double f) { return f == 0.0; }))
-        << integrator << ": it does not come down again";
+        << integrator << ": it has no second contact";
     for (const double f : run.column("medial.force_N")) EXPECT_GT(f, 0.0) << integrator;
   }
   for (const double value : flexion) EXPECT_NEAR(value, flexion.front(), 1e-4);

@@ -412,7 +412,7 @@ output: {interval: 0.001}
   for (const std::string& line : run.log) {
     if (line.find("Coulomb's law") != std::string::npos) told.push_back(line);
   }
-  ASSERT_EQ(told.size(), 2U) << "where it happens, and at the end of the run";
+  ASSERT_EQ(told.size(), 2U) << "at its place, and at the end of the run";
   for (const std::string& line : told) {
     EXPECT_THAT(line, testing::HasSubstr("found none 1 time(s) so far, first at t = 0 s in 'p0', 'p1', 'p2'"));
     EXPECT_THAT(line, testing::HasSubstr("Use a smaller step"));

@@ -115,7 +115,7 @@ TEST_P(UnilateralJoint, StoneLeavesAShakenPlatformAndIsThrownAgain) {
   for (std::size_t i = 0; i < t.size(); ++i) {
     EXPECT_NEAR(kinetic[i] + potential[i] + dissipated[i] - external[i], kinetic[0] + potential[0], 1e-5) << t[i];
   }
-  EXPECT_GT(dissipated.back(), 1e-3) << "its impacts take energy";
+  EXPECT_GT(dissipated.back(), 1e-3) << "its impacts dissipate energy";
 }
 
 // It slides down without friction and separates from the sphere where cos = 2/3 of its initial height.
@@ -144,7 +144,7 @@ output: {{interval: 0.01}}
   fmt::print("leaves at {:.9f} m, closed form {:.9f} m\n", z[last], radius * cosine);
   EXPECT_NEAR(z[last], radius * cosine, 2e-7);
   for (std::size_t i = 0; i < last; ++i) EXPECT_GT(force[i], 0.0);
-  EXPECT_TRUE(std::all_of(event + 1, force.end(), [](double f) { return f == 0.0; })) << "it does not come back";
+  EXPECT_TRUE(std::all_of(event + 1, force.end(), [](double f) { return f == 0.0; })) << "it does not return";
   EXPECT_GT(gap.back(), 0.1);
 }
 
