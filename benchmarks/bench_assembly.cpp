@@ -28,7 +28,7 @@
 namespace heelstrike::fem {
 namespace {
 
-constexpr int n_turns = 15;
+constexpr int n_repetitions = 15;
 
 /// @param work  called with the number of threads
 template <class Work>
@@ -36,7 +36,7 @@ void compare(const char* name, const Work& work) {
   constexpr double never = std::numeric_limits<double>::infinity();
   double best[2] = {never, never};
   double busy[2] = {never, never};
-  for (int turn = 0; turn < n_turns; ++turn) {
+  for (int turn = 0; turn < n_repetitions; ++turn) {
     for (const unsigned n : {1U, 2U}) {
       const double start = bench::wall_seconds();
       const double used = bench::process_seconds();

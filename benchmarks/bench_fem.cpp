@@ -55,7 +55,7 @@ double stream_rate() {
 
 /// The foot descends slightly tilted and dragged, as in walking.
 PairState approach(double sole, double depth) {
-  PairState state = test::pressed_foot(sole, depth);
+  PairState state = test::loaded_foot(sole, depth);
   state.X_AB.p.x() = 0.2 * depth;
   state.X_AB.R = rotation_from_vector(Vector3(0.0, 0.5 * depth, 0.0));
   return state;
@@ -114,7 +114,7 @@ void print_evaluations(const PreparedBody& prepared, double rate) {
 
 void print_full_order(const VolumeMesh& mesh, const PreparedBody& prepared) {
   const CondensedContact condensed("fem_condensed", test::condensed_model(prepared), {});
-  const PairState state = test::pressed_foot(test::sole_height(condensed.model().points), 5e-3);
+  const PairState state = test::loaded_foot(test::sole_height(condensed.model().points), 5e-3);
   fmt::print("\n{:<22}{:>12}{:>12}{:>14}{:>10}\n", "5 mm, cold", "F N", "time s", "/ condensed", "iter");
   Response r;
   const double condensed_cold_ms = median(5, [&] { r = condensed.evaluate(*condensed.initial_history(), state); });

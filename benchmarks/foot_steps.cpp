@@ -22,7 +22,7 @@ constexpr double continuation_step = 2e-5;    // [m] of a step
 constexpr double cached_block_gap = 0.02;
 
 PairState approach(double sole, double depth) {
-  PairState state = fem::test::pressed_foot(sole, depth);
+  PairState state = fem::test::loaded_foot(sole, depth);
   state.X_AB.p.x() = 0.2 * depth;
   state.X_AB.R = rotation_from_vector(Vector3(0.0, 0.5 * depth, 0.0));
   return state;

@@ -8,7 +8,7 @@
 namespace heelstrike::bench {
 
 /// Number of evaluations of each pose; the minimum time is used, because other programs only add time.
-inline constexpr int foundation_turns = 5;
+inline constexpr int n_foundation_repetitions = 5;
 
 struct Triangles {
   std::vector<std::array<double, 3>> vertices;     // m

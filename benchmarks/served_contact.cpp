@@ -44,10 +44,10 @@ void serve(const std::string& cache, int responses, int alive) {
   listener.start([&](int connection) { exchange->take_socket(connection, options.max_message_bytes); });
   std::string text;
   for (const std::string& address : listener.bound_addresses()) text += address + '\n';
-  const bool heard = ::write(responses, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const bool is_written = ::write(responses, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   ::close(responses);
   char nothing = 0;
-  while (heard && ::read(alive, &nothing, 1) > 0) {
+  while (is_written && ::read(alive, &nothing, 1) > 0) {
   }
   listener.stop();
   exchange->shut_down_sockets();

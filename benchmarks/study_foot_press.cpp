@@ -47,7 +47,7 @@ void press(double h, bool with_full_order) {
              "peak kPa", "nodes", "warm ms", "F scan N");
   auto history = contact.initial_history();
   for (const double depth : {2e-3, 4e-3, 6e-3, 8e-3, 8.8e-3}) {
-    const PairState state = test::pressed_foot(sole, depth);
+    const PairState state = test::loaded_foot(sole, depth);
     Committed c = contact.commit(*history, state);
     history = c.history;
     const Response& r = c.response;
@@ -56,17 +56,17 @@ void press(double h, bool with_full_order) {
     fmt::print("{:>7.1f}{:>11.3f}{:>10.3f}{:>10.3f}{:>10.3f}{:>11.2f}{:>8}{:>11.3f}{:>11.3f}\n", 1e3 * depth,
                r.F_A.force.z(), 1e4 * r.area, 1e3 * r.p_ACop.x(), 1e3 * r.p_ACop.y(), 1e-3 * r.peak_pressure,
                r.statistics.active_points, 1e3 * evaluation_time(contact, *history, next, 9),
-               contact.evaluate(*history, test::pressed_foot(scan_sole, depth)).F_A.force.z());
+               contact.evaluate(*history, test::loaded_foot(scan_sole, depth)).F_A.force.z());
   }
   if (!with_full_order) return;
-  const PairState state = test::pressed_foot(sole, 5e-3);
+  const PairState state = test::loaded_foot(sole, 5e-3);
   PairState next = state;
   next.X_AB.p.z() += 1e-5;
   const FullContact full("fem_full", test::foot_body(mesh, 0.0), MaterialLaw::neo_hookean, {});
   const auto full_history = full.commit(*full.initial_history(), state).history;
-  const auto own_history = contact.commit(*contact.initial_history(), state).history;
+  const auto condensed_history = contact.commit(*contact.initial_history(), state).history;
   const double without = evaluation_time(full, *full_history, next, 1);
-  const double with = evaluation_time(contact, *own_history, next, 9);
+  const double with = evaluation_time(contact, *condensed_history, next, 9);
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   fmt::print(

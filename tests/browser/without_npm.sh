@@ -1,5 +1,5 @@
 #!/bin/sh
-# Without npm and without Chromium: the bundle falls back with a clear line, and the browser tests skip with one.
+# Without npm and without Chromium: the bundle falls back with a clear line, and the browser tests are skipped with one.
 # Usage: without_npm.sh SOURCE_ROOT NODE OUTPUT_FOLDER
 set -eu
 root=$1 node=$2 output=$3

@@ -36,10 +36,10 @@ fail() {
 }
 
 command -v docker-compose >/dev/null || fail "docker-compose is missing (apt-get install docker.io docker-compose)"
-docker info >/dev/null 2>&1 || fail "no Docker engine answers; start one, or add this user to the group docker"
+docker info >/dev/null 2>&1 || fail "no Docker engine responds; start one, or add this user to the group docker"
 [[ -x $heelstrike ]] || fail "$heelstrike is missing; run scripts/build first"
 
-# A project name and ports of its own, so that servers which the user runs are left alone.
+# A separate project name and ports, so that running servers of the user are not affected.
 export HEELSTRIKE_FEM_PORT=${HEELSTRIKE_FEM_PORT:-50951} HEELSTRIKE_MBS_PORT=${HEELSTRIKE_MBS_PORT:-50952}
 compose=(docker-compose --project-name heelstrike_test)
 if ((packages)); then
@@ -64,10 +64,10 @@ start=$SECONDS
 "${compose[@]}" build
 echo "compose: images built in $((SECONDS - start)) s, $(docker image inspect -f '{{.Size}}' heelstrike-fem_server) bytes each"
 
-# Whatever the base image clears away by itself.
+# Files that the base image removes by itself.
 left=$(docker run --rm --entrypoint sh heelstrike-fem_server -c \
   'command -v cc c++ gcc g++; ls /var/cache/apt/archives/*.deb /var/lib/apt/lists/*_Packages 2>/dev/null | head -n 1' || true)
-[[ -z $left ]] || fail "the image holds what no server needs: $left"
+[[ -z $left ]] || fail "the image contains files that no server needs: $left"
 
 # Waits for the engine's own event that CONTAINER became healthy; events since SINCE count, so none is missed.
 healthy() {

@@ -11,7 +11,7 @@ clang=$(command -v clang++-16 || command -v clang++-14 || command -v clang++ || 
 [ -n "$clang" ] || { echo "no clang++: the fuzz targets of the mesh readers were not run"; exit 77; }
 mkdir -p "$build"
 launcher=$(command -v ccache || true)
-# Not optimised, and the sources of a folder one text, as in the library: these are compiled for a run of seconds.
+# Not optimised, and the sources of a folder as one text, as in the library: these are compiled for a run of seconds.
 flags="-std=c++20 -g1 -O0 -fsanitize=address,undefined -fno-sanitize-recover=all -I$source_dir -isystem /usr/include/eigen3"
 objects=
 cd "$source_dir"
@@ -22,7 +22,7 @@ for text in "common/errors/*.cpp common/text/base64.cpp common/text/markup.cpp c
   "fem_server/geometry/io/*.cpp" tests/fuzz/mesh_readers.cpp; do
   object=$build/text$(echo "$objects" | wc -w).o
   objects="$objects $object"
-  # Always: an object is as old as the headers it saw, which a look at its source does not tell. The cache makes it cheap.
+  # Always: an object depends on its headers, which are not checked here. The cache makes it cheap.
   printf '#include "%s"\n' $text > "${object%.o}.cpp"
   $launcher "$clang" $flags -fsanitize=fuzzer-no-link -c "${object%.o}.cpp" -o "$object"
 done

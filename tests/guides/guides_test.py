@@ -1,20 +1,20 @@
-"""Types the commands of a guide, in order, as a new user would, and wants every one of them to succeed.
+"""Runs the commands of a guide, in order, as a new user would; every one of them must succeed.
 
 Usage: guides_test.py SOURCE_FOLDER PROGRAM_FOLDER SCRATCH_FOLDER [--slow] DOCUMENT...
 
-A block of a document without a language is commands for the shell, one with `yaml` is a file. What differs from that is told
-by a comment directly above the block, which readers do not see:
+A block of a document without a language contains shell commands, one with `yaml` is a file. Exceptions are marked
+by a comment directly above the block, which is invisible to readers:
 
-  <!-- guide: not run, REASON -->     shown, but not typed here; the reason is required (docker, another machine, ...)
-  <!-- guide: output -->              what a command prints
-  <!-- guide: needs data -->          skipped where HEELSTRIKE_DATA has not what a `setup` of the document wants
-  <!-- guide: slow -->                typed with --slow only
-  <!-- guide: file NAME -->           the block is this file; a block of some top-level keys of a scenario that is there
-                                      already replaces those
-  <!-- guide: setup COMMAND -->       typed first, and not shown
+  <!-- guide: not run, REASON -->     shown, but not run here; the reason is required (docker, another machine, ...)
+  <!-- guide: output -->              output of a command
+  <!-- guide: needs data -->          skipped if HEELSTRIKE_DATA lacks the data of a `setup` of the document
+  <!-- guide: slow -->                run with --slow only
+  <!-- guide: file NAME -->           the block is this file; a block of some top-level keys of an existing scenario
+                                      replaces those keys
+  <!-- guide: setup COMMAND -->       run first, and not shown
   <!-- guide: exit CODE -->           the block's last command ends with this code
 
-Every document is read in a folder of its own that looks like a fresh clone after scripts/demo: examples, scripts, docs, and
+Every document is run in a separate folder that equals a fresh clone after scripts/demo: examples, scripts, docs, and
 the programs in build/release/bin, which is in PATH. The cache of prepared bodies is shared by the documents.
 """
 import contextlib
@@ -37,7 +37,7 @@ class Block:
         self.language, self.text, self.orders = language, text, orders
 
     def order(self, name):
-        """The rest of the order that begins with `name`; None without one."""
+        """The rest of the directive that begins with `name`; None without one."""
         found = [o[len(name):].lstrip(" ,") for o in self.orders if o == name or o.startswith((name + " ", name + ","))]
         return found[0] if found else None
 
@@ -78,7 +78,7 @@ def write(file, text):
 
 
 class Reader:
-    """Types one document."""
+    """Runs one document."""
 
     def __init__(self, source, programs, scratch, slow):
         self.slow, self.problems, self.typed, self.skipped = slow, [], 0, []
@@ -90,7 +90,7 @@ class Reader:
         # A copy: the guides write beside the examples.
         shutil.copytree(source / "examples", self.clone / "examples")
         (self.clone / "build/release").symlink_to(programs.parent)
-        # Debian's Python is the one that the package is built for.
+        # The package is built for Debian's Python.
         tools = scratch / "tools"
         tools.mkdir(exist_ok=True)
         (tools / "python3").unlink(missing_ok=True)
@@ -101,7 +101,7 @@ class Reader:
         self.groups = []
 
     def shell(self, commands):
-        """Stops at the first command that fails. What is exported holds for the next block, too."""
+        """Stops at the first command that fails. Exported variables remain for the next block."""
         exported = self.clone / ".exported"
         saved = f". {exported}\n" if exported.exists() else ""
         script = f"{saved}set -e\n{commands}\nexport -p > {exported}\n"
@@ -112,7 +112,7 @@ class Reader:
         return subprocess.CompletedProcess(shell.args, shell.returncode, said)
 
     def end(self):
-        """What a guide has left running ends with it, however it went."""
+        """Processes left running by a guide end with it, in any case."""
         for group in self.groups:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(group, signal.SIGTERM)
@@ -132,7 +132,7 @@ class Reader:
         if block.language not in SHELL or block.order("output") is not None:
             return
         expected = int(block.order("exit") or 0)
-        # A comment of the block is one of the shell; a line that goes on ends with a backslash.
+        # A comment of the block is one of the shell; a continued line ends with a backslash.
         done = self.shell(block.text)
         self.typed += sum(1 for line in block.text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
         if done.returncode != expected:
@@ -155,18 +155,18 @@ class Reader:
             self.type(block)
 
 
-def examples_are_told(source):
+def examples_are_listed(source):
     """Every scenario of examples/ has its line in examples/README.md, and every line its scenario."""
-    told = set(re.findall(r"(?m)^\| `(\w+\.yaml)` \|", (source / "examples/README.md").read_text()))
+    listed = set(re.findall(r"(?m)^\| `(\w+\.yaml)` \|", (source / "examples/README.md").read_text()))
     there = {path.name for path in (source / "examples").glob("*.yaml")}
-    return [f"examples/README.md: does not tell {name}" for name in sorted(there - told)] + \
-           [f"examples/README.md: tells {name}, which is not there" for name in sorted(told - there)]
+    return [f"examples/README.md: does not list {name}" for name in sorted(there - told)] + \
+           [f"examples/README.md: lists {name}, which does not exist" for name in sorted(listed - there)]
 
 
 def main():
     arguments = [a for a in sys.argv[1:] if a != "--slow"]
     source, programs, scratch = (pathlib.Path(a).resolve() for a in arguments[:3])
-    problems = examples_are_told(source)
+    problems = examples_are_listed(source)
     for name in arguments[3:]:
         reader = Reader(source, programs, scratch, "--slow" in sys.argv)
         try:

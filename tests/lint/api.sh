@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The reference made from the headers' comments: a warning of Doxygen (a link that leads nowhere, a parameter that does not exist)
+# The reference made from the headers' comments: a warning of Doxygen (a broken link, an unknown parameter)
 # is an error. Usage: api.sh OUTPUT_FOLDER
 set -euo pipefail
 cd "$(dirname "$0")/../.."

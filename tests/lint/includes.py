@@ -9,7 +9,7 @@ import sys
 
 import tracked_files
 
-# What a folder may include besides itself: other folders, in the order of the architecture (docs/developer/concepts.md). A
+# Allowed includes of a folder besides itself: other folders, in the order of the architecture (docs/developer/concepts.md). A
 # folder that is not listed belongs to the longest listed one above it; an entry with a trailing slash allows everything below.
 NUMBERS = {"common/errors", "common/spatial", "common/text", "common/parameters", "common/motion"}
 BASE = NUMBERS | {"common/contact", "common/friction", "common/files", "common/results", "common/process"}
@@ -71,7 +71,7 @@ ALLOWED = {
     "mbs_server/analysis": BASE | SCENARIO | {"mbs_server/formulation", "mbs_server/elements", "mbs_server/coupling",
                                               "mbs_server/integrators", "mbs_server/simulation"},
     "mbs_server/service": BASE | SCENARIO | WIRE | {"rpc/server", "gait", "mbs_server/analysis", "mbs_server/simulation"},
-    # The composition root: besides the programs of the servers, the only folder that sees both of them.
+    # The composition root: besides the programs of the servers, the only folder that uses both of them.
     "library/registries": SCENARIO | {"fem_server/backend_interface", "mbs_server/analysis"},
     "library/terminal": BASE,
     "library/servers": BASE | WIRE,
@@ -93,7 +93,7 @@ ALLOWED = {
     "tests": {"everything"},
 }
 
-# Heavy libraries by the beginning of their include paths, and the folders that may see them.
+# Heavy libraries by the beginning of their include paths, and the folders that may use them.
 NETWORK_FOLDERS = ("rpc", "mbs_server/service", "fem_server/service", "library/runs", "library/servers",
                    "library/composition", "library/bindings", "client", "tests", "benchmarks")
 LIBRARIES = {
@@ -134,10 +134,10 @@ def is_allowed(source, target):
 
 
 def complaint(include, known_files):
-    """Why this include is not allowed; None when it is."""
+    """Why this include is forbidden; None when it is allowed."""
     source = folder_of(include.file)
     if source is None:
-        return "lies in a folder that tests/lint/includes.py does not list; add it to ALLOWED"
+        return "is in a folder that tests/lint/includes.py does not list; add it to ALLOWED"
     target = folder_of(include.target)
     if target is None:
         for library, (prefixes, folders) in LIBRARIES.items():

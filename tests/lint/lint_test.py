@@ -1,4 +1,4 @@
-"""The checks find what they are there to find, and leave alone what is right."""
+"""The checks find violations, and accept valid text."""
 import unittest
 
 import includes

@@ -26,7 +26,7 @@ def cited(text, is_backend_entry):
 def main():
     bibliography = tracked_files.ROOT / BIBLIOGRAPHY
     keys = ENTRY.findall(bibliography.read_text()) if bibliography.exists() else []
-    problems = [f"{BIBLIOGRAPHY}: the key {key} is there twice" for key in sorted({k for k in keys if keys.count(k) > 1})]
+    problems = [f"{BIBLIOGRAPHY}: the key {key} is defined twice" for key in sorted({k for k in keys if keys.count(k) > 1})]
     count = 0
     for path in tracked_files.project_files(endings=(".hpp", ".cpp", ".md", ".proto", ".yaml")):
         text = (tracked_files.ROOT / path).read_text()

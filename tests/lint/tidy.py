@@ -1,4 +1,4 @@
-"""Runs clang-tidy on the sources of a build folder and remembers what was clean.
+"""Runs clang-tidy on the sources of a build folder and stores which were clean.
 
 A source is skipped when its text, every project header it reaches, its compile command, .clang-tidy and the tool are
 those of an earlier clean run; the stamps live in BUILD/tidy-cache-*.
@@ -19,7 +19,7 @@ import includes
 import tracked_files
 
 TOOL = "clang-tidy-16"
-BUNDLE = 8  # sources per run of the tool; most of its time goes into headers
+BUNDLE = 8  # sources per run of the tool; most of its time is spent in headers
 
 
 class HeaderGraph:
@@ -43,7 +43,7 @@ class HeaderGraph:
 
 
 def digest(file, command, graph, tool_version):
-    """Names everything that the verdict on `file` depends on, except packages of the system."""
+    """Names all inputs of the verdict on `file`, except packages of the system."""
     sha = hashlib.sha256()
     for text in (tool_version, command, *(part for name in [file, *graph.reached(file), ".clang-tidy"]
                                           for part in (name, (tracked_files.ROOT / name).read_text()))):
@@ -147,7 +147,7 @@ def main():
     stamp_of = {file: stamps / digest(file, command, graph, version) for file, command in commands.items()}
     stale = [(file, command) for file, command in commands.items() if not stamp_of[file].exists()]
 
-    # Sources that do not get along in one text (equal names in their unnamed namespaces) get a second chance alone.
+    # Sources that conflict in one text (equal names in their unnamed namespaces) are repeated alone.
     alone, failures = [], 0
     for largest in (BUNDLE, 1):
         for bundle, status, findings, seconds in checked(build / f"tidy-{kind}", stale if largest > 1 else alone, largest,

@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 def project_files(root=ROOT, endings=()):
     """Paths relative to `root`, sorted; all endings when none is given."""
-    # A container may see the checkout under another owner, which git refuses without this.
+    # A container may run with another owner of the checkout, which git rejects without this.
     command = ["git", "-c", f"safe.directory={root}", "-C", str(root), "ls-files", "-z",
                "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout

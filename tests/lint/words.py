@@ -1,18 +1,18 @@
-"""No file of the project holds a note to do something later, a path of somebody's machine, or an unfinished merge, and no
+"""No file of the project contains a note about later work, a path of one machine, or an unfinished merge, and no
 source a call that ends the process inside the installed library."""
 import re
 import sys
 
 import tracked_files
 
-# Put together from pieces so that this file passes its own test.
+# Composed of parts so that this file passes its own test.
 RULES = [
     (re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X"]) + r")\b"), "open an issue instead of a note"),
     (re.compile(r"(?<![\w.$}~/-])/(?:" + "wo" + "rk|ho" + "me|ro" + r"ot|Us" + r"ers)/"), "a path of one machine"),
     (re.compile(r"^(?:<{7}|>{7}) ", re.MULTILINE), "an unfinished merge"),
     (re.compile(r"[ \t]+$", re.MULTILINE), "blanks at the end of the line"),
 ]
-# The library registers no descriptors (rpc/wire/unregistered_descriptors.cpp), and these look for them.
+# The library registers no descriptors (rpc/wire/unregistered_descriptors.cpp), which these calls need.
 DESCRIPTORS = re.compile(r"\b(?:\w*DebugString|MessageToJson\w*|Json(?:String)?ToMessage|TextFormat|MessageDifferencer|GetTypeName|"
                          r"GetDescriptor|GetReflection|GetMetadata|PackFrom|UnpackTo)\b|::descriptor\(")
 DESCRIPTORS_ALLOWED = ("tests/", "benchmarks/")

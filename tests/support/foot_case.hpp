@@ -136,7 +136,7 @@ inline double scan_height() {
 }
 
 /// The plane `depth` above the first contact.
-inline PairState pressed_foot(double sole, double depth) {
+inline PairState loaded_foot(double sole, double depth) {
   PairState state;
   state.X_AB.p = Vector3(0.0, 0.0, sole + depth);
   return state;

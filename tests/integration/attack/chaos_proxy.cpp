@@ -121,8 +121,8 @@ void ChaosProxy::cut_all(Cut kind) {
       close_with(relay.server, kind == Cut::reset_server || kind == Cut::reset_both);
     }
   }
-  constexpr std::size_t most_left = 20;
-  for (; left_.size() > most_left; left_.pop_front()) ::close(left_.front());
+  constexpr std::size_t max_left = 20;
+  for (; left_.size() > max_left; left_.pop_front()) ::close(left_.front());
 }
 
 void ChaosProxy::carry_out_orders() {
@@ -134,11 +134,11 @@ void ChaosProxy::carry_out_orders() {
       paused_until_ = until;
     } else {
       cut_all(order_->kind);
-      refuse_until_ = until;
+      reject_until_ = until;
     }
     order_.reset();
   }
-  const bool refusing = std::chrono::steady_clock::now() < refuse_until_;
+  const bool refusing = std::chrono::steady_clock::now() < reject_until_;
   if (refusing && listener_ >= 0) ::close(std::exchange(listener_, -1));
   if (!refusing && listener_ < 0) listen();
 }

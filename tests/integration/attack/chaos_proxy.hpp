@@ -79,7 +79,7 @@ class ChaosProxy {
   std::chrono::steady_clock::time_point paused_until_{};
   mutable std::mutex mutex_;  ///< guards the members below
   std::optional<Order> order_;
-  std::chrono::steady_clock::time_point refuse_until_{};
+  std::chrono::steady_clock::time_point reject_until_{};
   int n_cuts_ = 0;
   int n_duplicates_ = 0;
   std::chrono::milliseconds delay_{};

@@ -29,16 +29,16 @@ int number_of_cuts(int usual) {
 }
 
 /// Connection faults, equal in every run of a test.
-class Trouble {
+class Faults {
  public:
   /// @param max_bytes  the cut follows after at most this number of bytes from the server; every other cut is immediate
-  explicit Trouble(std::uint64_t max_bytes) : most_bytes_(max_bytes) {}
+  explicit Faults(std::uint64_t max_bytes) : max_bytes_(max_bytes) {}
 
   void make(ChaosProxy& proxy) {
     constexpr Cut kinds[] = {Cut::end,        Cut::reset_client, Cut::reset_server,
                              Cut::reset_both, Cut::client_only,  Cut::pause};
     const Cut kind = kinds[random_() % std::size(kinds)];
-    const std::uint64_t bytes = random_() % 2 == 0 ? 0 : random_() % most_bytes_;
+    const std::uint64_t bytes = random_() % 2 == 0 ? 0 : random_() % max_bytes_;
     // One in thirty lasts longer than any pause between two attempts.
     const milliseconds time{random_() % 30 == 0 ? 2'500 : random_() % 3 == 0 ? random_() % 300 : 0};
     last_ = "cut of kind " + std::to_string(static_cast<int>(kind)) + " after " + std::to_string(bytes) +
@@ -49,19 +49,19 @@ class Trouble {
   [[nodiscard]] const std::string& last() const { return last_; }
 
  private:
-  std::uint64_t most_bytes_;
+  std::uint64_t max_bytes_;
   std::string last_;
   std::mt19937 random_{20261};
 };
 
 /// Steps of a bounce with `trouble` before each commit; returns the bits of all responses.
-std::string bounce_through(Contact& contact, int n_steps, const std::function<void(int)>& trouble) {
+std::string bounce_through(Contact& contact, int n_steps, const std::function<void(int)>& faults) {
   std::string answers;
   Response response[1];
   for (int step = 0; step < n_steps; ++step) {
     const double phase = 1e-3 * step;
     const PairState state[] = {ball_at(phase, 0.1 + 2e-5 * std::cos(60.0 * phase), 0.5)};
-    trouble(step);
+    faults(step);
     contact.evaluate(step, 0, state, response);
     answers += bits(response[0]);
     contact.commit(step, state, response);
@@ -76,13 +76,13 @@ TEST(Cuts, InterruptedConnectionsNeitherEndARunNorChangeABit) {
   const std::string expected = bounce_through(*open_contact(server.address()), n, [](int) {});
   ChaosProxy proxy(server.address());
   // The response to an exchange of one pair has about 700 bytes: the cut falls before, into or behind the response.
-  Trouble trouble(1200);
+  Faults faults(1200);
   const auto contact = open_contact(proxy.address());
   try {
-    const std::string answers = bounce_through(*contact, n, [&](int) { trouble.make(proxy); });
+    const std::string answers = bounce_through(*contact, n, [&](int) { faults.make(proxy); });
     EXPECT_TRUE(answers == expected) << "a cut has changed a response";
   } catch (const Error& error) {
-    ADD_FAILURE() << "after " << proxy.n_cuts() << " cuts, the last a " << trouble.last() << ": " << error.what();
+    ADD_FAILURE() << "after " << proxy.n_cuts() << " cuts, the last a " << faults.last() << ": " << error.what();
   }
   std::cout << proxy.n_cuts() << " cuts of exchanges\n";
   // Some orders affect a connection during its setup and count once for two.
@@ -114,19 +114,19 @@ TEST(Cuts, InterruptingBothConnectionsOfWholeRunsLosesNothing) {
   ChaosProxy to_mbs(address_of(mbs));
   ChaosProxy* const proxies[] = {&to_fem, &to_mbs};
   const auto n_cuts = [&] { return to_fem.n_cuts() + to_mbs.n_cuts(); };
-  Trouble trouble(20'000);
+  Faults faults(20'000);
   while (n_cuts() < n && !testing::Test::HasFailure()) {
     cli_test::Program client("heelstrike", {"run", file, "--mbs", to_mbs.address(), "-o", "out", "--force"}, here);
     while (cli_test::alive(client.pid())) {
       const int before = n_cuts();
-      trouble.make(*proxies[trouble.choose(2)]);
+      faults.make(*proxies[faults.choose(2)]);
       // The time that a run needs to send the bytes before the cut depends on the machine; ctest limits it.
       while (n_cuts() == before && cli_test::alive(client.pid())) std::this_thread::sleep_for(milliseconds{5});
     }
     const auto result = client.wait();
-    EXPECT_EQ(result.exit_code, 0) << "after " << n_cuts() << " cuts, the last a " << trouble.last() << "\n"
+    EXPECT_EQ(result.exit_code, 0) << "after " << n_cuts() << " cuts, the last a " << faults.last() << "\n"
                                    << result.err;
-    EXPECT_TRUE(cli_test::read_text(folder.path() / "out/timeseries.csv") == expected) << trouble.last();
+    EXPECT_TRUE(cli_test::read_text(folder.path() / "out/timeseries.csv") == expected) << faults.last();
   }
   std::cout << to_fem.n_cuts() << " cuts between the servers, " << to_mbs.n_cuts() << " before them\n";
   mbs.signal(SIGTERM);

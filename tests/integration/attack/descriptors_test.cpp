@@ -42,7 +42,7 @@ class Idlers {
   Idlers& operator=(const Idlers&) = delete;
 
   /// Waits until the server has closed one of them.
-  void wait_for_a_refusal() const {
+  void wait_for_a_rejection() const {
     EXPECT_TRUE(cli_test::eventually([this] {
       char byte = 0;
       return std::ranges::any_of(sockets_, [&](int s) { return ::recv(s, &byte, 1, MSG_DONTWAIT) == 0; });
@@ -77,7 +77,7 @@ TEST(Descriptors, IdleConnectionsDoNotBlockAServer) {
   ASSERT_EQ(::prlimit(cli_test::children(::getpid(), "fem_server").at(0), RLIMIT_NOFILE, &few, nullptr), 0);
   {
     const Idlers idlers(server.address(), 80);
-    idlers.wait_for_a_refusal();
+    idlers.wait_for_a_rejection();
     EXPECT_FALSE(bounce(*early, 3).empty()) << "connected clients are served";
   }
   EXPECT_FALSE(bounce(*open_contact(server.address()), 3).empty()) << "and others get in again";
@@ -97,7 +97,7 @@ TEST(Descriptors, SoftLimitIsRaisedAndConnectionsAreLimited) {
   }
   {
     const Idlers too_many(server->address(), 110);
-    too_many.wait_for_a_refusal();
+    too_many.wait_for_a_rejection();
   }
   EXPECT_FALSE(bounce(*open_contact(server->address()), 3).empty()) << "free places are used again";
   EXPECT_TRUE(server->wait_for_log("event=connections_refused"));
@@ -112,10 +112,10 @@ TEST(Descriptors, StoredRunHoldsNoDescriptor) {
   const cli_test::ServerPair servers(folder.path());
   const std::string scenario = cli_test::ball_scenario("end_time: 0.5", "end_time: 0.002");
   RawRuns runs(servers.mbs_address);
-  const auto keep_one = [&] { EXPECT_EQ(runs.watch(runs.submit(scenario)).status(), "completed"); };
-  keep_one();
+  const auto store_one_run = [&] { EXPECT_EQ(runs.watch(runs.submit(scenario)).status(), "completed"); };
+  store_one_run();
   const std::ptrdiff_t before = n_descriptors(servers.mbs->pid());
-  for (int i = 0; i < 30; ++i) keep_one();
+  for (int i = 0; i < 30; ++i) store_one_run();
   EXPECT_EQ(runs.count(), 31);
   // The last ones may still be closing.
   EXPECT_TRUE(cli_test::eventually([&] { return n_descriptors(servers.mbs->pid()) < before + 10; }))

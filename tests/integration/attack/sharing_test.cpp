@@ -147,19 +147,19 @@ TEST_F(Owners, RunsAreVisibleToTheirOwnerOnly) {
   RawRuns owner(endpoint(mbs_address, "client"));
   RawRuns guest(endpoint(mbs_address, "guest"));
   owner.submit(hours_of_a_ball(), "mine");
-  const auto nothing_for_guests = [](RawRuns& runs) {
+  const auto rejected_for_guests = [](RawRuns& runs) {
     EXPECT_EQ(runs.count(), 0);
     EXPECT_EQ(code_of([&] { runs.watch("mine"); }), ErrorCode::not_found);
     EXPECT_EQ(code_of([&] { runs.cancel("mine"); }), ErrorCode::not_found);
     EXPECT_EQ(code_of([&] { runs.forget("mine"); }), ErrorCode::not_found);
   };
-  nothing_for_guests(guest);
+  rejected_for_guests(guest);
   EXPECT_EQ(owner.count(), 1);
   mbs->signal(SIGKILL);
   mbs->wait();
   start_mbs();
   RawRuns guest_later(endpoint(mbs_address, "guest"));
-  nothing_for_guests(guest_later);
+  rejected_for_guests(guest_later);
   EXPECT_EQ(RawRuns(endpoint(mbs_address, "client")).count(), 1) << "interrupted, and still its owner's";
 }
 
@@ -171,9 +171,9 @@ TEST_F(Owners, SessionsAreUsableByTheirOwnerOnly) {
   request.set_session_id(open_session(*stub_of("client")).session_id());
   request.set_step(-1);
   *request.mutable_state() = message_of(ball_at(0.0, 0.1, 1.0));
-  const auto ask = [&](const std::string& client) { return evaluate_one(*stub_of(client), request); };
-  EXPECT_TRUE(ask("client").has_result());
-  EXPECT_EQ(ask("guest").error().code(), v1::Error::CODE_NOT_FOUND);
+  const auto evaluate_as = [&](const std::string& client) { return evaluate_one(*stub_of(client), request); };
+  EXPECT_TRUE(evaluate_as("client").has_result());
+  EXPECT_EQ(evaluate_as("guest").error().code(), v1::Error::CODE_NOT_FOUND);
 }
 
 }  // namespace

@@ -106,20 +106,20 @@ TEST(Streams, UploadAndReflectionStreamsDoNotBlockOtherClients) {
   std::vector<std::shared_ptr<grpc::Channel>> channels;
   const grpc::internal::RpcMethod reflect("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
                                           grpc::internal::RpcMethod::BIDI_STREAMING);
-  std::vector<std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>>> questions;
+  std::vector<std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>>> requests;
   for (int c = 0; c < 4; ++c) {
     channels.push_back(rpc::make_channel({.address = server.address(), .tls = {}}));
     stubs.push_back(v1::ContactService::NewStub(channels.back()));
     for (int s = 0; s < 50; ++s) {
       uploads.push_back(stubs.back()->UploadAsset(&contexts.emplace_back(), &response));
-      questions.emplace_back(grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>::Create(
+      requests.emplace_back(grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>::Create(
           channels.back().get(), reflect, &contexts.emplace_back()));
     }
   }
   EXPECT_FALSE(bounce(*open_contact(server.address()), 3).empty());
   for (auto& context : contexts) context.TryCancel();
   for (auto& upload : uploads) (void)upload->Finish();
-  for (auto& question : questions) (void)question->Finish();
+  for (auto& question : requests) (void)question->Finish();
 }
 
 TEST(Streams, WatchStreamsAreCountedPerClient) {

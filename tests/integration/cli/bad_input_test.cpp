@@ -10,16 +10,16 @@ namespace {
 
 using testing::HasSubstr;
 
-struct BadScenario {
+struct InvalidScenario {
   std::string name;
   std::string from;               ///< text of the valid scenario
   std::string to;                 ///< its replacement
   std::vector<std::string> said;  ///< parts of the message
 };
 
-class BadInput : public testing::TestWithParam<BadScenario> {};
+class InvalidInput : public testing::TestWithParam<InvalidScenario> {};
 
-TEST_P(BadInput, IsReportedWithLineAndKey) {
+TEST_P(InvalidInput, IsReportedWithLineAndKey) {
   const ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", ball_scenario(GetParam().from, GetParam().to));
   for (const std::string command : {"validate", "run"}) {
@@ -32,64 +32,66 @@ TEST_P(BadInput, IsReportedWithLineAndKey) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Scenarios, BadInput,
+    Scenarios, InvalidInput,
     testing::Values(
-        BadScenario{"NotYaml", "bodies:", "bodies: [", {}},
-        BadScenario{"UnknownKey", "output:", "outptu:", {"outptu", "output"}},
-        BadScenario{"MissingKey", "end_time: 0.5, ", "", {"end_time"}},
-        BadScenario{"WrongType", "mass: 1.0", "mass: heavy", {"mass", "heavy"}},
-        BadScenario{"NegativeRadius", "radius: 0.1", "radius: -0.1", {"radius", "-0.1", "m"}},
-        BadScenario{"ZeroRadius", "radius: 0.1", "radius: 0", {"radius"}},
-        BadScenario{"NegativeMass", "mass: 1.0", "mass: -1.0", {"mass", "-1", "kg"}},
-        BadScenario{"NegativeStiffness", "stiffness: 1.4e8", "stiffness: -1", {"stiffness", "-1"}},
-        BadScenario{"RestitutionTooLarge", "restitution: 0.8", "restitution: 1.5", {"restitution", "1.5", "(0, 1]"}},
-        BadScenario{"RestitutionZero", "restitution: 0.8", "restitution: 0", {"restitution", "(0, 1]"}},
-        BadScenario{"NotANumber", "end_time: 0.5", "end_time: .nan", {"end_time"}},
-        BadScenario{"Infinity", "mass: 1.0", "mass: .inf", {"mass"}},
-        BadScenario{"Quaternion",
-                    "position: [0, 0, 1.0]",
-                    "position: [0, 0, 1.0], orientation: [1, 0, 0, 0.1]",
-                    {"orientation"}},
-        BadScenario{"SurfacesThatTheBackendDoesNotTake",
-                    "plane: {normal: [0, 0, 1]}",
-                    "cylinder: {radius: 0.1}",
-                    {"ball.yaml:6: contact.ball-ground", "accepts sphere-plane", "found sphere-cylinder"}},
-        BadScenario{"FrictionOfAnotherBackend",
-                    "backend: flores\n    parameters: {stiffness: 1.4e8, exponent: 1.5, ",
-                    "backend: rigid\n    parameters: {friction: 0.3, ",
-                    {"ball.yaml:10: contact.ball-ground.parameters.friction", "rigid_coulomb"}},
-        BadScenario{"IntegratorThatFindsNoImpulses",
-                    "backend: flores\n    parameters: {stiffness: 1.4e8, exponent: 1.5, ",
-                    "backend: rigid\n    parameters: {",
-                    {"ball.yaml:11: analysis.integrator.name: expected 'moreau'", "contact.ball-ground"}},
-        BadScenario{"RigidBodiesThatOverlap",
-                    "sphere: {radius: 0.1}}}\n    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}\n    "
-                    "backend: flores\n    parameters: {stiffness: 1.4e8, exponent: 1.5, restitution: 0.8}\nanalysis: "
-                    "{type: forward, end_time: 0.5, integrator: {name: cvode_index1, rtol: 1.0e-9}}",
-                    "sphere: {radius: 1.2}}}\n    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}\n    "
-                    "backend: rigid\n    parameters: {restitution: 0.8}\nanalysis: {end_time: 0.5}",
-                    {"ball.yaml:6: contact.ball-ground", "'ball' and 'ground' 0.2 m inside each other"}},
-        BadScenario{"NeitherStiffnessNorMaterial",
-                    "stiffness: 1.4e8, ",
-                    "",
-                    {"ball.yaml:10: contact.ball-ground.parameters.stiffness", "neither body has a material"}},
-        BadScenario{"BothMistakes",
-                    "mass: 1.0, inertia: [0.1, 0.1, 0.1]",
-                    "mass: 2,0, inertia: [0.1, 0.1]",
-                    {"ball.yaml:4: bodies.ball.0", "with a point: 2.0", "ball.yaml:4: bodies.ball.inertia"}},
-        BadScenario{"UnknownBackend", "backend: flores", "backend: floers", {"floers", "flores", "hertz"}}),
+        InvalidScenario{"NotYaml", "bodies:", "bodies: [", {}},
+        InvalidScenario{"UnknownKey", "output:", "outptu:", {"outptu", "output"}},
+        InvalidScenario{"MissingKey", "end_time: 0.5, ", "", {"end_time"}},
+        InvalidScenario{"WrongType", "mass: 1.0", "mass: heavy", {"mass", "heavy"}},
+        InvalidScenario{"NegativeRadius", "radius: 0.1", "radius: -0.1", {"radius", "-0.1", "m"}},
+        InvalidScenario{"ZeroRadius", "radius: 0.1", "radius: 0", {"radius"}},
+        InvalidScenario{"NegativeMass", "mass: 1.0", "mass: -1.0", {"mass", "-1", "kg"}},
+        InvalidScenario{"NegativeStiffness", "stiffness: 1.4e8", "stiffness: -1", {"stiffness", "-1"}},
+        InvalidScenario{
+            "RestitutionTooLarge", "restitution: 0.8", "restitution: 1.5", {"restitution", "1.5", "(0, 1]"}},
+        InvalidScenario{"RestitutionZero", "restitution: 0.8", "restitution: 0", {"restitution", "(0, 1]"}},
+        InvalidScenario{"NotANumber", "end_time: 0.5", "end_time: .nan", {"end_time"}},
+        InvalidScenario{"Infinity", "mass: 1.0", "mass: .inf", {"mass"}},
+        InvalidScenario{"Quaternion",
+                        "position: [0, 0, 1.0]",
+                        "position: [0, 0, 1.0], orientation: [1, 0, 0, 0.1]",
+                        {"orientation"}},
+        InvalidScenario{"SurfacesThatTheBackendDoesNotTake",
+                        "plane: {normal: [0, 0, 1]}",
+                        "cylinder: {radius: 0.1}",
+                        {"ball.yaml:6: contact.ball-ground", "accepts sphere-plane", "found sphere-cylinder"}},
+        InvalidScenario{"FrictionOfAnotherBackend",
+                        "backend: flores\n    parameters: {stiffness: 1.4e8, exponent: 1.5, ",
+                        "backend: rigid\n    parameters: {friction: 0.3, ",
+                        {"ball.yaml:10: contact.ball-ground.parameters.friction", "rigid_coulomb"}},
+        InvalidScenario{"IntegratorThatFindsNoImpulses",
+                        "backend: flores\n    parameters: {stiffness: 1.4e8, exponent: 1.5, ",
+                        "backend: rigid\n    parameters: {",
+                        {"ball.yaml:11: analysis.integrator.name: expected 'moreau'", "contact.ball-ground"}},
+        InvalidScenario{
+            "RigidBodiesThatOverlap",
+            "sphere: {radius: 0.1}}}\n    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}\n    "
+            "backend: flores\n    parameters: {stiffness: 1.4e8, exponent: 1.5, restitution: 0.8}\nanalysis: "
+            "{type: forward, end_time: 0.5, integrator: {name: cvode_index1, rtol: 1.0e-9}}",
+            "sphere: {radius: 1.2}}}\n    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}\n    "
+            "backend: rigid\n    parameters: {restitution: 0.8}\nanalysis: {end_time: 0.5}",
+            {"ball.yaml:6: contact.ball-ground", "'ball' and 'ground' 0.2 m inside each other"}},
+        InvalidScenario{"NeitherStiffnessNorMaterial",
+                        "stiffness: 1.4e8, ",
+                        "",
+                        {"ball.yaml:10: contact.ball-ground.parameters.stiffness", "neither body has a material"}},
+        InvalidScenario{"BothMistakes",
+                        "mass: 1.0, inertia: [0.1, 0.1, 0.1]",
+                        "mass: 2,0, inertia: [0.1, 0.1]",
+                        {"ball.yaml:4: bodies.ball.0", "with a point: 2.0", "ball.yaml:4: bodies.ball.inertia"}},
+        InvalidScenario{"UnknownBackend", "backend: flores", "backend: floers", {"floers", "flores", "hertz"}}),
     [](const auto& info) { return info.param.name; });
 
-struct BadCommand {
+struct InvalidCommand {
   std::string name;
   std::vector<std::string> arguments;  ///< SCENARIO is replaced by a valid one
   int exit_code;
   std::vector<std::string> said;
 };
 
-class BadCommandLine : public testing::TestWithParam<BadCommand> {};
+class InvalidCommandLine : public testing::TestWithParam<InvalidCommand> {};
 
-TEST_P(BadCommandLine, IsReported) {
+TEST_P(InvalidCommandLine, IsReported) {
   const ScratchFolder folder;
   const std::string file = folder.write("ball.yaml", ball_scenario());
   std::filesystem::create_directory(folder.path() / "there");
@@ -122,48 +124,51 @@ TEST(MissingFiles, AreReportedTogether) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Arguments, BadCommandLine,
+    Arguments, InvalidCommandLine,
     testing::Values(
-        BadCommand{"NoSubcommand", {}, 2, {}}, BadCommand{"UnknownSubcommand", {"rnu"}, 2, {"rnu"}},
-        BadCommand{"UnknownOption", {"run", "SCENARIO", "--frobnicate"}, 2, {"frobnicate"}},
-        BadCommand{"MissingFile", {"run", "absent.yaml"}, 2, {"absent.yaml", "does not exist"}},
-        BadCommand{"FolderAsScenario", {"run", "/"}, 2, {"folder"}},
-        BadCommand{"UnknownSetKey", {"run", "SCENARIO", "--set", "analysis.end_tme=1"}, 2, {"end_tme", "end_time"}},
-        BadCommand{"BadSetValue", {"run", "SCENARIO", "--set", "contact.restitution=2"}, 2, {"restitution", "(0, 1]"}},
-        BadCommand{"UnknownBackend", {"run", "SCENARIO", "--backend", "floers"}, 2, {"floers", "flores"}},
-        BadCommand{"UnknownBackendShown", {"backends", "floers"}, 2, {"floers", "flores"}},
-        BadCommand{"UnknownCompared", {"compare", "SCENARIO", "--backends", "hertz,floers"}, 2, {"floers", "flores"}},
-        BadCommand{"TwiceCompared", {"compare", "SCENARIO", "--backends", "hertz,hertz"}, 2, {"twice"}},
-        BadCommand{
+        InvalidCommand{"NoSubcommand", {}, 2, {}}, InvalidCommand{"UnknownSubcommand", {"rnu"}, 2, {"rnu"}},
+        InvalidCommand{"UnknownOption", {"run", "SCENARIO", "--frobnicate"}, 2, {"frobnicate"}},
+        InvalidCommand{"MissingFile", {"run", "absent.yaml"}, 2, {"absent.yaml", "does not exist"}},
+        InvalidCommand{"FolderAsScenario", {"run", "/"}, 2, {"folder"}},
+        InvalidCommand{"UnknownSetKey", {"run", "SCENARIO", "--set", "analysis.end_tme=1"}, 2, {"end_tme", "end_time"}},
+        InvalidCommand{
+            "BadSetValue", {"run", "SCENARIO", "--set", "contact.restitution=2"}, 2, {"restitution", "(0, 1]"}},
+        InvalidCommand{"UnknownBackend", {"run", "SCENARIO", "--backend", "floers"}, 2, {"floers", "flores"}},
+        InvalidCommand{"UnknownBackendShown", {"backends", "floers"}, 2, {"floers", "flores"}},
+        InvalidCommand{
+            "UnknownCompared", {"compare", "SCENARIO", "--backends", "hertz,floers"}, 2, {"floers", "flores"}},
+        InvalidCommand{"TwiceCompared", {"compare", "SCENARIO", "--backends", "hertz,hertz"}, 2, {"twice"}},
+        InvalidCommand{
             "BadReference", {"compare", "SCENARIO", "--backends", "hertz", "--reference", "hooke"}, 2, {"hooke"}},
-        BadCommand{"OutputExists", {"run", "SCENARIO", "--in-process", "-o", "there"}, 5, {"there", "--force"}},
-        BadCommand{
+        InvalidCommand{"OutputExists", {"run", "SCENARIO", "--in-process", "-o", "there"}, 5, {"there", "--force"}},
+        InvalidCommand{
             "OutputNotWritable", {"run", "SCENARIO", "--in-process", "-o", "/dev/null/out"}, 5, {"/dev/null/out"}},
-        BadCommand{"CompareOutputExists",
-                   {"compare", "SCENARIO", "--backends", "hertz", "-o", "there"},
-                   5,
-                   {"there", "--force"}},
-        BadCommand{"EndlessScenario", {"validate", "/dev/zero"}, 2, {"/dev/zero", "device"}},
-        BadCommand{"DepthWithoutUnit",
-                   {"calibrate", "SCENARIO", "--depth", "8.8", "--force", "600"},
-                   2,
-                   {"--depth", "8.8 without a unit", "write 8.8mm"}},
-        BadCommand{"BadAddress", {"doctor", "--fem", "nonsense"}, 2, {"nonsense"}},
-        BadCommand{"NobodyThereForTheDoctor",
-                   {"doctor", "--mbs", "127.0.0.1:1", "--fem", "unix:/tmp/no-such-socket"},
-                   4,
-                   {"127.0.0.1:1", "/tmp/no-such-socket"}},
-        BadCommand{"NoMbsThere", {"run", "SCENARIO", "--mbs", "127.0.0.1:1"}, 4, {"127.0.0.1:1"}},
-        BadCommand{"NoFemThere", {"run", "SCENARIO", "--fem", "unix:/tmp/no-such-socket"}, 4, {"/tmp/no-such-socket"}}),
+        InvalidCommand{"CompareOutputExists",
+                       {"compare", "SCENARIO", "--backends", "hertz", "-o", "there"},
+                       5,
+                       {"there", "--force"}},
+        InvalidCommand{"EndlessScenario", {"validate", "/dev/zero"}, 2, {"/dev/zero", "device"}},
+        InvalidCommand{"DepthWithoutUnit",
+                       {"calibrate", "SCENARIO", "--depth", "8.8", "--force", "600"},
+                       2,
+                       {"--depth", "8.8 without a unit", "write 8.8mm"}},
+        InvalidCommand{"BadAddress", {"doctor", "--fem", "nonsense"}, 2, {"nonsense"}},
+        InvalidCommand{"NobodyThereForTheDoctor",
+                       {"doctor", "--mbs", "127.0.0.1:1", "--fem", "unix:/tmp/no-such-socket"},
+                       4,
+                       {"127.0.0.1:1", "/tmp/no-such-socket"}},
+        InvalidCommand{"NoMbsThere", {"run", "SCENARIO", "--mbs", "127.0.0.1:1"}, 4, {"127.0.0.1:1"}},
+        InvalidCommand{
+            "NoFemThere", {"run", "SCENARIO", "--fem", "unix:/tmp/no-such-socket"}, 4, {"/tmp/no-such-socket"}}),
     [](const auto& info) { return info.param.name; });
 
-TEST(BadCommandLine, ErrorsAreJsonForScripts) {
+TEST(InvalidCommandLine, ErrorsAreJsonForScripts) {
   const Finished result = run("heelstrike", {"run", "absent.yaml", "--json"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.out, HasSubstr("\"code\": \"invalid input\""));
 }
 
-TEST(BadCommandLine, EveryHelpHasAnExampleAndTheExitCodes) {
+TEST(InvalidCommandLine, EveryHelpHasAnExampleAndTheExitCodes) {
   for (const std::string command : {"run", "compare", "validate", "backends", "doctor"}) {
     const Finished result = run("heelstrike", {command, "--help"});
     EXPECT_EQ(result.exit_code, 0);

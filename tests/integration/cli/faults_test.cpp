@@ -81,7 +81,7 @@ pid_t current(const LongRun& run, const char* who) {
 }
 
 /// A server that crashes by chance is restarted, and the run continues after its last rows.
-void expect_it_goes_on(LongRun& run, pid_t server, const std::string& name) {
+void expect_run_continues(LongRun& run, pid_t server, const std::string& name) {
   ::kill(server, SIGKILL);
   const auto reached = read_text(run.out() / "timeseries.csv").size();
   ASSERT_TRUE(eventually([&] { return read_text(run.out() / "timeseries.csv").size() > reached + 100000; }))
@@ -96,12 +96,12 @@ void expect_it_goes_on(LongRun& run, pid_t server, const std::string& name) {
 
 TEST(Faults, KilledContactServerIsRestarted) {
   LongRun run;
-  expect_it_goes_on(run, run.fem.at(0), "(fem_server)");
+  expect_run_continues(run, run.fem.at(0), "(fem_server)");
 }
 
 TEST(Faults, KilledMultibodyServerIsRestarted) {
   LongRun run;
-  expect_it_goes_on(run, run.mbs.at(0), "(mbs_server)");
+  expect_run_continues(run, run.mbs.at(0), "(mbs_server)");
 }
 
 /// A server that crashes repeatedly before the run progresses is not restarted for ever.

@@ -32,7 +32,7 @@ output: {interval: 0.05}
   return text;
 }
 
-struct BadModel {
+struct InvalidModel {
   std::string name;
   std::string from;               ///< text of the valid scenario
   std::string to;                 ///< its replacement
@@ -42,15 +42,15 @@ struct BadModel {
 const std::string driver_before_analysis = "analysis: {end";
 
 /// A driver inserted before line 9.
-BadModel bad_table(const std::string& name, const std::string& table, std::vector<std::string> said) {
+InvalidModel invalid_table(const std::string& name, const std::string& table, std::vector<std::string> said) {
   return {name, driver_before_analysis,
           "drivers:\n  motor: {joint: shoulder, angle: {table: " + table + "}}\n" + driver_before_analysis,
           std::move(said)};
 }
 
-class BadModels : public testing::TestWithParam<BadModel> {};
+class InvalidModels : public testing::TestWithParam<InvalidModel> {};
 
-TEST_P(BadModels, AreReportedWithFileLineAndKey) {
+TEST_P(InvalidModels, AreReportedWithFileLineAndKey) {
   const ScratchFolder folder;
   folder.write("knee.csv", "time,knee\n0,0\n0.2,0.1\n0.4,0.3\n");
   const std::string file = folder.write("model.yaml", pendulum(GetParam().from, GetParam().to));
@@ -64,55 +64,57 @@ TEST_P(BadModels, AreReportedWithFileLineAndKey) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Scenarios, BadModels,
+    Scenarios, InvalidModels,
     testing::Values(
-        BadModel{"ZeroMass",
-                 "mass: 1.0",
-                 "mass: 0",
-                 {":4: bodies.upper.mass: expected a number in [1e-12, 1e+12] [kg], found 0"}},
-        BadModel{"InertiaOfNoBody",
-                 "inertia: [0.001, 0.083, 0.083]",
-                 "inertia: [0.001, 0.083, 0.2]",
-                 {":4: bodies.upper.inertia: ", "at most the sum of the two others", "0.2"}},
-        BadModel{"InertiaNotPositive",
-                 "inertia: [0.001, 0.083, 0.083]",
-                 "inertia: [0.001, 0.083, 0.083, 0.5, 0, 0]",
-                 {":4: bodies.upper.inertia: ", "positive definite"}},
-        BadModel{"JointOfUnknownBody",
-                 "[upper, lower]",
-                 "[upper, lowr]",
-                 {":8: joints.elbow.bodies: ", "'lowr'", "did you mean 'lower'?"}},
-        BadModel{"JointOfOneBodyTwice",
-                 "[upper, lower]",
-                 "[upper, upper]",
-                 {":8: joints.elbow.bodies: expected two different bodies, found 'upper' twice"}},
-        BadModel{"ToleranceTooLarge", "rtol: 1.0e-8", "rtol: 0.5", {":9: analysis.integrator.rtol: ", "found 0.5"}},
-        BadModel{"ToleranceTooSmall", "rtol: 1.0e-8", "rtol: 1.0e-20", {":9: analysis.integrator.rtol: "}},
-        BadModel{"ToleranceZero", "rtol: 1.0e-8", "atol: 0", {":9: analysis.integrator.atol: ", "in [1e-18, 1000]"}},
-        BadModel{"UnknownIntegrator", "cvode_index1", "cvode", {":9: analysis.integrator.name: ", "cvode_index1"}},
-        bad_table("TableTooShort", "{times: [0, 0.1, 0.3], values: [0, 1, 2]}",
-                  {":10: drivers.motor.angle.table: expected times that cover the run, 0 to 0.5 s, found 0 to 0.3 s"}),
-        bad_table("TableNotIncreasing", "{times: [0, 0.3, 0.2, 0.6], values: [0, 1, 2, 3]}",
-                  {":10: drivers.motor.angle.table: ", "expected increasing times [s], found 0.2 after 0.3"}),
-        bad_table("TableOfUnequalLengths", "{times: [0, 1], values: [0]}", {":10: drivers.motor.angle.table: "}),
-        BadModel{"MotionFileTooShort",
-                 driver_before_analysis,
-                 "drivers:\n  motor: {joint: shoulder, angle: {file: {name: knee.csv, column: knee}}}\n" +
+        InvalidModel{"ZeroMass",
+                     "mass: 1.0",
+                     "mass: 0",
+                     {":4: bodies.upper.mass: expected a number in [1e-12, 1e+12] [kg], found 0"}},
+        InvalidModel{"InertiaOfNoBody",
+                     "inertia: [0.001, 0.083, 0.083]",
+                     "inertia: [0.001, 0.083, 0.2]",
+                     {":4: bodies.upper.inertia: ", "at most the sum of the two others", "0.2"}},
+        InvalidModel{"InertiaNotPositive",
+                     "inertia: [0.001, 0.083, 0.083]",
+                     "inertia: [0.001, 0.083, 0.083, 0.5, 0, 0]",
+                     {":4: bodies.upper.inertia: ", "positive definite"}},
+        InvalidModel{"JointOfUnknownBody",
+                     "[upper, lower]",
+                     "[upper, lowr]",
+                     {":8: joints.elbow.bodies: ", "'lowr'", "did you mean 'lower'?"}},
+        InvalidModel{"JointOfOneBodyTwice",
+                     "[upper, lower]",
+                     "[upper, upper]",
+                     {":8: joints.elbow.bodies: expected two different bodies, found 'upper' twice"}},
+        InvalidModel{"ToleranceTooLarge", "rtol: 1.0e-8", "rtol: 0.5", {":9: analysis.integrator.rtol: ", "found 0.5"}},
+        InvalidModel{"ToleranceTooSmall", "rtol: 1.0e-8", "rtol: 1.0e-20", {":9: analysis.integrator.rtol: "}},
+        InvalidModel{
+            "ToleranceZero", "rtol: 1.0e-8", "atol: 0", {":9: analysis.integrator.atol: ", "in [1e-18, 1000]"}},
+        InvalidModel{"UnknownIntegrator", "cvode_index1", "cvode", {":9: analysis.integrator.name: ", "cvode_index1"}},
+        invalid_table(
+            "TableTooShort", "{times: [0, 0.1, 0.3], values: [0, 1, 2]}",
+            {":10: drivers.motor.angle.table: expected times that cover the run, 0 to 0.5 s, found 0 to 0.3 s"}),
+        invalid_table("TableNotIncreasing", "{times: [0, 0.3, 0.2, 0.6], values: [0, 1, 2, 3]}",
+                      {":10: drivers.motor.angle.table: ", "expected increasing times [s], found 0.2 after 0.3"}),
+        invalid_table("TableOfUnequalLengths", "{times: [0, 1], values: [0]}", {":10: drivers.motor.angle.table: "}),
+        InvalidModel{"MotionFileTooShort",
                      driver_before_analysis,
-                 {":10: drivers.motor.angle.file: expected times that cover the run", "found 0 to 0.4 s"}},
-        BadModel{"MotionFileWithoutColumn",
-                 driver_before_analysis,
-                 "drivers:\n  motor: {joint: shoulder, angle: {file: {name: knee.csv, column: hip}}}\n" +
+                     "drivers:\n  motor: {joint: shoulder, angle: {file: {name: knee.csv, column: knee}}}\n" +
+                         driver_before_analysis,
+                     {":10: drivers.motor.angle.file: expected times that cover the run", "found 0 to 0.4 s"}},
+        InvalidModel{"MotionFileWithoutColumn",
                      driver_before_analysis,
-                 {":10: drivers.motor.angle.file: ", "knee.csv:1: expected a column 'hip', found time, knee"}},
-        BadModel{"LoadOfTimeMisspelled",
-                 driver_before_analysis,
-                 "loads:\n  wind: {body: lower, fx: {expression: \"sin(2*tt)\"}}\n" + driver_before_analysis,
-                 {":10: loads.wind.fx.expression: "}},
-        BadModel{"RecordWithoutPoses",
-                 driver_before_analysis,
-                 "drivers:\n  motor: {joint: shoulder, recorded: {name: knee.csv}}\n" + driver_before_analysis,
-                 {":10: drivers.motor.recorded: ", "knee.csv:1: expected a column 'upper.x_m'"}}),
+                     "drivers:\n  motor: {joint: shoulder, angle: {file: {name: knee.csv, column: hip}}}\n" +
+                         driver_before_analysis,
+                     {":10: drivers.motor.angle.file: ", "knee.csv:1: expected a column 'hip', found time, knee"}},
+        InvalidModel{"LoadOfTimeMisspelled",
+                     driver_before_analysis,
+                     "loads:\n  wind: {body: lower, fx: {expression: \"sin(2*tt)\"}}\n" + driver_before_analysis,
+                     {":10: loads.wind.fx.expression: "}},
+        InvalidModel{"RecordWithoutPoses",
+                     driver_before_analysis,
+                     "drivers:\n  motor: {joint: shoulder, recorded: {name: knee.csv}}\n" + driver_before_analysis,
+                     {":10: drivers.motor.recorded: ", "knee.csv:1: expected a column 'upper.x_m'"}}),
     [](const auto& info) { return info.param.name; });
 
 Finished run_in(const ScratchFolder& folder, const std::string& text, std::vector<std::string> more = {}) {

@@ -164,7 +164,7 @@ TEST(ContactService, InvalidStateOfABatchIsRejectedAloneAndNamed) {
 }
 
 /// Two balls that move down and up again. @return [pair][frame]
-std::vector<std::vector<PairState>> given_motion(int n_frames) {
+std::vector<std::vector<PairState>> prescribed_motion_frames(int n_frames) {
   std::vector<std::vector<PairState>> motion(2);
   for (int k = 0; k < n_frames; ++k) {
     const double t = 0.01 * k;
@@ -181,7 +181,7 @@ TEST(ContactService, PrescribedMotionEqualsSingleCommitsAndIsRepeatable) {
   const auto stepped = open(pairs, {}, {});
   const auto along = open(pairs, {}, {});
   auto& batches = dynamic_cast<BatchContact&>(*along);
-  auto motion = given_motion(50);
+  auto motion = prescribed_motion_frames(50);
   motion[1][30] = ball_at(0.3, -0.05, 1.0);  // deeper than the radius
   for (int repetition = 0; repetition < 2; ++repetition) {
     const MotionResponses answers = batches.commit_motion(0, motion, {});
@@ -204,7 +204,7 @@ TEST(ContactService, PrescribedMotionEqualsSingleCommitsAndIsRepeatable) {
   EXPECT_EQ(code_of([&] { (void)batches.commit_motion(40, motion, {}); }), ErrorCode::out_of_order);
   std::stop_source stopped;
   stopped.request_stop();
-  EXPECT_EQ(code_of([&] { (void)batches.commit_motion(30, given_motion(5), stopped.get_token()); }),
+  EXPECT_EQ(code_of([&] { (void)batches.commit_motion(30, prescribed_motion_frames(5), stopped.get_token()); }),
             ErrorCode::cancelled);
   EXPECT_EQ(along->save_state(), stepped->save_state());
 }
@@ -255,8 +255,8 @@ TEST(ContactService, RestoreAppliesToAllPairsOrNone) {
   const PairState next[] = {ball_at(0.006, 0.0999, 1.0), ball_at(0.006, 0.0998, 1.0)};
   contact->commit(6, next, responses);
   const auto late = contact->save_state();
-  const std::string half_bad[] = {early[0], "garbage"};
-  EXPECT_EQ(code_of([&] { contact->restore_state(half_bad); }), ErrorCode::invalid_input);
+  const std::string half_invalid[] = {early[0], "garbage"};
+  EXPECT_EQ(code_of([&] { contact->restore_state(half_invalid); }), ErrorCode::invalid_input);
   EXPECT_EQ(contact->save_state(), late) << "the first pair was left restored";
   contact->restore_state(early);
   EXPECT_EQ(contact->save_state(), early);

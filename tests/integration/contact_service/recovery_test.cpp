@@ -92,7 +92,7 @@ void expect_same_run(const RecordedRun& run, const RecordedRun& whole) {
   EXPECT_EQ(summary_json(run.summary), summary_json(whole.summary));
 }
 
-std::size_t n_told(const RecordedRun& run, const std::string& text) {
+std::size_t n_reported(const RecordedRun& run, const std::string& text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(run.log, [&](const std::string& line) { return line.find(text) != std::string::npos; }));
 }
@@ -121,9 +121,9 @@ Scenario elastic_ball() {
 // --- a partner that crashes at chosen calls -------------------------------------------------------------------------
 
 /// Crashes at chosen calls, counted over all restarts; after a crash it has no sessions.
-class Lives final : public Course {
+class CrashingPartner final : public Course {
  public:
-  Lives(std::set<int> before, std::set<int> after) : before_(std::move(before)), after_(std::move(after)) {}
+  CrashingPartner(std::set<int> before, std::set<int> after) : before_(std::move(before)), after_(std::move(after)) {}
   void before_call() override {
     if (before_.contains(++n_)) die();
   }
@@ -145,15 +145,15 @@ class Lives final : public Course {
   int n_ = 0;
 };
 
-RecordedRun run_with_deaths(const Scenario& scenario, Lives& lives) {
+RecordedRun run_with_crashes(const Scenario& scenario, CrashingPartner& partner) {
   return test::run_with(
-      scenario, rpc::recovering(lives.partner(), {.reconnect_timeout = std::chrono::seconds{60}, .peer = "it"}));
+      scenario, rpc::recovering(partner.partner(), {.reconnect_timeout = std::chrono::seconds{60}, .peer = "it"}));
 }
 
 void expect_survival(const Scenario& scenario) {
-  Lives quiet({}, {});
-  const RecordedRun whole = run_with_deaths(scenario, quiet);
-  EXPECT_EQ(n_told(whole, "was restarted"), 0U);
+  CrashingPartner quiet({}, {});
+  const RecordedRun whole = run_with_crashes(scenario, quiet);
+  EXPECT_EQ(n_reported(whole, "was restarted"), 0U);
   expect_same_run(whole, test::run_local(scenario));
   std::mt19937 random(11);
   for (int trial = 0; trial < 4; ++trial) {
@@ -164,12 +164,12 @@ void expect_survival(const Scenario& scenario) {
       (i % 2 == 0 ? before : after).insert(at);
       before.insert(at + 1 + static_cast<int>(random() % 4));
     }
-    Lives lives(before, after);
+    CrashingPartner partner(before, after);
     SCOPED_TRACE(trial);
-    const RecordedRun run = run_with_deaths(scenario, lives);
+    const RecordedRun run = run_with_crashes(scenario, partner);
     expect_same_run(run, whole);
-    EXPECT_GT(n_told(run, "was restarted without"), 0U);
-    EXPECT_EQ(n_told(run, "was reopened"), n_told(run, "was restarted without"));
+    EXPECT_GT(n_reported(run, "was restarted without"), 0U);
+    EXPECT_EQ(n_reported(run, "was reopened"), n_reported(run, "was restarted without"));
   }
 }
 
@@ -184,32 +184,32 @@ TEST(Recovery, OfFramesCommittedTogether) {
 }
 
 TEST(Recovery, IsDisabledWithoutATimeout) {
-  Lives lives({5}, {});
+  CrashingPartner partner({5}, {});
   const RecordedRun run =
-      test::run_with(bouncing_ball(), rpc::recovering(lives.partner(), {.reconnect_timeout = {}, .peer = "it"}));
+      test::run_with(bouncing_ball(), rpc::recovering(partner.partner(), {.reconnect_timeout = {}, .peer = "it"}));
   ASSERT_TRUE(run.summary.error.has_value());
   EXPECT_EQ(run.summary.error->code(), ErrorCode::not_found);
-  EXPECT_EQ(n_told(run, "was reopened"), 0U);
+  EXPECT_EQ(n_reported(run, "was reopened"), 0U);
 }
 
 TEST(Recovery, EndsAfterTheTimeout) {
   std::set<int> always;
   for (int i = 5; i < 1000; ++i) always.insert(i);
-  Lives lives(always, {});
+  CrashingPartner partner(always, {});
   const RecordedRun run = test::run_with(
       bouncing_ball(),
-      rpc::recovering(lives.partner(), {.reconnect_timeout = std::chrono::milliseconds{100}, .peer = "it"}));
+      rpc::recovering(partner.partner(), {.reconnect_timeout = std::chrono::milliseconds{100}, .peer = "it"}));
   EXPECT_EQ(run.summary.status, "failed");
-  EXPECT_LT(lives.n(), 20) << "no second wait";
+  EXPECT_LT(partner.n(), 20) << "no second wait";
 }
 
 TEST(Recovery, WaitsForTheFirstOpeningOfAKnownServer) {
   for (const bool was_there : {true, false}) {
-    Lives lives({}, {});
+    CrashingPartner partner({}, {});
     int n_openings = 0;
     const auto late = [&](auto pairs, auto assets, const OpenContext& context) {
       if (++n_openings < 3) throw unavailable_error("nobody listens");
-      return lives.partner()(pairs, assets, context);
+      return partner.partner()(pairs, assets, context);
     };
     const RecordedRun run = test::run_with(
         bouncing_ball(),
@@ -221,12 +221,12 @@ TEST(Recovery, WaitsForTheFirstOpeningOfAKnownServer) {
 }
 
 TEST(Recovery, RejectsADifferentProgram) {
-  Lives lives({9}, {});
+  CrashingPartner partner({9}, {});
   int n_openings = 0;
   const auto changed = [&](std::span<const PairSpec> pairs, auto assets, const OpenContext& context) {
     std::vector<PairSpec> specs(pairs.begin(), pairs.end());
     if (++n_openings > 1) specs[0].parameters["stiffness"] = 1.0;
-    return lives.partner()(specs, assets, context);
+    return partner.partner()(specs, assets, context);
   };
   const RecordedRun run = test::run_with(
       bouncing_ball(), rpc::recovering(changed, {.reconnect_timeout = std::chrono::seconds{60}, .peer = "it"}));

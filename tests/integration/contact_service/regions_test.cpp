@@ -83,7 +83,7 @@ TEST(RemoteRegions, EqualThoseOfALocalContact) {
 /// Opens sessions and returns one result for every request, like a server with the given number of regions.
 class FakeService final : public v1::ContactService::Service {
  public:
-  FakeService(std::vector<std::string> named, int n_answered) : named_(std::move(named)), n_answered_(n_answered) {}
+  FakeService(std::vector<std::string> named, int n_results) : named_(std::move(named)), n_results_(n_results) {}
 
  private:
   grpc::Status GetVersion(grpc::ServerContext* /*context*/, const v1::GetVersionRequest* /*request*/,
@@ -105,7 +105,7 @@ class FakeService final : public v1::ContactService::Service {
   grpc::Status Exchange(grpc::ServerContext* /*context*/,
                         grpc::ServerReaderWriter<v1::ExchangeResponse, v1::ExchangeRequest>* stream) override {
     Response response;
-    response.regions.resize(static_cast<std::size_t>(n_answered_));
+    response.regions.resize(static_cast<std::size_t>(n_results_));
     for (v1::ExchangeRequest request; stream->Read(&request);) {
       v1::ExchangeResponse reply;
       reply.set_sequence(request.sequence());
@@ -123,14 +123,14 @@ class FakeService final : public v1::ContactService::Service {
   }
 
   std::vector<std::string> named_;
-  int n_answered_;
+  int n_results_;
 };
 
 /// The contact of a fake server, and its reported stages.
 class FakeContact {
  public:
-  FakeContact(std::vector<std::string> named, int n_answered, const PairSpec& pair)
-      : service_(std::move(named), n_answered) {
+  FakeContact(std::vector<std::string> named, int n_results, const PairSpec& pair)
+      : service_(std::move(named), n_results) {
     const std::string address = "unix:" + folder_.path("fake.sock");
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
@@ -163,8 +163,8 @@ TEST(RemoteRegions, MissingInAnOldServerAreReported) {
   EXPECT_THAT(response.regions, IsEmpty());
   PairSpec plain = knee();
   plain.parameters["regions"] = "";
-  FakeContact nothing_asked({}, 0, plain);
-  EXPECT_THAT(nothing_asked.stages(), IsEmpty());
+  FakeContact without_regions({}, 0, plain);
+  EXPECT_THAT(without_regions.stages(), IsEmpty());
 }
 
 TEST(RemoteRegions, WithAWrongCountAreRejected) {

@@ -1,7 +1,7 @@
 /* An importer of model exchange with the integrator CVODE of Debian's libsundials_cvode, for FMI 2.0 and 3.0: events are
  * the roots of the indicators, and CVODE starts anew after one only when the unit says that its states or their nominal
  * values have changed, as the reference importer of the standard does. Prints time and chosen variables at equal intervals
- * and, to stderr, how often CVODE has started anew.
+ * and, to stderr, how often CVODE has restarted.
  *
  *     cvode_importer BINARY VERSION TOKEN RESOURCES N_STATES N_INDICATORS TOLERANCE START INTERVAL ROWS REFERENCE...
  */
@@ -190,7 +190,7 @@ int main(int argc, char** argv) {
     printf("\n");
     ++row;
   }
-  fprintf(stderr, "started anew %d times\n", anew);
+  fprintf(stderr, "restarted %d times\n", anew);
   void (*release)(void*) = function("FreeInstance", "FreeInstance");
   release(unit);
   CVodeFree(&cvode);

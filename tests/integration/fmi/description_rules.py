@@ -1,4 +1,4 @@
-"""The rules that modelDescription.xml of FMI 2.0 and 3.0 keeps, as the schema files and the text of the standard state them
+"""The rules of modelDescription.xml of FMI 2.0 and 3.0, as stated in the schema files and the text of the standard
 (https://fmi-standard.org/docs/2.0.5, sections 2.2 and 4.3; https://fmi-standard.org/docs/3.0.2, section 2.4)."""
 import math
 import re
@@ -65,7 +65,7 @@ class Variable:
 
 
 def broken_rules(root):
-    """Sentences, one for each rule that is not kept; empty = a description that importers take."""
+    """Messages, one for each violated rule; empty = a description accepted by importers."""
     version = 2 if root.get("fmiVersion") == "2.0" else 3
     said = []
 
@@ -85,7 +85,7 @@ def broken_rules(root):
         check_variable(v, version, units, types, references, need)
     check_references(variables, version, need)
     independent = [v for v in variables if v.causality == "independent"]
-    need(len(independent) == 1 or (version == 2 and not independent), "there is one independent variable")
+    need(len(independent) == 1 or (version == 2 and not independent), "one independent variable")
     need(all(v.type in FLOATS for v in independent), "the independent variable is a real number")
     check_structure(root, version, variables, need)
     return said
@@ -94,7 +94,7 @@ def broken_rules(root):
 def check_root(root, version, need):
     token = "guid" if version == 2 else "instantiationToken"
     for attribute in ("modelName", token):
-        need(root.get(attribute), f"{attribute} is there")
+        need(root.get(attribute), f"{attribute} exists")
     need(root.get("variableNamingConvention", "flat") in ("flat", "structured"), "variableNamingConvention is flat or structured")
     order = [child.tag for child in root]
     need(order == sorted(order, key=lambda tag: ORDER[version].index(tag) if tag in ORDER[version] else -1) and
@@ -110,7 +110,7 @@ def check_root(root, version, need):
         saves = kind.get(f"canGetAndSetFMU{state}") == "true"
         need(saves or kind.get(f"canSerializeFMU{state}") != "true", "a state that is serialised can be taken")
         need(kind.get("canReturnEarlyAfterIntermediateUpdate") != "true" or kind.get("providesIntermediateUpdate") == "true",
-             "who returns early after an intermediate update has some")
+             "early return after an intermediate update requires some")
     for base in root.iterfind("UnitDefinitions/Unit/BaseUnit"):
         exponents = {k: v for k, v in base.attrib.items() if k not in ("factor", "offset")}
         need(set(exponents) <= {"kg", "m", "s", "A", "K", "mol", "cd", "rad"}, "base units are those of the SI")
@@ -140,11 +140,11 @@ def check_variable(v, version, units, types, references, need):
     elif v.causality == "calculatedParameter" or (v.causality == "local" and v.variability in ("fixed", "tunable")):
         rule(v.initial in ("approx", "calculated"), "initial of what is calculated is approx or calculated")
     has_start = v.initial in ("exact", "approx") or v.causality == "input"
-    rule((v.start is not None) == has_start, "a start value where it is given or a guess, and only there")
+    rule((v.start is not None) == has_start, "a start value if prescribed or a guess, and only then")
     if v.type in NUMBERS:
         numbers = {name: v.values.get(name) for name in ("min", "max", "nominal") if v.values.get(name) is not None}
         starts = (v.start or "").split()
-        rule(all(DOUBLE.fullmatch(text) for text in [*numbers.values(), *starts]), "numbers are written as XML wants them")
+        rule(all(DOUBLE.fullmatch(text) for text in [*numbers.values(), *starts]), "numbers are written as required by XML")
         low, high = float(numbers.get("min", "-inf")), float(numbers.get("max", "inf"))
         rule(low <= high and all(low <= float(text) <= high for text in starts), "min <= start <= max")
         rule(float(numbers.get("nominal", 1.0)) > 0.0, "nominal > 0")
@@ -156,7 +156,7 @@ def check_variable(v, version, units, types, references, need):
         rule(by is None or by.causality == "structuralParameter", "a dimension follows a structural parameter")
     rule(all(int(clock) in references and references[int(clock)].type == "Clock" for clock in v.clocks), "its clocks are clocks")
     rule(not v.inside_steps or (version == 3 and v.causality not in ("parameter", "structuralParameter", "independent")),
-         "intermediateUpdate is for what changes inside steps")
+         "intermediateUpdate is for variables that change inside steps")
     unit, declared = v.values.get("unit"), v.values.get("declaredType")
     rule(unit is None or (unit in units and v.type in FLOATS), "its unit is defined")
     if declared is not None:
@@ -184,7 +184,7 @@ def check_structure(root, version, variables, need):
     order = STRUCTURE[version]
     need(set(tags) <= set(order) and tags == sorted(tags, key=lambda tag: order.index(tag) if tag in order else -1),
          "ModelStructure: its lists in the order of the schema")
-    # By place in the file; version 2 counts from 1.
+    # By position in the file; version 2 counts from 1.
     by_key = {v.place + 1 if version == 2 else v.reference: v for v in variables}
     key = "index" if version == 2 else "valueReference"
     listed = {}
@@ -198,7 +198,7 @@ def check_structure(root, version, variables, need):
             check_dependencies(entry, tag, version, by_key, variables, need)
     rates = [v for v in variables if v.derivative is not None]
     states = [by_key.get(int(v.derivative)) for v in rates]
-    need(None not in states, "what is derived is a variable")
+    need(None not in states, "a derivative refers to a variable")
     for rate, state in zip(rates, states):
         holds = state is not None and all(v.type in FLOATS and v.variability == "continuous" for v in (rate, state))
         need(holds and state.causality in ("local", "output"), f"{rate.name}: the derivative of a continuous state")
@@ -208,7 +208,7 @@ def check_structure(root, version, variables, need):
     need(not is_exchange or listed[derivatives] == rates, f"{derivatives}: all derivatives of states")
     unknown = [v for v in variables if v.initial in ("approx", "calculated") and (
         v.causality in ("output", "calculatedParameter") or v in rates or v in states)]
-    need(listed[initial] == unknown, f"{initial}: all that is not known at the start, in the order of the variables")
+    need(listed[initial] == unknown, f"{initial}: all unknowns of the initialisation, in the order of the variables")
     if version == 2:
         need((root.get("numberOfEventIndicators") is not None) <= is_exchange, "event indicators are those of model exchange")
     for v in listed.get("EventIndicator", []):
@@ -217,7 +217,7 @@ def check_structure(root, version, variables, need):
 
 def check_dependencies(entry, tag, version, by_key, variables, need):
     text, kinds = entry.get("dependencies"), entry.get("dependenciesKind")
-    need(kinds is None or text is not None, f"{tag}: kinds of dependencies that are there")
+    need(kinds is None or text is not None, f"{tag}: kinds of existing dependencies")
     if text is None:
         return
     known = [int(word) for word in text.split()]

@@ -1,4 +1,4 @@
-"""Units of FMI 2.0 and 3.0: made by the program, described by the rules, stepped by masters."""
+"""FMUs of FMI 2.0 and 3.0: exported by the program, checked against the rules, stepped by masters."""
 import _ctypes
 import contextlib
 import copy
@@ -30,7 +30,7 @@ UPDATE3 = c.CFUNCTYPE(None, c.c_void_p, c.c_double, c.c_bool, c.c_bool, c.c_bool
 LOG2 = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_int, c.c_char_p, c.c_char_p, c.c_char_p)
 
 
-# 1 kg on a spring of 100 N/m, 0.1 m longer than it wants to be.
+# 1 kg on a spring of 100 N/m, 0.1 m beyond its natural length.
 SPRING = """heelstrike: 1
 gravity: [0, 0, 0]
 bodies:
@@ -42,7 +42,7 @@ output: {interval: 0.01}
 """
 
 
-# Two bars that swing in space, with all that forces act on at once; the ball beside them rests on the ground.
+# Two bars that swing in space, with all kinds of reactions; the ball beside them rests on the ground.
 BARS = """heelstrike: 1
 gravity: [0, 0, -9.81]
 bodies:
@@ -63,7 +63,7 @@ output: {interval: 0.01, accelerations: true}
 """
 
 
-# A spinning ball that is pressed into the ground and slips, and a tumbling mass on a spring that relaxes.
+# A spinning ball that is pressed into the ground and slips, and a tumbling mass on a relaxing spring.
 PRESSED = """heelstrike: 1
 gravity: [0, 0, -9.81]
 bodies:
@@ -83,7 +83,7 @@ output: {interval: 0.01, accelerations: true}
 """
 
 
-# A driven arm presses a ball on a free joint into the ground, and a driven slider holds its spring.
+# A driven arm presses a ball on a free joint into the ground, and a driven slider keeps its spring.
 DRIVEN = """heelstrike: 1
 gravity: [0, 0, -9.81]
 bodies:
@@ -110,7 +110,7 @@ output: {interval: 0.01, accelerations: true}
 """
 
 
-# A slider whose place is a function of time.
+# A slider whose position is a function of time.
 TIMED = """heelstrike: 1
 gravity: [0, 0, 0]
 bodies:
@@ -130,7 +130,7 @@ class Callbacks2(c.Structure):
 
 
 class Made:
-    """A unit that the program has made, unpacked."""
+    """An FMU exported by the program, unpacked."""
 
     def __init__(self, folder, scenario, version, *options):
         self.version = version
@@ -159,7 +159,7 @@ class Instance:
     """One instance through either version of the interface."""
 
     def __init__(self, made, token=None, resources=None, event_mode=False, early=False, update=None, intermediate=()):
-        """update(t, may_return) is called at steps inside a communication step; what it returns is the time to end at."""
+        """update(t, may_return) is called at steps inside a communication step; its return value is the time to end at."""
         self.made, self.said, self.event_mode = made, [], event_mode
         self.library = c.CDLL(str(made.binary))
         token = (token or made.token).encode()
@@ -174,11 +174,11 @@ class Instance:
             start = self.library.fmi3InstantiateCoSimulation
             start.restype = c.c_void_p
 
-            def on_update(_, t, set_requested, get_allowed, finished, may_return, wants, when):
+            def on_update(_, t, set_requested, get_allowed, finished, may_return, early_return, when):
                 assert (set_requested, get_allowed, finished) == (False, True, True)
                 end = update(t, may_return)
                 if end is not None:
-                    wants[0], when[0] = True, end
+                    early_return[0], when[0] = True, end
 
             self.update = UPDATE3(on_update) if update else None
             references = (c.c_uint32 * len(intermediate))(*intermediate)
@@ -195,7 +195,7 @@ class Instance:
         return getattr(self.library, f"fmi{self.made.version}{name}")(c.c_void_p(self.handle), *arguments)
 
     def experiment(self, start, stop=None):
-        """Into the initialisation; returns the status of the call that hears of the times."""
+        """Enters the initialisation; returns the status of the call that sets the times."""
         times = [c.c_double(start), stop is not None, c.c_double(stop or 0.0)]
         if self.made.version == 3:
             return self.call("EnterInitializationMode", False, c.c_double(0), *times)
@@ -225,7 +225,7 @@ class Instance:
         return self.call(f"{verb}String", (c.c_uint32 * n)(*references), c.c_size_t(n), (c.c_char_p * n)(*values), *count)
 
     def at(self, server):
-        """Computes its contacts there."""
+        """Address of the server that computes its contacts."""
         assert self.texts("Set", [self.made.reference("server")], [server.encode()]) == OK, self.said
         return self
 
@@ -253,15 +253,15 @@ class Instance:
 
     # Of model exchange.
     def update(self):
-        """`restart` is then whether the integrator has to start anew."""
+        """`restart` is then whether the integrator has to restart."""
         if self.made.version == 2:
             info = (c.c_int * 8)(*[1] * 8)  # five flags, padding, and the time of the next event
             status = self.call("NewDiscreteStates", info)
             flags = [bool(flag) for flag in info[:5]]
         else:
-            told = [c.c_bool(True) for _ in range(5)]
-            status = self.call("UpdateDiscreteStates", *map(c.byref, told), c.byref(c.c_double()))
-            flags = [flag.value for flag in told]
+            reported = [c.c_bool(True) for _ in range(5)]
+            status = self.call("UpdateDiscreteStates", *map(c.byref, reported), c.byref(c.c_double()))
+            flags = [flag.value for flag in reported]
         self.restart = flags.pop(3)  # values of continuous states have changed
         assert status != OK or not any(flags), flags
         return status
@@ -340,7 +340,7 @@ class Instance:
 
 @contextlib.contextmanager
 def served(*options):
-    """A fem_server of our own; gives its address."""
+    """A separate fem_server; returns its address."""
     with tempfile.TemporaryDirectory() as folder:
         address = f"unix:{folder}/fem.sock"
         reader, writer = os.pipe()
@@ -371,13 +371,13 @@ class Units(unittest.TestCase):
     def tearDownClass(cls):
         cls.scratch.cleanup()
 
-    def test_own_units_act_inside_a_scenario(self):
-        """Contacts of both versions as forces in one process of our own programs, checked in process and run by a server:
-        both bodies rise to the plane above them alike and are thrown back, wherever the contact is computed."""
+    def test_exported_fmus_act_inside_a_scenario(self):
+        """Contacts of both versions as forces in one process of the project's programs, checked in process and run by a server:
+        both bodies rise to the plane above them alike and rebound, wherever the contact is computed."""
         with served() as address:
-            self.check_own_units(address)
+            self.check_exported_fmus(address)
 
-    def check_own_units(self, address):
+    def check_exported_fmus(self, address):
         text = "heelstrike: 1\ngravity: [0, 0, 9.81]\nbodies:\n"
         for version in self.contact:
             text += f"  body{version}: {{mass: 1.0, inertia: [0.1, 0.1, 0.1], position: [{version}, 0, -0.11]}}\n"
@@ -402,7 +402,7 @@ class Units(unittest.TestCase):
         self.assertLess(min(speeds), 0.0)
 
     def test_description_follows_the_rules_of_the_standard(self):
-        """What the schema files and the tables of causality, variability and initial say, for what units contain."""
+        """Rules of the schema files and of the tables of causality, variability and initial, for the exported content."""
         for version, made in [*self.ball.items(), *self.contact.items(), *self.spring.items(), *self.equations.items()]:
             order = [child.tag for child in made.root]
             known = [made.kind.tag, "UnitDefinitions", "TypeDefinitions", "LogCategories", "DefaultExperiment",
@@ -442,7 +442,7 @@ class Units(unittest.TestCase):
                 self.assertEqual(value.get("start") is not None, causality in ("input", "parameter"))
                 self.assertEqual(initial, "calculated" if causality in ("output", "local") else None)
                 self.assertIn(value.get("unit"), {*units, None})
-                if variable.get("name") == "contact.ball-ground.stiffness":  # with a power that is not whole
+                if variable.get("name") == "contact.ball-ground.stiffness":  # with a fractional power
                     self.assertTrue(variable.get("description").endswith("[N/m^n]") and value.get("unit") is None)
                 elif causality != "parameter":
                     self.assertFalse(variable.get("description").endswith("]"))
@@ -460,7 +460,7 @@ class Units(unittest.TestCase):
             is_spring = made in self.spring.values()
             self.assertEqual("forces.spring.stiffness" in tunable, is_spring, tunable)
             self.assertEqual("contact.ball-ground.restitution" in tunable, not is_spring, tunable)
-            # What is calculated from others is none: flores derives both from `restitution`.
+            # Derived parameters are not included: flores derives both from `restitution`.
             self.assertFalse([name for name in made.variables if name.endswith(("_factor", ".effective_restitution"))])
             is_contact = made in self.contact.values()
             flags = {name: value == "true" for name, value in made.kind.attrib.items()}
@@ -488,8 +488,8 @@ class Units(unittest.TestCase):
                 for tag in ("Output", "InitialUnknown"):
                     self.assertEqual([int(u.get("valueReference")) for u in structure.findall(tag)], outputs)
 
-    def test_rules_find_what_breaks_them(self):
-        """Descriptions of ours with one mistake each, and a word of what is told."""
+    def test_rules_find_violations(self):
+        """Exported descriptions with one error each, and a word of the expected message."""
         def variable(root, name):
             return next(v for v in root.find("ModelVariables") if v.get("name") == name)
 
@@ -552,13 +552,13 @@ class Units(unittest.TestCase):
             (either, of_variable("ball.fx_N", "start", None), "start value"),
             (either, of_variable("ball.z_m", "start", "1"), "start value"),
             (either, of_variable("bodies.ball.mass", "min", "1e9"), "min <= start"),
-            (either, of_variable("bodies.ball.mass", "max", "inf"), "as XML wants"),
+            (either, of_variable("bodies.ball.mass", "max", "inf"), "as required by XML"),
             (either, of_variable("ball.z_m", "unit", "furlong"), "unit is defined"),
             (either, of_variable("ball.z_m", "declaredType", "Torque"), "unit is that of its type"),
             (third, of_variable("time", "causality", "local"), "one independent"),
             (third, of_variable("ball.z_m", "clocks", "1"), "are clocks"), (third, dimension(None), "by number or by variable"),
             (third, of_variable("bodies.ball.mass", "intermediateUpdate", "true"), "inside steps"),
-            (either, without_initial, "not known at the start"), (either, depends("100000"), "are variables"),
+            (either, without_initial, "unknowns of the initialisation"), (either, depends("100000"), "are variables"),
             (second, depends("3 2"), "ascending"), (either, depends("2 3", "dependent"), "a kind for each"),
             (either, depends("2", "fixed"), "a kind for each"), (second, swapped("ModelStructure"), "order of the schema"),
             (second, attribute(".", "numberOfEventIndicators", "1"), "model exchange"),
@@ -574,7 +574,7 @@ class Units(unittest.TestCase):
             self.assertTrue(any("derivatives of states" in sentence for sentence in broken_rules(root)), broken_rules(root))
 
     def check_equations(self, made, flags, outputs):
-        """Each derivative names its state; what is not known at the start is listed; so are event indicators."""
+        """Each derivative names its state; unknowns of the initialisation are listed; so are event indicators."""
         first = 1 if made.version == 2 else 0
         variables = list(made.root.find("ModelVariables"))
         derivative = {}  # of positions in the file
@@ -634,12 +634,12 @@ class Units(unittest.TestCase):
             errors.append(max(abs(a - float(row[name])) for line, row in zip(stepped, rows)
                               for a, name in zip(line[1:], names)))
         print("errors of the Runge-Kutta method for steps of 40, 20, 10 us:", *(f"{e:.2g}" for e in errors))
-        # The force sets in with the power 1.5 of the indentation, which costs the fourth order where contact begins.
+        # The force begins with the power 1.5 of the indentation, which prevents the fourth order at the onset of contact.
         self.assertLess(errors[2], errors[0] / 30)
         self.assertLess(errors[2], 1e-8)
 
     def test_an_importer_with_cvode(self):
-        """Which starts anew only when it is told that states have changed, as the reference importer does: four contacts."""
+        """Which restarts only when notified that states have changed, like the reference importer: four contacts."""
         changes = ["--set", "analysis.end_time=100", "--set", "analysis.integrator.rtol=1e-11", "--set",
                    "analysis.integrator.atol=1e-13", "--set", "output.interval=0.05", "--set", "output.steps=none"]
         run = self.folder / "cvode"
@@ -659,15 +659,15 @@ class Units(unittest.TestCase):
                 rows = [[float(x) for x in line.split(",")] for line in done.stdout.splitlines()]
                 self.assertAlmostEqual(rows[-1][0], start + 1.5, delta=1e-12 * (1 + abs(start)))
                 errors.append(max(abs(row[1] - z) for row, z in zip(rows, heights)))
-                # Two for each contact that has begun and ended.
+                # Two for each complete contact.
                 self.assertGreaterEqual(int(done.stderr.split()[-2]), 4, done.stderr)
             print(f"FMI {version} from {start} s: errors of CVODE for tolerances of 1e-5, 1e-7, 1e-9:", *(f"{e:.2g}" for e in errors))
-            # An error of a bounce of 1 m/s is hardly ever a hundred times the tolerance.
+            # An error of a bounce of 1 m/s is rarely a hundred times the tolerance.
             for error, tolerance in zip(errors, (1e-5, 1e-7, 1e-9)):
                 self.assertLess(error, 1e3 * tolerance)
 
     def test_other_start_times(self):
-        """The state of the scenario holds where the importer starts, and functions of time are asked at its times."""
+        """The state of the scenario applies at the importer's start time, and functions of time are evaluated at its times."""
         for version, made in self.ball.items():
             plain = Instance(made).start()
             self.assertEqual(plain.step(0.0, 0.6), OK, plain.said)
@@ -684,7 +684,7 @@ class Units(unittest.TestCase):
                 for got, expected in zip(unit.get("ball.z_m", "ball.vz_m_s"), plain.get("ball.z_m", "ball.vz_m_s")):
                     self.assertAlmostEqual(got, expected, delta=1e-6)
                 self.assertAlmostEqual(unit.get("time")[0], start + 0.6, delta=1e-12 * abs(start))
-                # Its state knows where it was started; one that has not been started takes that.
+                # Its state includes its start time; an instance that has not been started uses that.
                 other = Instance(made)
                 self.assertEqual(other.restore_bytes(saved), OK, other.said)
                 for k in range(1, 6):
@@ -719,15 +719,15 @@ class Units(unittest.TestCase):
                 self.assertEqual(unit.step(t, 0.2), OK, unit.said)
         unit.free()
 
-    def test_a_unit_needs_few_packages(self):
-        """Neither gRPC nor finite elements where none of them computes, and no library that only others' programs have."""
+    def test_fmu_needs_few_packages(self):
+        """Neither gRPC nor finite elements where unused, and no library of other programs only."""
         for made in [*self.ball.values(), *self.spring.values(), *self.equations.values(), *self.contact.values()]:
-            told = (made.folder / "documentation/externalDependencies.txt").read_text()
-            always, *served = [line.split()[3:] for line in told.splitlines() if line.startswith("sudo apt install")]
-            self.assertLessEqual(len(always), 10, told)
+            reported = (made.folder / "documentation/externalDependencies.txt").read_text()
+            always, *served = [line.split()[3:] for line in reported.splitlines() if line.startswith("sudo apt install")]
+            self.assertLessEqual(len(always), 10, reported)
             for word in ("grpc", "protobuf", "deal.ii", "hdf5", "mpi", "sundials", "blas", "cholmod"):
-                self.assertFalse([name for name in always if word in name], told)
-            self.assertEqual(bool(served), "server" in made.variables, told)
+                self.assertFalse([name for name in always if word in name], reported)
+            self.assertEqual(bool(served), "server" in made.variables, reported)
             self.assertEqual((made.binary.parent / "libheelstrike_remote.so").exists(), bool(served))
             mapped = subprocess.run(["ldd", made.binary], check=True, capture_output=True, text=True).stdout.splitlines()
             self.assertLess(len(mapped), 20, mapped)
@@ -754,7 +754,7 @@ class Units(unittest.TestCase):
             self.assertEqual(causes, {"input", "output"})
 
     def test_equations_of_motion(self):
-        """Free flight of a spinning body, exactly; states; inputs; what is refused."""
+        """Free flight of a spinning body, exactly; states; inputs; rejected input."""
         for version, made in self.equations.items():
             unit = Instance(made)
             if version == 3:  # at any time
@@ -782,18 +782,18 @@ class Units(unittest.TestCase):
                                          2 * math.sin(2 * t), 0, 2 * t, -9.81 * t, 0, 0, 4, 0, 2 * t * t]):
                 self.assertAlmostEqual(got, expected, delta=1e-9)
             self.assertEqual(unit.get("der(ball.vy_m_s)", "ball.vy_m_s", "ball-ground.gap_m")[:2], [2.0, x[8]])
-            # States go on with the same bits elsewhere.
+            # States continue with the same bits in another instance.
             other = Instance(made).start().continuous()
             self.assertEqual(other.restore_bytes(unit.state_bytes()), OK, other.said)
             self.assertEqual(other.vector("ContinuousStates", 15), x)
             self.assertEqual(other.runge_kutta(t, x, h), unit.runge_kutta(t, x, h))
             self.assertNotEqual(other.restore_bytes(unit.state_bytes()[:-7]), OK)
-            # Pressed in: nothing acts before the event has been handled.
+            # Pressed in: no force acts before the event has been handled.
             x[2], x[9] = 0.0999, -0.1
             self.assertEqual(unit.rates(t, x)[9], -9.81)
             self.assertLess(unit.vector("EventIndicators", 1)[0], 0.0)
             self.assertEqual(unit.complete(), OK, unit.said)
-            self.assertTrue(unit.wants_event, "of whoever has not looked at the indicators")
+            self.assertTrue(unit.wants_event, "of an importer that has not read the indicators")
             self.assertEqual(unit.call("EnterEventMode"), OK, unit.said)
             self.refused(unit, unit.complete(), "event mode")
             unit.continuous()
@@ -805,7 +805,7 @@ class Units(unittest.TestCase):
             self.assertFalse(unit.restart, "nothing has happened")
             pressed = unit.rates(t, x)[9] + 9.81
             self.assertGreater(pressed, 100.0)
-            # The force is linear in the stiffness, and the states stay where they are.
+            # The force is linear in the stiffness, and the states are unchanged.
             self.refused(unit, unit.set("contact.ball-ground.stiffness", 2.8e8), "continuous-time mode")
             self.assertEqual(unit.call("EnterEventMode"), OK, unit.said)
             self.assertEqual(unit.set("contact.ball-ground.stiffness", 2.8e8), OK, unit.said)
@@ -849,7 +849,7 @@ class Units(unittest.TestCase):
             self.assertIn(word, refused.stderr)
 
     def test_derivatives_of_equations(self):
-        """Of everything with respect to everything that an integrator knows, against central differences."""
+        """Of all variables with respect to all variables available to an integrator, against central differences."""
         (self.folder / "pressed.yaml").write_text(PRESSED)
         for version in (2, 3):
             made = Made(self.folder, self.folder / "pressed.yaml", version, "--model-exchange")
@@ -890,7 +890,7 @@ class Units(unittest.TestCase):
                 ahead, behind = row(known, d), row(known, -d)
                 difference = [(a - b) / (2 * d) for a, b in zip(ahead, behind)]
                 for part in (slice(0, len(rates)), slice(len(rates), None)):
-                    # What is zero comes out as the rounding of a difference.
+                    # Zeros appear as the rounding of a difference.
                     delta = 1e-6 * max(map(abs, difference[part])) + 1e-15 * max(map(abs, ahead[part])) / d
                     for name, got, expected in zip((rates + outputs)[part], column[part], difference[part]):
                         self.assertAlmostEqual(got, expected, delta=delta, msg=f"{name} by {known}")
@@ -921,7 +921,7 @@ class Units(unittest.TestCase):
                 self.assertEqual(unit.set(name, value), OK)
             self.assertLess(unit.vector("EventIndicators", 1)[0], 0.0)
             self.assertEqual(unit.call("SetTime", c.c_double(1e-3)), OK)
-            self.assertEqual(unit.complete(), OK, unit.said)  # it remembers 0.5 m/s
+            self.assertEqual(unit.complete(), OK, unit.said)  # it stores 0.5 m/s
             for name, value in (("z_m", -0.099), ("vz_m_s", 0.25)):
                 self.assertEqual(unit.set(name, value), OK)
             force, = unit.get("fz_N")
@@ -947,7 +947,7 @@ class Units(unittest.TestCase):
         expected = [[float(row[name]) for name in ["time_s"] + names] for row in rows]
         self.assertEqual(stepped, expected)
 
-    def test_both_versions_give_the_same_bits(self):
+    def test_both_versions_have_the_same_bits(self):
         courses = []
         for made in self.ball.values():
             unit = Instance(made).start()
@@ -960,13 +960,13 @@ class Units(unittest.TestCase):
         self.assertEqual(*courses)
 
     def test_contacts_are_computed_by_a_server(self):
-        """The same bits as in the importer's process, whatever the kind of the unit; states travel between both."""
+        """The same bits as in the importer's process, for either kind of FMU; states are exchanged between both."""
         names = ["ball.z_m", "ball.vz_m_s", "ball-ground.fz_N", "energy.dissipated_J"]
         with served() as address:
             for version in (2, 3):
                 here, there = Instance(self.ball[version]).start(), Instance(self.ball[version]).at(address).start()
                 self.assertEqual((here.server(), there.server()), ("", address))
-                for k in range(12):  # it touches down at 0.43 s
+                for k in range(12):  # its onset is at 0.43 s
                     for unit in (here, there):
                         self.assertEqual(unit.step(0.05 * k, 0.05), OK, unit.said)
                     self.assertEqual(here.get(*names), there.get(*names))
@@ -1008,7 +1008,7 @@ class Units(unittest.TestCase):
             self.refused(unit, unit.numbers("Get", [server], (c.c_double * 1)()), str(server))
             absent = f"unix:{self.folder}/absent.sock"
             unit.at(absent)
-            # A state before the initialisation has its parameters with it.
+            # A state before the initialisation includes its parameters.
             self.assertEqual(other.restore_bytes(unit.state_bytes()), OK, other.said)
             self.assertEqual(other.server(), absent)
             if version == 3:
@@ -1024,7 +1024,7 @@ class Units(unittest.TestCase):
             self.refused(spring, spring.texts("Set", [server], [b""]), "this FMU has none")
             spring.free()
 
-    def test_inputs_act_and_parameters_are_taken(self):
+    def test_inputs_act_and_parameters_are_accepted(self):
         for made in self.ball.values():
             unit = Instance(made).start()
             self.assertEqual(unit.set("ball.fz_N", 9.81 + 2.0), OK)
@@ -1036,7 +1036,7 @@ class Units(unittest.TestCase):
             self.assertEqual(unit.get("ball.fz_N"), [9.81 + 2.0])
             self.assertAlmostEqual(unit.get("time")[0], 0.1, delta=1e-15)
             unit.free()
-            # What was set before a parameter, and heard by a model that the parameter has ended, is in force all the same.
+            # An input set before a parameter, and received by a model that the parameter has replaced, is in force nevertheless.
             name = next(name for name in made.variables if name.endswith(".restitution"))
             unit = Instance(made)
             if made.version == 2:
@@ -1064,8 +1064,8 @@ class Units(unittest.TestCase):
                 unit.free()
             self.assertLess(heights[0], heights[1])
 
-    def test_states_travel_between_instances(self):
-        """Serialise, restore elsewhere and step, ten thousand times: the same bits, in flight and in contact."""
+    def test_states_are_exchanged_between_instances(self):
+        """Serialise, restore in another instance and step, ten thousand times: the same bits, in flight and in contact."""
         made = self.ball[3]
         first, second = Instance(made).start(), Instance(made).start()
         h, t, n = 1e-4, 0.42, 10000
@@ -1094,7 +1094,7 @@ class Units(unittest.TestCase):
             self.assertEqual(unit.get("forces.spring.stiffness"), [400.0])
             self.assertEqual(unit.step(passage, h), OK, unit.said)
             self.assertAlmostEqual(unit.get("mass.x_m")[0], 1 - math.sin(20 * h) / 20, delta=1e-8)
-            # A state has its parameters with it.
+            # A state includes its parameters.
             self.assertEqual(other.restore_bytes(unit.state_bytes()), OK, other.said)
             self.assertEqual(other.get("forces.spring.stiffness"), [400.0])
             for each in (unit, other):
@@ -1103,7 +1103,7 @@ class Units(unittest.TestCase):
             self.assertEqual(other.restore_bytes(soft), OK, other.said)
             self.assertEqual(other.step(passage, h), OK, other.said)
             self.assertAlmostEqual(other.get("mass.x_m")[0], 1 + math.cos(10 * (passage + h)) / 10, delta=1e-8)
-            # What is beyond its range is refused, and what was goes on.
+            # A value beyond its range is rejected, and the previous one remains.
             before = unit.get("mass.x_m")
             self.refused(unit, unit.set("forces.spring.stiffness", -1.0), "forces.spring.stiffness", "from 0 to", "-1")
             self.assertEqual(unit.get("forces.spring.stiffness"), [400.0])
@@ -1113,7 +1113,7 @@ class Units(unittest.TestCase):
             other.free()
 
     def test_parameters_of_contacts_are_tunable(self):
-        """A ball whose restitution changes in its first flight bounces as one that has had it from the start."""
+        """A ball whose restitution changes in its first flight bounces like one that has had it from the start."""
         name, names = "contact.ball-ground.restitution", ["ball.z_m", "ball.vz_m_s", "energy.dissipated_J"]
         for made in self.ball.values():
             given = Instance(made).start(**{name.replace(".", "__"): 0.3})
@@ -1121,20 +1121,20 @@ class Units(unittest.TestCase):
             for unit in (given, tuned):
                 self.assertEqual(unit.step(0.0, 0.2), OK, unit.said)
             self.assertEqual(tuned.set(name, 0.3), OK, tuned.said)
-            for k in range(2, 8):  # it touches down at 0.43 s, for 0.4 ms
+            for k in range(2, 8):  # its onset is at 0.43 s, for 0.4 ms
                 for unit in (given, tuned):
                     self.assertEqual(unit.step(0.1 * k, 0.1), OK, unit.said)
                 for a, b in zip(given.get(*names), tuned.get(*names)):
                     self.assertAlmostEqual(a, b, delta=2e-7 * max(1.0, abs(a)))
             self.assertGreater(tuned.get("energy.dissipated_J")[0], 7.0, "a lot of its 8.8 J")
-            # A state has its parameters with it.
+            # A state includes its parameters.
             self.assertEqual(restored.restore_bytes(tuned.state_bytes()), OK, restored.said)
             self.assertEqual(restored.get(name), [0.3])
             for unit in (tuned, restored):
                 self.assertEqual(unit.step(0.8, 0.5), OK, unit.said)
             self.assertEqual(tuned.get(*names), restored.get(*names))
             self.refused(tuned, tuned.set(name, 1.5), "restitution", "1.5")
-            # The border of its range is none of its values, which is told where it would act.
+            # The open bound of its range is not a valid value, which is reported where it would act.
             self.assertEqual(tuned.set(name, 0.0), OK)
             self.refused(tuned, tuned.step(1.3, 0.1), "restitution", "(0, 1]")
             self.assertEqual(tuned.get(name), [0.3])
@@ -1161,7 +1161,7 @@ class Units(unittest.TestCase):
             self.assertAlmostEqual(x, 0.5 * 0.25 * 0.25, delta=1e-9)
             self.assertAlmostEqual(z, 0.5 + 0.5 * (1.5 / 3.0 - 2.0) * 0.25, delta=1e-9)
             self.refused(unit, unit.set("gravity[3]", -9.81), "fixed parameter")
-            # What cannot be is refused, and what does not fit to the others when the initialisation ends.
+            # Invalid values are rejected, and inconsistent ones at the end of the initialisation.
             light = Instance(made)
             if made.version == 2:
                 self.assertEqual(light.call("SetupExperiment", 0, c.c_double(0), c.c_double(0), 0, c.c_double(0)), OK)
@@ -1176,7 +1176,7 @@ class Units(unittest.TestCase):
                 each.free()
 
     def test_parameters_of_a_contact_alone(self):
-        """K is linear in the force; what the contact remembers of its onset stays."""
+        """K is linear in the force; the stored onset of the contact remains."""
         stiffness, radius = "contact.ball-ground.stiffness", "contact.ball-ground.main.surface.sphere.radius"
         for made in self.contact.values():
             self.assertEqual({name.split(".")[0] for name in made.variables if "." in name}, {"contact"})
@@ -1197,7 +1197,7 @@ class Units(unittest.TestCase):
                 each.free()
 
     def test_steps_return_early_at_contacts(self):
-        """Touchdown and separation end steps, with an event to handle; the motion is the same to the bit."""
+        """Onset and separation end steps, with an event to handle; the motion is the same to the bit."""
         made = self.ball[3]
         names = ["ball.z_m", "ball.vz_m_s", "ball-ground.fz_N"]
         plain = Instance(made).start()
@@ -1232,53 +1232,53 @@ class Units(unittest.TestCase):
         plain.free()
         unit.free()
 
-    def test_steps_inside_a_communication_step_are_told(self):
+    def test_steps_inside_a_communication_step_are_reported(self):
         """With the values there, which change no bits of the motion, and the importer may end the step early."""
-        made, told = self.ball[3], []
+        made, reported = self.ball[3], []
         names = ["time", "ball.z_m", "ball.vz_m_s", "ball-ground.fz_N"]
         plain = Instance(made).start()
 
         def look(t, may_return):
-            told.append((t, may_return, *unit.get(*names)))
+            reported.append((t, may_return, *unit.get(*names)))
             self.refused(unit, unit.set("ball.fz_N", 1.0), "Set is not allowed", "intermediate update")
             self.refused(unit, unit.step(t, 0.1), "intermediate update")
-            return t  # which nobody allowed
+            return t  # which is not permitted
 
         unit = Instance(made, update=look, intermediate=[made.reference(name) for name in names]).start()
         t = 0.0
         for h in (0.1, 0.33, 0.0005, 0.3695, 0.2):
-            before = len(told)
+            before = len(reported)
             for each in (unit, plain):
                 self.assertEqual(each.step(t, h), OK, each.said)
-            self.assertTrue(all(t < entry[0] <= t + h for entry in told[before:]))
+            self.assertTrue(all(t < entry[0] <= t + h for entry in reported[before:]))
             self.assertEqual(unit.get(*names), plain.get(*names))
             t += h
-        times = [entry[0] for entry in told]
+        times = [entry[0] for entry in reported]
         self.assertEqual(times, sorted(set(times)))
-        self.assertGreater(len(told), 40)
+        self.assertGreater(len(reported), 40)
         touchdown = (2 * 0.9 / 9.81) ** 0.5
-        for at, may_return, now, z, v, force in told:
+        for at, may_return, now, z, v, force in reported:
             self.assertEqual((at, may_return), (now, False))
             if at < touchdown - 1e-6:
                 self.assertAlmostEqual(z, 1 - 9.81 * at**2 / 2, delta=1e-8)
                 self.assertAlmostEqual(v, -9.81 * at, delta=1e-8)
-        self.assertGreater(sum(entry[-1] > 0 for entry in told), 10, "within the contact too")
+        self.assertGreater(sum(entry[-1] > 0 for entry in reported), 10, "within the contact too")
 
-        ends, asked = [], []
+        ends, requested = [], []
         def leave(t, may_return):
             self.assertTrue(may_return)
             ends.append(t)
-            asked.append(t + 1e-5 if len(ends) % 2 else t)
-            return asked[-1]
+            requested.append(t + 1e-5 if len(ends) % 2 else t)
+            return requested[-1]
         early = Instance(made, early=True, update=leave).start()
         t, n = 0.0, 0
         while t < 1.0 and n < 1000:
-            asked.clear()
+            requested.clear()
             event, is_early, t = early.early_step(t, 1.0 - t)
             self.assertFalse(event)
             self.assertEqual(is_early, t < 1.0)
-            if is_early and asked and abs(early.get("ball-ground.gap_m")[0]) > 1e-8:  # not at touchdown or separation
-                self.assertIn(t, asked)
+            if is_early and requested and abs(early.get("ball-ground.gap_m")[0]) > 1e-8:  # not at onset or separation
+                self.assertIn(t, requested)
             n += 1
         self.assertGreater(n, 40)
         self.assertEqual(early.get(*names), plain.get(*names))
@@ -1288,7 +1288,7 @@ class Units(unittest.TestCase):
         for each in (plain, unit, early):
             each.free()
 
-    def test_contact_alone_gives_its_wrench_and_derivatives(self):
+    def test_contact_alone_returns_its_wrench_and_derivatives(self):
         motion = ["x_m", "y_m", "z_m", "q0", "q1", "q2", "q3", "wx_rad_s", "wy_rad_s", "wz_rad_s", "vx_m_s", "vy_m_s",
                   "vz_m_s"]
         wrench = ["tx_Nm", "ty_Nm", "tz_Nm", "fx_N", "fy_N", "fz_N"]
@@ -1333,7 +1333,7 @@ class Units(unittest.TestCase):
                     self.assertAlmostEqual(got, sum(s * x for s, x in zip(seed, column)), delta=1e-9 * max(1.0, abs(got)))
             self.refused(unit, unit.derivative("Directional", ["gap_m"], ["x_m"], [1.0])[0], "gap_m", "outputs")
             self.refused(unit, unit.derivative("Directional", ["fx_N"], ["fy_N"], [1.0])[0], "fy_N", "inputs")
-            # States hold the motion and the history.
+            # States include the motion and the history.
             self.assertEqual(unit.step(0.0, 0.01), OK, unit.said)
             raw, before = unit.state_bytes(), unit.get("time", *wrench)
             at([0.0, 0.0, -1.0] + point[3:])
@@ -1356,7 +1356,7 @@ class Units(unittest.TestCase):
             bad = subprocess.run([BINARIES / "heelstrike", "fmu", BALL, "-o", place], capture_output=True, text=True)
             self.assertIn(f"{place}: ", bad.stderr)
 
-    def test_scenarios_know_what_drivers_change(self):
+    def test_dependencies_on_drivers_of_a_scenario(self):
         """Every column by what drivers prescribe and by forces, at rest and, in FMI 2.0, with rates of the drivers."""
         scenario = self.folder / "driven.yaml"
         scenario.write_text(DRIVEN)
@@ -1383,7 +1383,7 @@ class Units(unittest.TestCase):
             free = Instance(made).start()
             self.assertEqual(free.step(0.0, 0.1), OK, free.said)
             for got, expected in zip(free.get(*inputs), (0.01, 0.04, 0.0, 0.0)):
-                self.assertAlmostEqual(got, expected, delta=1e-15, msg="what the scenario prescribes, until it is set")
+                self.assertAlmostEqual(got, expected, delta=1e-15, msg="prescribed by the scenario until set")
             free.free()
             outputs = [name for name, v in made.variables.items() if v.get("causality") == "output"]
             for t in (0.0, 0.002):
@@ -1396,7 +1396,7 @@ class Units(unittest.TestCase):
                     self.assertEqual(status, OK, unit.said)
                     columns.append(column)
                     h, ends = 1e-6 if name in point else 1.0, []
-                    for by in (h, -h):  # each from here: what is not driven is where the way has led it
+                    for by in (h, -h):  # each from here: undriven parts are where the motion has led them
                         self.assertEqual(differing.restore_bytes(here), OK, differing.said)
                         drive(differing, name, by)
                         ends.append(differing.get(*outputs))
@@ -1427,8 +1427,8 @@ class Units(unittest.TestCase):
             for each in (unit, differing, plain):
                 each.free()
 
-    def test_scenarios_know_what_forces_change(self):
-        """Accelerations and reactions, exactly, without a change of what follows."""
+    def test_dependencies_on_forces_of_a_scenario(self):
+        """Accelerations and reactions, exactly, without a change of the subsequent motion."""
         scenario = self.folder / "bars.yaml"
         scenario.write_text(BARS)
         for version in (2, 3):
@@ -1439,9 +1439,9 @@ class Units(unittest.TestCase):
             inputs = [f"{body}.{name}" for body in ("upper", "lower", "ball")
                       for name in ("fx_N", "fy_N", "fz_N", "tx_Nm", "ty_Nm", "tz_Nm")]
             outputs = [name for name, v in made.variables.items() if v.get("causality") == "output"]
-            told = [i for i, name in enumerate(outputs) if name.split(".")[0] in ("shoulder", "elbow") or
+            reported = [i for i, name in enumerate(outputs) if name.split(".")[0] in ("shoulder", "elbow") or
                     "_m_s2" in name or "_rad_s2" in name]
-            self.assertEqual(len(told), 2 * 6 + 3 * 6)
+            self.assertEqual(len(reported), 2 * 6 + 3 * 6)
             raw = unit.state_bytes()
             for t in (0.0, 0.3):
                 columns = []
@@ -1459,7 +1459,7 @@ class Units(unittest.TestCase):
                     self.assertGreater(size, 0.01)
                     for i, (a, b) in enumerate(zip(column, difference)):
                         self.assertAlmostEqual(a, b, delta=1e-6 * size, msg=f"{outputs[i]} by {name}")
-                        self.assertTrue(i in told or a == 0.0)
+                        self.assertTrue(i in reported or a == 0.0)
                 seed = [math.cos(3.0 * i) for i in range(len(inputs))]
                 status, both = unit.derivative("Directional", outputs, inputs, seed)
                 for i, got in enumerate(both):
@@ -1491,7 +1491,7 @@ class Units(unittest.TestCase):
         for word in words:
             self.assertIn(word, unit.said[-1])
 
-    def test_mistakes_are_told_in_a_sentence(self):
+    def test_errors_are_reported_in_a_sentence(self):
         for version, made in self.ball.items():
             foreign = Instance(made, token="{0}")
             self.assertFalse(foreign.handle)
@@ -1511,13 +1511,13 @@ class Units(unittest.TestCase):
             self.refused(unit, unit.step(0.0, 100.0), "2 s")
             self.refused(unit, unit.call("GetInteger" if version == 2 else "GetInt32", None, c.c_size_t(1), None,
                                          c.c_size_t(1)), "no such variables")
-            self.assertEqual(unit.step(0.0, 0.1), OK, "refusals change nothing")
+            self.assertEqual(unit.step(0.0, 0.1), OK, "rejections have no side effects")
             unit.free()
         bad = subprocess.run([BINARIES / "heelstrike", "fmu", BALL, "--fmi", "4"], capture_output=True, text=True)
         self.assertEqual(bad.returncode, 2)
 
-    def test_resources_of_others_are_refused(self):
-        """Whatever is not what the unit was made with, before anything is calculated with it."""
+    def test_foreign_resources_are_rejected(self):
+        """Resources other than those of the export, before they are used in a calculation."""
         (self.folder / "wind.csv").write_text("time,f\n0,1\n2,1\n")
         (self.folder / "blown.yaml").write_text(SPRING.replace(
             "analysis:", "loads:\n  wind: {body: mass, fy: {file: {name: wind.csv, column: f}}}\nanalysis:"))
@@ -1548,7 +1548,7 @@ class Units(unittest.TestCase):
             self.assertIn("token", foreign.said[-1])
             Instance(blown).start().free()
 
-    def test_all_values_are_set_or_none(self):
+    def test_values_are_set_together_or_not_at_all(self):
         for version, made in self.spring.items():
             unit = Instance(made).start()
             force, stiffness = made.reference("mass.fx_N"), made.reference("forces.spring.stiffness")
@@ -1564,7 +1564,7 @@ class Units(unittest.TestCase):
                 self.assertEqual(unit.get("mass.fx_N"), [0.0])
             unit.free()
 
-    def test_null_pointers_are_refused(self):
+    def test_null_pointers_are_rejected(self):
         for version, made in self.ball.items():
             unit, word = Instance(made).start(), "state" if version == 2 else "State"
             count = [c.c_size_t(1)] * (version == 3)
@@ -1583,7 +1583,7 @@ class Units(unittest.TestCase):
             self.assertEqual(unit.call(f"FreeFMU{word}", None), OK)
             none = c.c_size_t(0)
             self.assertEqual(unit.call(f"Get{real}", None, none, None, *[none] * (version == 3)), OK)
-            self.assertEqual(unit.step(0.0, 0.1), OK, "refusals change nothing")
+            self.assertEqual(unit.step(0.0, 0.1), OK, "rejections have no side effects")
             unit.free()
 
     def test_states_before_and_after_the_experiment(self):
@@ -1599,13 +1599,13 @@ class Units(unittest.TestCase):
                 self.assertEqual(each.get(mass, force), [4.0, 0.5])
                 self.assertEqual(each.step(0.0, 0.3), OK, each.said)
             self.assertEqual(unit.get("mass.x_m"), other.get("mass.x_m"))
-            # About the place where 0.5 N hold the spring, with a frequency of 5/s.
+            # About the position where 0.5 N balances the spring, with a frequency of 5/s.
             self.assertAlmostEqual(unit.get("mass.x_m")[0], 1.005 + 0.095 * math.cos(5 * 0.3), delta=1e-8)
             self.assertEqual(unit.call("Terminate"), OK, unit.said)
             self.assertEqual(other.restore_bytes(unit.state_bytes()), OK, other.said)
             self.assertEqual(other.get("mass.x_m"), unit.get("mass.x_m"))
             self.refused(other, other.step(0.3, 0.1), "terminated")
-            # Back to where nothing has been initialised, and on from there.
+            # Back to the state before the initialisation, and on from there.
             self.assertEqual(other.restore_bytes(fresh), OK, other.said)
             other.start(**{mass.replace(".", "__"): 1.0})
             self.assertEqual(other.step(0.0, 0.3), OK, other.said)
@@ -1624,7 +1624,7 @@ class Units(unittest.TestCase):
             self.assertIn(bad, unit.said[-1])
         unit.free()
 
-    def test_messages_can_be_switched_off(self):
+    def test_messages_can_be_disabled(self):
         for made in self.ball.values():
             unit = Instance(made).start()
             category = made.root.find("LogCategories")[0].get("name").encode()
@@ -1639,7 +1639,7 @@ class Units(unittest.TestCase):
             unit.free()
 
     def test_values_are_finite(self):
-        """Even the centre of pressure without contact, which tables leave open."""
+        """Even the centre of pressure without contact, which tables leave empty."""
         for made in (self.ball[3], self.equations[3]):
             unit = Instance(made).start()
             names = [v.get("name") for v in made.variables.values() if v.get("causality") == "output"]
@@ -1655,8 +1655,8 @@ def copied(made, folder):
     return other
 
 
-def named_anew(made, folder):
-    """A copy that another build of the program could have made: its library has another name."""
+def renamed(made, folder):
+    """A copy as from another build of the program: its library has another name."""
     other = copied(made, folder)
     library, = other.binary.parent.glob("libhs_*.so")
     digits = library.stem[len("libhs_"):]
@@ -1667,8 +1667,8 @@ def named_anew(made, folder):
 
 
 def elements_after_removal(plain, first, second, third):
-    """In a process of its own: a unit is freed and its folder removed, and has something else in it then; others with finite
-    elements come after it, of the same build and of another one. One without elements has a library of its own."""
+    """In a separate process: an FMU is freed, its folder removed and reused; others with finite
+    elements follow, of the same build and of another one. An FMU without elements has a separate library."""
     for made in (plain, first):
         unit = Instance(made).start()
         unit.free()
@@ -1690,7 +1690,7 @@ def elements_after_removal(plain, first, second, third):
 
 @unittest.skipUnless((BINARIES / "heelstrike-mesher").exists(), "built without finite elements")
 class FiniteElements(unittest.TestCase):
-    def test_unit_brings_its_compliance(self):
+    def test_fmu_includes_its_compliance(self):
         with tempfile.TemporaryDirectory() as scratch:
             made = Made(pathlib.Path(scratch), SOURCES / "examples/fem_ball.yaml", 3, "--set", "contact.element_size=0.05",
                         "--set", "contact.contact_size=0.02", "--set", "analysis.end_time=0.5")
@@ -1700,14 +1700,14 @@ class FiniteElements(unittest.TestCase):
             pressures = []
             for k in range(4):
                 self.assertEqual(unit.step(0.1 * k, 0.1), OK, unit.said)
-            for k in range(100):  # it touches down at 0.43 s
+            for k in range(100):  # its onset is at 0.43 s
                 self.assertEqual(unit.step(0.4 + 0.001 * k, 0.001), OK, unit.said)
                 pressures += unit.get(name)
             self.assertGreater(max(pressures), 0.0)
             unit.free()
 
     def test_parameters_of_finite_elements(self):
-        """The force is linear in the modulus, which is fixed, and friction holds with a coefficient that is not."""
+        """The force is linear in the modulus, which is fixed, and friction supports it with a coefficient that is not."""
         with tempfile.TemporaryDirectory() as scratch:
             made = Made(pathlib.Path(scratch), SOURCES / "examples/fem_ball.yaml", 3, "--contact", "ball-ground", "--set",
                         "contact.element_size=0.05", "--set", "contact.contact_size=0.02", "--set",
@@ -1719,7 +1719,7 @@ class FiniteElements(unittest.TestCase):
                 self.assertIn("libstdc++6", packages)
                 self.assertEqual((unit.binary.parent / "libheelstrike_elements.so").exists(), has_elements)
             first = copied(made, pathlib.Path(scratch) / "first")
-            other = named_anew(made, pathlib.Path(scratch) / "other")
+            other = renamed(made, pathlib.Path(scratch) / "other")
             child = multiprocessing.get_context("spawn").Process(target=elements_after_removal, args=(plain, first, made, other))
             child.start()
             child.join()
@@ -1750,7 +1750,7 @@ class FiniteElements(unittest.TestCase):
                     unit.free()
             self.assertEqual(there[0], forces[0], "the server prepares the same")
             self.assertNotEqual(there[1], forces[0], "from another mesh")
-            # Which takes a mesher: the server's or one that the importer knows.
+            # Which needs a mesher: the server's or one known to the importer.
             unit = Instance(made)
             self.assertEqual(unit.set("contact.ball-ground.contact_size", 0.015), OK)
             self.assertEqual(unit.call("EnterInitializationMode", False, c.c_double(0), c.c_double(0), False, c.c_double(0)), OK)

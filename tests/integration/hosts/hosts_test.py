@@ -1,4 +1,4 @@
-"""Hosts with libraries of their own: another one of the family, or another build, under the same names."""
+"""Hosts with other libraries under the same names: another library of the family, or another build."""
 import os
 import pathlib
 import re
@@ -12,8 +12,8 @@ BINARIES = pathlib.Path(os.environ["HEELSTRIKE_BIN_DIR"])
 LIBRARIES = BINARIES.parent / "lib"
 PYTHON = BINARIES.parent / "python"
 
-# Files that define functions with the names of those that ours are built on, but are others: libsundials_cvode is to
-# libsundials_cvodes what it is not to itself. Those that are not installed are left out.
+# Files that define functions with the names of the libraries that Heelstrike uses, but differ: libsundials_cvode differs
+# from libsundials_cvodes. Libraries that are not installed are skipped.
 TWINS = ["libsundials_cvode.so.6", "libsundials_ida.so.6", "libsundials_cvodes.so.6", "libsundials_idas.so.5",
          "libsundials_arkode.so.5", "libsundials_kinsol.so.6", "libklu.so.1", "libyaml-cpp.so.0.7", "libpugixml.so.1",
          "libgrpc_unsecure.so.29", "libprotobuf.so.32", "libhdf5_serial.so.103", "libdmumps_seq-5.5.so", "libminizip.so.1",
@@ -43,13 +43,13 @@ class Hosts(unittest.TestCase):
         if (LIBRARIES / "libheelstrike_elements.so").exists():
             self.scenarios["elements"] = (SOURCES / "examples/fem_ball.yaml", 0.002, "ball.z_m")
 
-    def test_what_a_host_has_is_not_called_from_within(self):
+    def test_functions_of_the_host_are_not_called(self):
         plain = {name: run_host([], *scenario) for name, scenario in self.scenarios.items()}
         for name, done in plain.items():
             self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
         checked = 0
         for twin in TWINS:
-            # deal.II's module brings what the others are twins of.
+            # deal.II's module loads the other versions.
             names = {"cvode", "ida", "arkode"} if "sundials" in twin else {"cvode"} if re.search("klu|yaml|pugi|grpc|proto|zip", twin) else {"elements"}
             for name in sorted(names & set(self.scenarios)):
                 done = run_host([twin], *self.scenarios[name])
@@ -74,8 +74,8 @@ class Hosts(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertAlmostEqual(float(done.stdout), 1 - 9.81 * 0.25**2 / 2, delta=1e-6)
 
-    def test_what_ours_shows_and_looks_for(self):
-        """Only names of our own are seen from outside, and none of SUNDIALS, KLU and pugixml is looked for."""
+    def test_exported_and_imported_symbols(self):
+        """Only the library's own names are exported, and none of SUNDIALS, KLU and pugixml is imported."""
         shown = {"libheelstrike.so": r"hs_|hs::|(typeinfo|typeinfo name|vtable) for hs::", "libheelstrike_fmu.so": "fmi[23]",
                  "libheelstrike_remote.so": "heelstrike_remote_library$"}
         for library, ours in shown.items():
@@ -86,7 +86,7 @@ class Hosts(unittest.TestCase):
             wanted = [line.split(maxsplit=1)[1] for line in lines if line.strip().startswith("U ")]
             hidden = r"(CV|IDA|ARK|KIN|SUN|N_V|klu_|amd_|btf_|colamd)|pugi::"
             self.assertEqual([name for name in wanted if re.match(hidden, name)], [], library)
-        # A unit takes from its process what every process has, and what has its version in its names.
+        # An FMU imports from its process only libraries that every process has, and versioned names.
         wanted = subprocess.run(["nm", "-DC", "--undefined-only", LIBRARIES / "libheelstrike_fmu.so"], check=True, capture_output=True,
                                 text=True).stdout.splitlines()
         versioned = re.compile(r"@(GLIBC|GLIBCXX|CXXABI|GCC|OPENSSL|ZLIB|XZ)_|fmt::v\d+::|YAML::| w ")

@@ -23,14 +23,14 @@ static void use_contact(const char* file) {
   size_t size = 0;
   double no_rotation[9] = {0};
   check(hs_contact_open(file, NULL, NULL, NULL, 0, NULL, &contact) == HS_OK, "a contact opens");
-  check(hs_contact_evaluate(contact, 0.0, identity, touching, NULL, &first) == HS_OK, "it answers");
+  check(hs_contact_evaluate(contact, 0.0, identity, touching, NULL, &first) == HS_OK, "it responds");
   check(fabs(first.F_A[5] - 140.0) < 1e-6, "the law of Hertz: 1.4e8 N/m^1.5 (1e-4 m)^1.5 = 140 N");
   check(fabs(first.mean_pressure * first.area - 140.0) < 1e-6, "its mean pressure times the area");
-  check(first.active_points == 1, "one point bears it");
+  check(first.active_points == 1, "one point carries it");
   check(strcmp(hs_error_message(), "") == 0, "success leaves no message");
   check(hs_contact_save(contact, &saved, &size) == HS_OK && size > 0, "it is saved");
   check(hs_contact_commit(contact, 0.0, identity, touching, NULL, &second) == HS_OK, "it commits");
-  check(hs_contact_commit(contact, 0.1, identity, touching, NULL, NULL) == HS_OK, "nobody has to read the answer");
+  check(hs_contact_commit(contact, 0.1, identity, touching, NULL, NULL) == HS_OK, "the response is optional");
   check(hs_contact_restore(contact, saved, size) == HS_OK, "it is restored");
   check(hs_contact_restore(contact, saved, size / 2) == HS_INVALID_INPUT, "half a state is none");
   hs_free(saved);
@@ -58,9 +58,9 @@ static void use_many(const char* file) {
   V[5] = 0.1;
   check(hs_contact_open(file, NULL, NULL, wrong, 1, NULL, &contact) == HS_INVALID_INPUT, "an unknown key");
   check(contact == NULL && strstr(hs_error_key(), "stifness") != NULL, "no handle, and the key");
-  check(hs_contact_open(file, NULL, NULL, NULL, 1, NULL, &contact) == HS_INVALID_INPUT, "one change, and none is there");
+  check(hs_contact_open(file, NULL, NULL, NULL, 1, NULL, &contact) == HS_INVALID_INPUT, "one change, and none is given");
   check(hs_contact_open(file, NULL, "kelvin_voigt", set, 1, NULL, &contact) == HS_OK, "another back-end opens");
-  check(hs_contact_evaluate(contact, 0.0, identity, touching, V, &one) == HS_OK, "it answers");
+  check(hs_contact_evaluate(contact, 0.0, identity, touching, V, &one) == HS_OK, "it responds");
   check(fabs(one.F_A[5] - (1.0e6 * 1e-4 + 100 * 0.1)) < 1e-6, "its law: K d + D v = 110 N");
   check(hs_contact_evaluate_many(contact, 3, t, R, p, V, 1, many, statuses) == HS_INVALID_INPUT, "no rotation");
   R[18] = 1.0;
@@ -70,10 +70,10 @@ static void use_many(const char* file) {
   check(statuses[1] == HS_OK && many[1].F_A[5] == 0.0 && many[1].gap > 0.0, "apart");
   check(statuses[2] == HS_OK && fabs(many[2].F_A[5] - 100.0) < 1e-6, "the third is at rest");
   p[5] = 10.0; /* the ground far above: the ball is all below it */
-  check(hs_contact_evaluate_many(contact, 3, t, R, p, NULL, 0, many, statuses) == HS_OK, "one of them is refused");
+  check(hs_contact_evaluate_many(contact, 3, t, R, p, NULL, 0, many, statuses) == HS_OK, "one of them is rejected");
   check(statuses[0] == HS_OK && statuses[1] == HS_RECOVERABLE && isnan(many[1].F_A[5]) && isnan(many[1].gap) &&
             isnan(many[1].mean_pressure),
-        "it is too deep, and there is no number to be taken for one");
+        "the penetration is excessive, and no number is returned");
   check(hs_contact_evaluate_many(contact, 3, t, R, p, NULL, 0, NULL, statuses) == HS_INVALID_INPUT, "no room");
   check(hs_contact_evaluate_many(contact, 0, NULL, NULL, NULL, NULL, 0, NULL, NULL) == HS_OK, "none is none");
   check(hs_contact_fields(contact, 0.0, identity, touching, NULL, 0, &vtu, &size) == HS_UNIMPLEMENTED && vtu == NULL,
@@ -103,12 +103,12 @@ static void use_simulation(const char* file) {
   size_t size = 0;
   check(hs_simulation_open(file, NULL, wrong, 1, NULL, &simulation) == HS_INVALID_INPUT, "a negative mass");
   check(strcmp(hs_error_key(), "bodies.ball.mass") == 0, "the key of the mistake");
-  check(simulation == NULL, "no handle after a mistake");
+  check(simulation == NULL, "no handle after an error");
   check(isnan(hs_simulation_time(NULL)) && isnan(hs_simulation_end_time(NULL)), "nothing has no time");
   check(hs_simulation_n_inputs(NULL) == 0 && hs_simulation_output_name(NULL, 0) == NULL, "and no names");
   check(hs_simulation_open("nowhere.yaml", NULL, NULL, 0, NULL, &simulation) == HS_INVALID_INPUT, "no such file");
   check(hs_simulation_open(file, "hertz", set, 1, NULL, &simulation) == HS_OK, "a simulation opens");
-  check(hs_simulation_end_time(simulation) == 0.5, "changes are taken");
+  check(hs_simulation_end_time(simulation) == 0.5, "changes are accepted");
   check(hs_simulation_set(simulation, "ball.fz_N", 9.81, 0.0, 0.0) == HS_OK, "gravity is held");
   check(hs_simulation_advance_to(simulation, 0.1) == HS_OK, "it advances");
   check(hs_simulation_get(simulation, "ball.z_m", &before) == HS_OK && fabs(before - 1.0) < 1e-9, "nothing falls");

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What somebody with an empty Debian 12 gets from the packages: apt finds everything that they depend on, finite elements run in
-# the loop of two servers, Python imports, a program compiles against the library, the services are there and off, and a purge
+# The packages on an empty Debian 12: apt resolves all dependencies, finite elements run with
+# two servers, Python imports, a program compiles against the library, the services exist and are disabled, and a purge
 # leaves nothing behind. Exit code 77 where no such system can be made.
 # shellcheck disable=SC2016  # what runs in the machine is expanded there
 set -euo pipefail
@@ -34,7 +34,7 @@ compgen -G "$packages/heelstrike_*.deb" >/dev/null || skip "$packages has no pac
 machine=$(mktemp -d -t heelstrike-machine.XXXXXX)
 chmod 755 "$machine"
 trap 'rm -rf --one-file-system "$machine"' EXIT
-# Debian's own archives only, as this machine reaches them.
+# Debian's own archives only, as configured on this machine.
 apt-get indextargets --format 'deb $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u \
   >"$machine.sources"
 mv "$machine.sources" "$machine/sources.list"
@@ -44,7 +44,7 @@ mmdebstrap --quiet --variant=minbase --format=directory bookworm "$machine/root"
   skip "no system could be made of $(cat "$machine/sources.list")"
 echo "clean machine: made in $((SECONDS - start)) s"
 
-# Runs a script in the machine, with processes of its own, which end with it.
+# Runs a script in the machine, in a separate process namespace, which ends with it.
 inside() {
   env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
     unshare --mount --pid --fork --kill-child bash -euo pipefail -c '
@@ -64,7 +64,7 @@ start=$SECONDS
 inside 'apt-get update -qq
   apt-get install -y -qq --no-install-recommends /packages/heelstrike_*.deb /packages/libheelstrike0*.deb >/packages/install.log 2>&1 || { tail -30 /packages/install.log; exit 1; }
   apt-get clean'
-echo "clean machine: programs installed in $((SECONDS - start)) s; they and what they depend on take $(($(du -sxm "$machine/root" | cut -f 1) - before)) MB"
+echo "clean machine: programs installed in $((SECONDS - start)) s; they and their dependencies need $(($(du -sxm "$machine/root" | cut -f 1) - before)) MB"
 
 start=$SECONDS
 inside 'useradd --create-home --home-dir /srv/somebody somebody
@@ -74,7 +74,7 @@ inside 'useradd --create-home --home-dir /srv/somebody somebody
   test -s /srv/somebody/ball/report.html
   su somebody -c "cd && heelstrike fmu /usr/share/heelstrike/examples/bouncing_ball.yaml -o ball.fmu && test -s ball.fmu"
   su somebody -c "cd && heelstrike import /usr/share/heelstrike/examples/leg.urdf -o leg && heelstrike run leg/leg.yaml --quiet -o leg/run" >/dev/null' ||
-  fail "the programs do not work with what they depend on"
+  fail "the programs do not work with their dependencies"
 echo "clean machine: finite elements in the loop of two servers: $((SECONDS - start)) s"
 
 start=$SECONDS
@@ -96,7 +96,7 @@ inside 'for program in $(dpkg -L heelstrike | sed -n "s|^/usr/bin/||p"); do
   fail "the services are not as they should be"
 echo "clean machine: services installed, off, and fit to be enabled"
 
-# The machine boots with both units enabled, if this one can boot machines: servers that their hardening does not keep from work.
+# The machine boots with both units enabled, if systems can be booted here: servers that work with their hardening.
 if command -v systemd-nspawn >/dev/null; then
   inside 'apt-get install -y -qq --no-install-recommends systemd-sysv dbus >/packages/install.log 2>&1 || { tail -30 /packages/install.log; exit 1; }
     adduser --quiet somebody heelstrike 2>/dev/null || usermod -aG heelstrike somebody

@@ -1,4 +1,4 @@
-"""What `cmake --install` puts into a prefix works there: a program outside the tree against the package, with CMake and with
+"""The files installed by `cmake --install` into a prefix: a program outside the tree against the package, with CMake and with
 pkg-config, in C++ and in C; programs, man pages, completions, and the Python package.
 
 Usage: installed_test.py SOURCES BUILD FOLDER
@@ -52,7 +52,7 @@ def main(sources, build, folder):
         alone = outside / "alone.cpp"
         alone.write_text(f"#include <heelstrike/{header.name}>\n")
         run("c++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", f"-I{prefix}/include", alone)
-    # Nothing of the inside is visible: a program may have its own Eigen, protobuf or `heelstrike::Contact`.
+    # No internal names are visible: a program may have its own Eigen, protobuf or `heelstrike::Contact`.
     visible = run("nm", "-DC", "--defined-only", library.parent / "libheelstrike.so")
     inside = [line for line in visible.splitlines() if re.search(r" [TDB] ", line) and not re.search(r" (hs::|hs_|fmi[23][A-Z]|typeinfo|vtable|__bss_start|_e(nd|data))", line)
               and "for hs::" not in line]
@@ -63,7 +63,7 @@ def main(sources, build, folder):
     run(prefix / "bin/heelstrike", "fmu", ball, "-o", folder / "ball.fmu")
     with zipfile.ZipFile(folder / "ball.fmu") as unit:
         assert "libstdc++6" in unit.read("documentation/externalDependencies.txt").decode().split()
-    # Finite elements are a module that is loaded when they are needed: 200 shared libraries that nobody else waits for.
+    # Finite elements are a module that is loaded on demand: 200 shared libraries that other users need not wait for.
     for program in ("heelstrike", "fem_server", "mbs_server"):
         mapped = run("ldd", prefix / "bin" / program)
         assert "deal_II" not in mapped and "trilinos" not in mapped, f"{program} maps deal.II at its start"

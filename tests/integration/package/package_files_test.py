@@ -1,7 +1,7 @@
-"""What the packages add to the programs: the units are sound, hardened, and off; maintainer scripts are valid shell and start
+"""Additional files of the packages: the units are valid, hardened, and disabled; maintainer scripts are valid shell and start
 nothing on a fresh installation; settings that a unit reads are those of its file; every installed program has a man page.
 
-Usage: package_files_test.py SOURCES        exit code 77 when what is there could be checked in part only
+Usage: package_files_test.py SOURCES        exit code 77 when some checks are unavailable
 """
 import configparser
 import pathlib
@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 SERVERS = {"fem": ("fem_server", {"LISTEN"}), "mbs": ("mbs_server", {"LISTEN", "FEM"})}
-# What a program that listens and computes never needs; systemd.exec(5).
+# Capabilities that a listening and computing program never needs; systemd.exec(5).
 HARDENING = {"User": "heelstrike", "NoNewPrivileges": "yes", "CapabilityBoundingSet": "", "ProtectSystem": "strict",
              "ProtectHome": "yes", "PrivateTmp": "yes", "PrivateDevices": "yes", "MemoryDenyWriteExecute": "yes",
              "RestrictNamespaces": "yes", "IPAddressDeny": "any", "LimitCORE": "0", "UMask": "0007"}
@@ -40,7 +40,7 @@ def check_unit(packaging, server, program, settings):
     assert set(given) == settings | {"OPTIONS"}, given
     used = set(re.findall(r"\$\{?([A-Z_]+)", service["ExecStart"])) - {"CACHE_DIRECTORY", "STATE_DIRECTORY"}
     assert used == set(given), f"heelstrike-{server}: the unit reads {used}, its settings are {set(given)}"
-    # The unit without its file, e.g. after somebody has deleted it, does what the file as it comes says.
+    # Without its settings file, e.g. after its removal, the unit uses the default settings of that file.
     built_in = dict(pair.split("=", 1) for pair in service["Environment"].split())
     assert built_in == {name: given[name] for name in settings}, built_in
 
@@ -50,7 +50,7 @@ def check_systemd(packaging):
         return False
     with tempfile.TemporaryDirectory() as folder:
         for file in packaging.glob("*.service"):
-            # Verified where the programs are not installed: everything besides their paths.
+            # Verified where the programs are not installed: everything except their paths.
             text = re.sub(r"/usr/bin/\w+_server", "/bin/true", file.read_text())
             text = re.sub(r"^Documentation=.*\n", "", text, flags=re.MULTILINE)
             (pathlib.Path(folder) / file.name).write_text(text)
@@ -75,7 +75,7 @@ def check_maintainer_scripts(packaging):
         assert file.stat().st_mode & 0o111, f"{file} is not executable"
         assert text.startswith("#!/bin/sh\nset -e\n"), f"{file} does not stop at its first error"
         subprocess.run(["sh", "-n", file], check=True)
-        # A restart of what ran before an upgrade is all that is ever started, and only on an upgrade ($2 is the old version).
+        # Only a restart of a service that ran before an upgrade is ever started, and only on an upgrade ($2 is the old version).
         assert not re.search(r"\b(enable|start|restart|preset)\b(?!-)", re.sub(r"#.*", "", text).replace("try-restart", "")), file
         if "try-restart" in text:
             assert re.search(r'if \[ -n "\$2" \]; then\n.*\n\s*deb-systemd-invoke try-restart', text), file
@@ -84,7 +84,7 @@ def check_maintainer_scripts(packaging):
 
 
 def check_pages(sources):
-    """Every program that is installed is asked for its page; cmake/shell_pages.py writes one for each."""
+    """Every installed program has its page; cmake/shell_pages.py writes one for each."""
     text = (sources / "cmake/install.cmake").read_text()
     installed = {name for names in re.findall(r"install\(TARGETS ([\w -]+?) RUNTIME", text) for name in names.split()}
     documented = set(re.findall(r"TARGET_FILE:([\w-]+)>", text))
@@ -92,7 +92,7 @@ def check_pages(sources):
 
 
 def check_components(sources):
-    """Every rule says which package its files are in, and every package takes its component."""
+    """Every rule has the package of its files, and every package takes its component."""
     rules = re.findall(r"^install\((?:[^()]|\([^()]*\))*\)", (sources / "cmake/install.cmake").read_text(), re.MULTILINE)
     packages = (sources / "cmake/packages.cmake").read_text()
     for rule in rules:
@@ -109,7 +109,7 @@ def main(sources):
     for server, (program, settings) in SERVERS.items():
         check_unit(packaging, server, program, settings)
     if not check_systemd(packaging):
-        print("package files: systemd-analyze is not there; units are read, not verified")
+        print("package files: systemd-analyze is not installed; units are read, not verified")
         return 77
     print("package files: units, settings, maintainer scripts, man pages and components agree")
     return 0

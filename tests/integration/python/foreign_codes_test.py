@@ -1,4 +1,4 @@
-"""Other programs integrate on our contact as we do ourselves: the examples of examples/python."""
+"""Integrators of other programs use the contact of Heelstrike: the examples of examples/python."""
 import importlib.util
 import os
 import pathlib
@@ -32,8 +32,8 @@ class ForeignCodes(unittest.TestCase):
 
     def test_automatic_differentiation_of_a_bounce(self):
         leaves, automatic, by_differences = example("automatic_differentiation").main()
-        self.assertTrue(1.0 < leaves < 2.0)  # the dashpot takes some of it
-        # Differences of 1e-5 of numbers that 400 steps have rounded to 1e-14 each at worst.
+        self.assertTrue(1.0 < leaves < 2.0)  # the dashpot dissipates some of it
+        # Differences of 1e-5 of numbers that 400 steps round to 1e-14 each at worst.
         self.assertAlmostEqual(automatic, by_differences, delta=1e-6)
 
 

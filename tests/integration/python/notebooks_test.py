@@ -1,6 +1,6 @@
-"""Executes every notebook of examples/notebooks from its first cell to its last, and looks at the numbers they show.
+"""Executes every notebook of examples/notebooks completely, and checks the displayed numbers.
 
-Usage: notebooks_test.py SOURCES FOLDER          the executed ones go there
+Usage: notebooks_test.py SOURCES FOLDER          executed notebooks are written to FOLDER
 """
 import math
 import os
@@ -22,10 +22,10 @@ NUMBER = r"(-?[\d.]+(?:e[-+]?\d+)?)"
 
 
 class Executor(ExecutePreprocessor):
-    """Keeps what displays were rewritten to, which the outputs at the end do not have."""
+    """Keeps intermediate contents of displays, which the final outputs do not contain."""
 
     def __init__(self, **options):
-        # Sockets in the folder: a free port may be somebody else's by the time that the kernel takes it.
+        # Sockets in the folder: another process may take a free port before the kernel does.
         super().__init__(timeout=300, startup_timeout=300, kernel_name="python3",
                          config=Config(KernelManager={"transport": "ipc"}), **options)
         self.rewritten = []
@@ -37,24 +37,24 @@ class Executor(ExecutePreprocessor):
 
 
 def texts(notebook):
-    """All that its outputs say."""
+    """Text of all its outputs."""
     return "\n".join(output.get("text", "") + output.get("data", {}).get("text/plain", "") for output in outputs(notebook))
 
 
 def first_run(said, bars):
     restitution, balance = map(float, re.search(rf"\({NUMBER}, {NUMBER}\)", said).groups())
-    yield "the law of Flores gives the restitution that it is told, 0.5, to a tenth", 0.45 < restitution < 0.55
-    yield "energy is kept to a millionth of the 9 J that fall", abs(balance) < 9e-6
-    yield "a mistake is told with its key", "restitutoin: unknown key" in said
-    # Of its stages and times a quick machine shows only some.
+    yield "the law of Flores reproduces its restitution, 0.5, to a tenth", 0.45 < restitution < 0.55
+    yield "the energy of 9 J is conserved to a millionth", abs(balance) < 9e-6
+    yield "an error is reported with its key", "restitutoin: unknown key" in said
+    # A fast machine shows only some of its stages and times.
     yield "a bar shows how far a run is", any(re.fullmatch(r"bouncing_ball \[[# ]{20}\] +\d+ %  .+", bar) for bar in bars)
-    yield "and is gone at the end", bars[-1] == "" and " % " not in said
+    yield "and is removed at the end", bars[-1] == "" and " % " not in said
 
 
 def compare_backends(said, bars):
     forces = {name: float(force) for name, force in re.findall(rf"^(flores|hunt_crossley|hertz) +completed +{NUMBER}", said, re.M)}
     yield "three laws ran to their end", len(forces) == 3
-    # The same sphere of the same stiffness meets the ground with the same energy; dashpots change the peak by less than a third.
+# The same sphere of the same stiffness reaches the ground with the same energy; dashpots change the peak by less than 1/3.
     yield "their peaks are alike", max(forces.values()) < 1.3 * min(forces.values())
     # Energy: m g h = 2/5 K d^2.5 and F = K d^1.5.
     depth = (2.5 * 9.81 * 0.9 / 1.4e8) ** 0.4
@@ -87,10 +87,10 @@ def outputs(notebook):
 
 
 def main(sources, folder):
-    os.environ.pop("MPLBACKEND", None)  # the kernel's own, which keeps pictures
+    os.environ.pop("MPLBACKEND", None)  # the kernel's own, which stores figures
     os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"
     examples, folder = pathlib.Path(sources, "examples"), pathlib.Path(folder)
-    # A copy: nothing is written beside the examples.
+    # A copy: no file is written beside the examples.
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(examples, folder)
     failures = 0
@@ -108,11 +108,11 @@ def main(sources, folder):
             failures += 1
             continue
         nbformat.write(notebook, path)
-        # Pictures and numbers are what a notebook is for. Each has its checks above, under its name.
+        # Figures and numbers are the purpose of a notebook. Each has its checks above, under its name.
         said = texts(notebook)
         wrong = [what for what, holds in globals()[path.stem](said, executor.rewritten) if not holds]
         for what in wrong:
-            print(f"{path.name}: does not hold: {what}\n{said}\n{executor.rewritten}")
+            print(f"{path.name}: failed: {what}\n{said}\n{executor.rewritten}")
         pictures = sum("image/png" in output.get("data", {}) for output in outputs(notebook))
         print(f"{path.name}: {len(outputs(notebook))} outputs, {pictures} pictures")
         failures += pictures == 0 or bool(wrong)

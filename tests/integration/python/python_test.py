@@ -1,4 +1,4 @@
-"""The Python package: what users type, and what they mistype."""
+"""The Python package: correct and incorrect use."""
 import concurrent.futures
 import contextlib
 import importlib.metadata
@@ -45,7 +45,7 @@ class Address(str):
 
 @contextlib.contextmanager
 def served(program="fem_server", *options):
-    """A server of our own; gives its address."""
+    """A separate server; returns its address."""
     with tempfile.TemporaryDirectory() as folder:
         address = Address(f"unix:{folder}/{program}.sock")
         reader, writer = os.pipe()
@@ -63,7 +63,7 @@ def served(program="fem_server", *options):
 
 
 def octahedron(size=0.1):
-    """Vertices and triangles that look outwards."""
+    """Vertices and triangles with outward normals."""
     V = size * np.array([[1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1], [0, 0, -1]])
     T = np.array([[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]])
     return V, T
@@ -80,7 +80,7 @@ def mapping():
 
 
 def continued(opened):
-    """In another process: where what was pickled goes on to."""
+    """In another process: continues from pickled objects."""
     if isinstance(opened, hs.Contact):
         return opened.evaluate(touching(), (0, 0, 0, 0, 0, 0.05)).F.copy()
     opened.advance_to(0.6)
@@ -94,7 +94,7 @@ def rebound(restitution):
 
 
 def short_run(restitution):
-    """In another process, which is gone when its results are read."""
+    """In another process, which has ended before its results are read."""
     return hs.run(BALL, set={"contact.restitution": restitution, **SHORT})
 
 
@@ -113,7 +113,7 @@ class Runs(unittest.TestCase):
             ours = hs.run(BALL, backend="flores", set={"contact.restitution": 0.6, **SHORT}, output=f"{folder}/ours")
             self.assertEqual((ours.folder / "timeseries.csv").read_bytes(), pathlib.Path(folder, "cli/timeseries.csv").read_bytes())
             self.assertTrue(ours.report.exists())
-            # All but the digests: the scenario says how it was changed, and by whom.
+            # All except the digests: the scenario contains its overrides and their author.
             cli = hs.open_run(f"{folder}/cli").summary
             self.assertEqual({**cli, "files": {}, "sha256": ""}, {**ours.summary, "files": {}, "sha256": ""})
             self.assertEqual({name for name in cli["files"] if cli["files"][name] != ours.summary["files"][name]}, {"scenario.yaml"})
@@ -144,7 +144,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(run.contacts), 1)
         self.assertRaisesRegex(hs.InputError, "no column 'ball.q'", lambda: run.columns["ball.q"])
 
-    def test_a_temporary_folder_goes_with_its_run(self):
+    def test_temporary_folder_is_removed_with_its_run(self):
         run = hs.run(BALL, set=SHORT)
         folder = run.folder
         self.assertTrue(folder.exists())
@@ -164,11 +164,11 @@ class Runs(unittest.TestCase):
         with self.assertRaisesRegex(hs.InputError, "name of one pair"):
             run.fields("knee")
 
-    def test_comparison_drops_what_a_backend_does_not_know(self):
-        with warnings.catch_warnings(record=True) as told:
+    def test_comparison_drops_parameters_unknown_to_a_backend(self):
+        with warnings.catch_warnings(record=True) as expected_text:
             warnings.simplefilter("always")
             both = hs.compare(BALL, ["flores", "hertz"], set={"contact.restitution": 0.6, **SHORT})
-        self.assertTrue(any("restitution" in str(w.message) for w in told))
+        self.assertTrue(any("restitution" in str(w.message) for w in expected_text))
         self.assertEqual(list(both.runs), ["flores", "hertz"])
         self.assertGreater(both.force("hertz")[1].max(), 1.0)
         try:
@@ -187,7 +187,7 @@ class Runs(unittest.TestCase):
         self.assertLess(by_threads[0], by_threads[1])
         self.assertEqual(by_processes, by_threads)
 
-    def test_runs_come_back_from_processes(self):
+    def test_runs_are_returned_from_processes(self):
         for method in ("spawn", "fork"):
             with self.subTest(method):
                 with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(method)) as pool:
@@ -202,7 +202,7 @@ class Runs(unittest.TestCase):
                 del run
                 self.assertFalse(folder.exists())
 
-    def test_a_child_leaves_its_parents_folder_alone(self):
+    def test_child_keeps_the_folder_of_its_parent(self):
         run = hs.run(BALL, set=SHORT)
         child = os.fork()
         if child == 0:
@@ -211,12 +211,12 @@ class Runs(unittest.TestCase):
         self.assertEqual(os.waitpid(child, 0)[1], 0)
         self.assertEqual(run.status, "completed")
 
-    def test_a_run_with_its_own_folder_is_pickled_as_that(self):
+    def test_run_is_pickled_with_its_folder(self):
         with tempfile.TemporaryDirectory() as folder:
             run = hs.run(BALL, set=SHORT, output=f"{folder}/run")
             self.assertEqual(pickle.loads(pickle.dumps(run)).folder, run.folder)
 
-    def test_no_fields_says_why(self):
+    def test_missing_fields_have_a_reason(self):
         self.assertRaisesRegex(hs.InputError, r"request them with `output: \{fields: \{interval: 0.01\}\}` in",
                                hs.run(BALL, set=SHORT).fields)
         with warnings.catch_warnings():
@@ -226,7 +226,7 @@ class Runs(unittest.TestCase):
             run.fields()
         self.assertNotIn("request them", str(caught.exception))
 
-    def test_servers_run_it_with_the_same_bytes(self):
+    def test_servers_give_the_same_bytes(self):
         with tempfile.TemporaryDirectory() as folder, served() as fem, served("mbs_server", "--fem", fem) as mbs:
             here, there, half = (hs.run(BALL, set=SHORT, output=f"{folder}/{name}", **where) for name, where in
                                  [("here", {}), ("there", {"mbs": mbs}), ("half", {"server": fem})])
@@ -235,8 +235,8 @@ class Runs(unittest.TestCase):
                 self.assertEqual((here.folder / name).read_bytes(), (half.folder / name).read_bytes(), name)
 
 
-class Mistakes(unittest.TestCase):
-    def test_scenario_says_file_line_and_key(self):
+class Errors(unittest.TestCase):
+    def test_scenario_error_has_file_line_and_key(self):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "ball.yaml")
             file.write_text(BALL.read_text().replace("mass: 1.0", "mass: -1.0"))
@@ -260,7 +260,7 @@ class Mistakes(unittest.TestCase):
             self.assertRaisesRegex(hs.FileError, "exists", hs.run, BALL, output=folder)
             self.assertRaisesRegex(hs.FileError, "VTU", hs.read_vtu, BALL)
 
-    def test_a_table_that_is_none(self):
+    def test_invalid_table(self):
         if importlib.util.find_spec("h5py") is None:
             self.skipTest("python3-h5py is not installed: scripts/setup")
         with tempfile.TemporaryDirectory() as folder:
@@ -269,7 +269,7 @@ class Mistakes(unittest.TestCase):
             with self.assertRaisesRegex(hs.FileError, "timeseries.h5: expected the table of a run"):
                 _ = hs.open_run(run.folder).columns
 
-    def test_a_failed_run_keeps_what_there_is(self):
+    def test_failed_run_keeps_its_results(self):
         with self.assertRaises(hs.RunFailed) as caught:
             hs.run(BALL, set={"analysis.budget.steps": 100})
         self.assertGreater(len(caught.exception.run.columns), 10)
@@ -368,25 +368,25 @@ class Mistakes(unittest.TestCase):
             X = np.repeat(hs.pose(p=(0, 0, -0.0985))[None], 50, axis=0)
             refusals, answers = [], []
 
-            def ask():
+            def evaluate():
                 while not refusals:
                     try:
                         answers.append(contact.evaluate_many(X).F[0])
                     except hs.OutOfOrder as error:
                         refusals.append(str(error))
 
-            both = [threading.Thread(target=ask) for _ in range(2)]
+            both = [threading.Thread(target=evaluate) for _ in range(2)]
             for one in both:
                 one.start()
             for one in both:
                 one.join()
             self.assertIn("another thread", refusals[0])
-            # Who was refused has disturbed nobody.
-            undisturbed = contact.evaluate_many(X).F[0]
+            # A rejected call has disturbed no other.
+            single = contact.evaluate_many(X).F[0]
             for F in answers:
-                np.testing.assert_array_equal(F, undisturbed)
+                np.testing.assert_array_equal(F, single)
 
-    def test_a_fork_in_between(self):
+    def test_fork_between_calls(self):
         contact, simulation = ball(), hs.Simulation(BALL)
         reader, writer = os.pipe()
         child = os.fork()
@@ -412,7 +412,7 @@ class Mistakes(unittest.TestCase):
         with self.assertRaisesRegex(hs.Unavailable, "nothing.sock"):
             hs.Contact.open(pair, server="unix:/nowhere/nothing.sock", reconnect_timeout=0)
         with tempfile.TemporaryDirectory() as folder:
-            for _ in range(2):  # the same call can be made again
+            for _ in range(2):  # the same call can be repeated
                 with self.assertRaises(hs.Unavailable) as away:
                     hs.run(BALL, output=f"{folder}/out", server="unix:/nowhere/nothing.sock", reconnect_timeout=0)
                 self.assertTrue(away.exception.retryable)
@@ -498,7 +498,7 @@ class Mappings(unittest.TestCase):
         self.assertAlmostEqual(forces[0], forces[1], delta=1e-9 * forces[0])
         self.assertGreater(forces[0], 0.0)
 
-    def test_mistakes_are_named_by_their_keys(self):
+    def test_errors_are_reported_by_their_keys(self):
         def changed(path, value):
             scenario = mapping()
             *keys, last = path.split("/")
@@ -523,11 +523,11 @@ class Mappings(unittest.TestCase):
         self.assertRaisesRegex(hs.InputError, "content: expected a mapping", hs.Pair.from_dict, 5)
         self.assertRaisesRegex(hs.InputError, "partner", hs.Pair.from_dict, {"main": {}})
 
-    def test_rigid_pairs_have_no_forces_of_their_own(self):
+    def test_rigid_pairs_have_no_force_law(self):
         with self.assertRaisesRegex(hs.InputError, "returns a wrench for a pose, found 'rigid'"):
             hs.Contact.open(hs.Pair.from_yaml(SOURCES / "examples/bar_on_three.yaml", "left"))
 
-    def test_messages_are_in_the_words_of_python(self):
+    def test_messages_use_the_terms_of_python(self):
         with tempfile.TemporaryDirectory() as folder:
             hs.run(BALL, set=SHORT, output=pathlib.Path(folder) / "run")
             with self.assertRaisesRegex(hs.FileError, "overwrite=True") as caught:
@@ -541,7 +541,7 @@ class Mappings(unittest.TestCase):
 
 
 class Contacts(unittest.TestCase):
-    def test_answers_are_a_sequence(self):
+    def test_responses_are_a_sequence(self):
         X = [touching(d) for d in (1e-4, -1e-4, 0.15, 2e-4)]
         many = ball().evaluate_many(X, tangents=True)
         self.assertEqual([type(r) for r in many], [hs.Response] * 4)
@@ -605,7 +605,7 @@ class Contacts(unittest.TestCase):
         del response, F, dF_dX, dF_dV
         self.assertAlmostEqual(base[5], 140.0, delta=1e-6)
 
-    def test_nothing_that_is_given_out_can_be_corrupted(self):
+    def test_returned_objects_cannot_corrupt_the_state(self):
         contact, X = ball(), touching()
         response, many, run = contact.evaluate(X), contact.evaluate_many([X], tangents=True), hs.run(BALL, set=SHORT)
         for numbers in (response.F, response.dF_dX, response.dF_dV, response.p_cop, many.F, many.gap, many.dF_dX,
@@ -622,7 +622,7 @@ class Contacts(unittest.TestCase):
         run.timeseries["ball.z_m"] *= 2.0
         self.assertEqual(run.columns["ball.z_m"][0], 1.0)
 
-    def test_a_wrench_function_hears_of_commits(self):
+    def test_wrench_function_is_notified_of_commits(self):
         contact, approach = ball(), np.array([0, 0, 0, 0, 0, 0.1])
         f, x = hs.WrenchFunction(contact, touching()), np.zeros(6)
         saved, before = contact.save(), f(x, approach / 2)
@@ -630,7 +630,7 @@ class Contacts(unittest.TestCase):
         contact.commit(touching(1e-5), approach)
         after = f(x, approach / 2)
         np.testing.assert_array_equal(after, contact.evaluate(touching(), approach / 2).F)
-        self.assertLess(after[5], before[5])  # half the speed of the approach that the law now knows of
+        self.assertLess(after[5], before[5])  # half the approach velocity, which the law has stored now
         contact.restore(saved)
         np.testing.assert_array_equal(f(x, approach / 2), before)
 
@@ -659,8 +659,8 @@ class Contacts(unittest.TestCase):
         contact = hs.Contact.open(hs.Pair.from_yaml(BALL, backend="kelvin_voigt", set=changes))
         f = hs.WrenchFunction(contact, hs.pose((0.1, -0.2, 0.3), (0, 0, -0.0995)))
         x, v = np.array([0.02, -0.03, 0.01, 1e-5, -2e-5, 3e-5]), np.array([0.1, 0.2, -0.1, 0.05, 0.03, 0.2])
-        # Central differences of 1e-6: rounding 1e-13 of the force (700 N) over 1e-6; of truncation less, the law is linear
-        # and what bends it, the rotation and the speed of slip, does so over 1 rad and 0.1 m/s.
+        # Central differences of 1e-6: rounding 1e-13 of the force (700 N) over 1e-6; less truncation, since the law is linear
+        # and its nonlinearities, the rotation and the slip velocity, act over 1 rad and 0.1 m/s.
         steps = 1e-6 * np.eye(6)
         Jx, Jv = f.jacobians(x, v)
         np.testing.assert_allclose(Jx, np.column_stack([(f(x + s, v) - f(x - s, v)) / 2e-6 for s in steps]), atol=1e-3)
@@ -680,7 +680,7 @@ class Contacts(unittest.TestCase):
         D = np.column_stack([(f(x + s) - f(x - s)) / 2e-6 for s in steps])
         np.testing.assert_allclose(J, D, atol=2e-4 * abs(J).max())
 
-    def test_many_are_one_by_one(self):
+    def test_batch_equals_single_evaluations(self):
         contact = ball()
         X = np.array([touching(d) for d in np.linspace(-1e-3, 1e-3, 21)])
         many = contact.evaluate_many(X, t=np.zeros(21))
@@ -690,7 +690,7 @@ class Contacts(unittest.TestCase):
         self.assertEqual(many.refused, {})
         self.assertEqual(contact.evaluate_many(np.empty((0, 4, 4))).F.shape, (0, 6))
         approach = (0, 0, 0, 0, 0, 0.1)
-        for depth in (-0.1, 1e-5):  # the law damps once it knows how fast the bodies met
+        for depth in (-0.1, 1e-5):  # the law damps once the approach velocity is stored
             contact.commit(touching(depth), approach)
         with_tangents = contact.evaluate_many(X, approach, tangents=True)
         one_by_one = [contact.evaluate(x, approach) for x in X]
@@ -730,7 +730,7 @@ class Contacts(unittest.TestCase):
             self.assertRaises(hs.InputError, other.restore, bytes_)
         self.assertRaises(hs.InputError, ball().restore, saved)
 
-    def test_a_server_gives_the_same_bits(self):
+    def test_server_gives_the_same_bits(self):
         pair = hs.Pair.from_yaml(BALL)
         with served() as address, hs.Contact.open(pair, server=address) as remote, ball() as local:
             for k in range(3):
@@ -805,7 +805,7 @@ class Contacts(unittest.TestCase):
 
 
 class Simulations(unittest.TestCase):
-    def test_pieces_are_the_whole(self):
+    def test_intervals_equal_the_whole_run(self):
         whole, pieces = hs.Simulation(BALL), hs.Simulation(BALL)
         whole.advance_to(0.6)
         for t in (0.1, 0.45, 0.6):
@@ -817,7 +817,7 @@ class Simulations(unittest.TestCase):
         self.assertTrue("ball.z_m" in whole and "ball.z" not in whole and 3 not in whole)
         self.assertIn("[m]", whole.describe("ball.z_m"))
         self.assertEqual(list(whole), whole.outputs)
-        self.assertEqual(repr(dict(whole)), repr(whole.state()))  # none of what is nan equals itself
+        self.assertEqual(repr(dict(whole)), repr(whole.state()))  # nan does not equal itself
         self.assertEqual(len(whole), len(whole.outputs))
 
     def test_inputs_and_saved_states(self):
@@ -841,21 +841,21 @@ class Simulations(unittest.TestCase):
 
 
 def processor_ticks(process):
-    """Hundredths of a second that a process has computed."""
+    """Hundredths of a second of CPU time of a process."""
     with open(f"/proc/{process}/stat") as file:
         fields = file.read().rsplit(")", 1)[1].split()
     return int(fields[11]) + int(fields[12])
 
 
-class People(unittest.TestCase):
-    def test_ctrl_c_stops_a_run_and_keeps_it(self):
-        """In a process of its own: signals reach its main thread."""
+class InteractiveUse(unittest.TestCase):
+    def test_ctrl_c_stops_a_run_and_keeps_its_results(self):
+        """In a separate process: signals reach its main thread."""
         with tempfile.TemporaryDirectory() as folder:
             script = (f"import heelstrike as hs\n"
-                      f"def tell(stage, fraction, time, *rest):\n"
+                      f"def report(stage, fraction, time, *rest):\n"
                       f"    if not stage and time > 2: print('under way', flush=True)\n"
                       f"hs.run({str(BALL)!r}, set={{'analysis.end_time': 1e6, 'output.interval': 1}}, output={folder + '/run'!r},"
-                      f" progress=tell)\n")
+                      f" progress=report)\n")
             child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             self.assertEqual(child.stdout.readline().strip(), "under way")
             child.send_signal(signal.SIGINT)
@@ -866,7 +866,7 @@ class People(unittest.TestCase):
             self.assertGreater(len(run.columns), 1)
 
     def test_ctrl_c_ends_a_preparation_and_an_advance(self):
-        for script, told in [
+        for script, expected_text in [
             # Steps of a microsecond for a week, and a mesh of a foot that takes minutes.
             (f"sim = hs.Simulation({str(BALL)!r}, set={{'analysis.integrator.max_step': 1e-6}}); print(1, flush=True)\n"
              "try: sim.advance_to(2.0)\n"
@@ -877,23 +877,23 @@ class People(unittest.TestCase):
             (f"pair = hs.Pair.from_yaml({str(SOURCES / 'examples/foot_press.yaml')!r}, set={{'contact.element_size': 0.0021}})\n"
              "hs.Contact.open(pair, progress=lambda *news: print(*news, flush=True))\n", ""),
         ]:
-            if told == "" and "fem_condensed" not in hs.backends():
+            if expected_text == "" and "fem_condensed" not in hs.backends():
                 continue
             child = subprocess.Popen([sys.executable, "-c", "import heelstrike as hs\n" + script], stdout=subprocess.PIPE,
                                      stderr=subprocess.PIPE, text=True)
             child.stdout.readline()
-            if told:
-                # Within the advance for sure: what stands before it takes no hundredth of a second.
+            if expected_text:
+                # Certainly within the advance: the preceding code takes less than a hundredth of a second.
                 before = processor_ticks(child.pid)
                 while processor_ticks(child.pid) < before + 5:
                     os.sched_yield()
             child.send_signal(signal.SIGINT)
             said, complaint = child.communicate()
             self.assertIn("KeyboardInterrupt", complaint)
-            self.assertIn(told, said)
+            self.assertIn(expected_text, said)
 
     def check_interrupted_batch(self, server="", computing=None):
-        # Tenths of a second each: many minutes in all.
+        # Tenths of a second each: many minutes in total.
         script = (f"import heelstrike as hs, numpy as np\n"
                   f"pair = hs.Pair.from_yaml({str(PRESSED)!r}, backend='fem_full', set={{'contact.element_size': 0.03}})\n"
                   f"contact = hs.Contact.open(pair, progress=False, server={str(server)!r})\n"
@@ -904,7 +904,7 @@ class People(unittest.TestCase):
         child.stdout.readline()
         computing = computing or child.pid
         before = processor_ticks(computing)
-        while processor_ticks(computing) < before + 10:  # within the batch for sure
+        while processor_ticks(computing) < before + 10:  # certainly within the batch
             os.sched_yield()
         child.send_signal(signal.SIGINT)
         said, complaint = child.communicate()
@@ -917,14 +917,14 @@ class People(unittest.TestCase):
 
     @with_finite_elements
     def test_ctrl_c_ends_a_batch_at_a_server(self):
-        """The contact is there for the next question: the server has left the batch, too."""
+        """The contact remains usable for the next request: the server has stopped the batch, too."""
         with served() as address:
             self.check_interrupted_batch(address, address.process)
 
     def test_a_callback_that_raises_stops_the_run(self):
-        def tell(*news):
+        def report(*news):
             raise KeyError("mine")
-        self.assertRaisesRegex(KeyError, "mine", hs.run, BALL, set={"analysis.end_time": 1e6, "output.interval": 1}, progress=tell)
+        self.assertRaisesRegex(KeyError, "mine", hs.run, BALL, set={"analysis.end_time": 1e6, "output.interval": 1}, progress=report)
 
     def test_the_bar(self):
         from heelstrike._progress import bar_text, display
@@ -932,22 +932,22 @@ class People(unittest.TestCase):
         self.assertEqual(bar_text("foot", "mesh", -1, 0, 0), "foot ...  mesh")
         self.assertIsNone(display(False, "x"))
         with contextlib.redirect_stderr(io.StringIO()) as shown:
-            self.assertIsNone(display(None, "x"))  # nobody looks
+            self.assertIsNone(display(None, "x"))  # no terminal
             bar = display(True, "x")
             bar("", 0.5, 1.0, 2.0, 0.1)
             bar.clear()
-            self.assertTrue(shown.getvalue().endswith(" \r"))  # room for a warning
+            self.assertTrue(shown.getvalue().endswith(" \r"))  # space for a warning
             bar.close()
         self.assertIn("50 %", shown.getvalue())
 
-    def test_everything_is_documented_and_typed(self):
+    def test_public_names_are_documented_and_typed(self):
         stubs = (SOURCES / "python/heelstrike/_core.pyi").read_text()
         for kind in (hs.Contact, hs.Pair, hs.RegionLoad, hs.RegionLoads, hs.Response, hs.Responses, hs.Simulation):
             self.assertIn(f"class {kind.__name__}:", stubs)
             for name, member in vars(kind).items():
                 if name.startswith("_"):
                     continue
-                self.assertTrue(inspect.getdoc(member), f"{kind.__name__}.{name} says nothing")
+                self.assertTrue(inspect.getdoc(member), f"{kind.__name__}.{name} has no documentation")
                 self.assertIn(f"def {name}(", stubs, f"{kind.__name__}.{name} has no type")
                 if callable(member) or isinstance(member, staticmethod):
                     self.assertNotIn("args", str(inspect.signature(getattr(kind, name))), name)

@@ -1,6 +1,6 @@
-"""The types that the package declares: those of what is there, and good enough to find mistakes before a program runs.
+"""The type stubs of the package: equal to the module, and sufficient to find errors before a program runs.
 
-Usage: types_test.py FOLDER          the checker's cache goes there
+Usage: types_test.py FOLDER          folder of the checker's cache
 """
 import os
 import pathlib
@@ -19,7 +19,7 @@ def checked(module, *arguments):
 
 class Types(unittest.TestCase):
     def test_stubs_are_those_of_the_module(self):
-        # What pybind11's classes have by themselves, and no user sees: their metaclass, an __init__ where there is none.
+        # Attributes that pybind11's classes have by default and users do not use: their metaclass, an inherited __init__.
         allowed = pathlib.Path(FOLDER, "allowed.txt")
         allowed.write_text("heelstrike\\._core\\.[A-Za-z]+(\\.__init__)?\n")
         done = checked("mypy.stubtest", "heelstrike._core", "--ignore-missing-stub", "--allowlist", allowed)

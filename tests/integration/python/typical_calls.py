@@ -1,4 +1,4 @@
-"""What users write, for a checker of types: it is not run. `wrong` holds what a checker must find."""
+"""Typical user code for a type checker: it is not run. `wrong` contains errors that a checker must find."""
 from __future__ import annotations
 
 import pathlib

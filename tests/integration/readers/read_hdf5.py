@@ -1,4 +1,4 @@
-"""`heelstrike hdf5` and `run --hdf5`, read by h5py: the numbers of the run folder, bit for bit; and what is refused.
+"""`heelstrike hdf5` and `run --hdf5`, read by h5py: the numbers of the run folder, bit for bit; and rejected input.
 
 Usage: read_hdf5.py HEELSTRIKE EXAMPLES SCRATCH
 """
@@ -41,7 +41,7 @@ def killed_after_a_checkpoint(run, *command):
 
 
 def in_place_of_the_csv(heelstrike, examples, scratch):
-    """run --hdf5: one table in place of another, once the run is complete and not before."""
+    """run --hdf5: one table replaces another, once the run is complete and not before."""
     ball = [f"{examples}/bouncing_ball.yaml", "--in-process", "--quiet", "--set", "output.checkpoint_interval=0.01"]
     run = scratch / "ball"
     subprocess.run([heelstrike, "run", *ball, "-o", run], check=True)
@@ -104,7 +104,7 @@ def main(heelstrike, examples, scratch):
     refused(5, "ball-ground_ball_00002.vtu", heelstrike, "hdf5", run, "--force")
     assert not list(scratch.glob("*.tmp")), "something is left behind"
     in_place_of_the_csv(heelstrike, examples, scratch)
-    print("hdf5: table, fields and refusals are as told")
+    print("hdf5: table, fields and errors are as documented")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs a foot press and a ball with the real program and reads what they wrote with VTK and with a reader of OpenSim's
+"""Runs a foot press and a ball with the real program and reads the results with VTK and with a reader of OpenSim's
 storages that shares no code with Heelstrike.
 
 Usage: read_results.py HEELSTRIKE EXAMPLES OUTPUT_FOLDER
@@ -51,7 +51,7 @@ def read_grid(file):
 
 
 def read_pvd(folder):
-    """[(time, part, name, file)] as ParaView takes them."""
+    """[(time, part, name, file)] as read by ParaView."""
     root = xml.parse(os.path.join(folder, 'fields.pvd')).getroot()
     assert root.tag == 'VTKFile' and root.get('type') == 'Collection', root.attrib
     return [(float(d.get('timestep')), int(d.get('part')), d.get('name'), os.path.join(folder, d.get('file')))
@@ -81,7 +81,7 @@ def read_storage(file):
 
 
 class FootPress(unittest.TestCase):
-    """A foot that is held, a plate that moves against it."""
+    """A clamped foot, with a plate that moves against it."""
 
     @classmethod
     def setUpClass(cls):
@@ -110,7 +110,7 @@ class FootPress(unittest.TestCase):
         self.assertEqual(found, {'displacement': (3, 'm'), 'contact_pressure': (1, 'Pa'), 'traction': (3, 'Pa'),
                                  'von_mises': (1, 'Pa'), 'principal_stress': (3, 'Pa')})
 
-    def test_cells_have_their_own_data(self):
+    def test_cells_have_data(self):
         for name, expected in (('sole-plate_foot', {'partner': None, 'contact_pressure': 'Pa', 'von_mises': 'Pa'}),
                                ('sole-plate_plate_partner', {'partner': None})):
             grid = read_grid(self.of(name)[-1][1])
@@ -131,7 +131,7 @@ class FootPress(unittest.TestCase):
             ids = [grid.GetCell(c).GetPointId(k) for k in range(3)]
             a, b, d = points[ids]
             force += pressure[c] * vtk.vtkTriangle.TriangleArea(a, b, d)
-        # What "Integrate Variables" in ParaView shows, also where the pressure reaches the rim of what may touch.
+        # Result of "Integrate Variables" in ParaView, also where the pressure reaches the rim of the contact surface.
         self.assertAlmostEqual(force, self.csv['sole-plate.fz_N'][-1], delta=1e-9 * force)
         # Elements are not smoothed by their neighbours: of the same size as the smoothed stress, not equal to it.
         stress = vtk_to_numpy(grid.GetCellData().GetArray('von_mises'))
@@ -141,7 +141,7 @@ class FootPress(unittest.TestCase):
         self.assertLess(stress.max(), 10.0 * smoothed.max())
 
     def test_shape_and_sizes(self):
-        # The project's foot: about 0.26 m long, 0.1 m wide, its sole 78 mm below the ankle (docs/studies/foot_press.md).
+        # The parametric foot: about 0.26 m long, 0.1 m wide, its sole 78 mm below the ankle (docs/studies/foot_press.md).
         grid = read_grid(self.of('sole-plate_foot')[0][1])
         x0, x1, y0, y1, z0, _ = grid.GetBounds()
         self.assertTrue(0.24 < x1 - x0 < 0.28, (x0, x1))
@@ -156,11 +156,11 @@ class FootPress(unittest.TestCase):
             row = min(range(len(self.csv['time_s'])), key=lambda r: abs(self.csv['time_s'][r] - t))
             pressure = vtk_to_numpy(read_grid(file).GetPointData().GetArray('contact_pressure'))
             self.assertGreaterEqual(pressure.min(), 0.0)
-            # Both are the largest nodal pressure; the files carry all digits.
+            # Both are the peak nodal pressure; the files contain all digits.
             self.assertAlmostEqual(pressure.max(), self.csv['sole-plate.peak_pressure_Pa'][row],
                                    delta=1e-6 * max(1.0, pressure.max()), msg=f't = {t}')
 
-    def test_pressure_adds_up_to_the_force(self):
+    def test_pressure_sums_to_the_force(self):
         grid = read_grid(self.of('sole-plate_foot')[-1][1])
         traction = vtk_to_numpy(grid.GetPointData().GetArray('traction'))
         points = vtk_to_numpy(grid.GetPoints().GetData())
@@ -181,7 +181,7 @@ class FootPress(unittest.TestCase):
             bounds = read_grid(file).GetBounds()
             self.assertAlmostEqual(bounds[4], self.csv['plate.z_m'][row], delta=1e-9)
             self.assertAlmostEqual(bounds[5], self.csv['plate.z_m'][row], delta=1e-9)
-        # The foot is held; its deformed sole (points and displacement) lies on the plate, up to the penetration that a
+        # The foot is clamped; its deformed sole (points and displacement) lies on the plate, up to the penetration that a
         # coarse mesh has between its contact nodes.
         grid = read_grid(self.of('sole-plate_foot')[-1][1])
         self.assertAlmostEqual(grid.GetBounds()[4], -0.078, delta=1e-4)
@@ -198,7 +198,7 @@ class FootPress(unittest.TestCase):
         self.assertEqual(parts['transport_s'], 0.0)  # one process
         self.assertLessEqual(sum(parts.values()), timing['wall_time_s'])
 
-    def test_storages_hold_the_time_series(self):
+    def test_storages_contain_the_time_series(self):
         forces = read_storage(os.path.join(self.folder, 'forces.sto'))
         motion = read_storage(os.path.join(self.folder, 'kinematics.sto'))
         self.assertEqual(forces['time'], self.csv['time_s'])
@@ -218,7 +218,7 @@ class Ball(unittest.TestCase):
         cls.csv = read_csv(cls.folder)
         cls.files = read_pvd(cls.folder)
 
-    def test_the_body_moves_and_the_ground_stays(self):
+    def test_body_moves_and_ground_is_fixed(self):
         balls = [(t, file) for t, _, name, file in self.files if name == 'ball-ground_ball']
         grounds = [file for _, _, name, file in self.files if name == 'ball-ground_ground_partner']
         self.assertEqual(len(balls), len(grounds))

@@ -1,5 +1,5 @@
-"""Has VTK write every combination of encoding, compressor, byte order, header and version that it knows, and the mesh
-readers compare what they find with what VTK was given.
+"""VTK writes every supported combination of encoding, compressor, byte order, header and version, and the mesh
+readers compare the result with the input of VTK.
 
 Usage: write_vtk_variants.py GEOMETRY_TEST OUTPUT_FOLDER
 """
@@ -30,7 +30,7 @@ def points_of(n, precision, digits):
 
 
 def add_arrays(data, n_cells, n_points):
-    """Data of every type, with names and information that VTK writes in its own ways."""
+    """Data of every type, with names and information in VTK's own forms."""
     for array_type, name in [(vtk.vtkIntArray, 'material'), (vtk.vtkFloatArray, 'a name with 100 %'),
                              (vtk.vtkBitArray, 'bits'), (vtk.vtkUnsignedCharArray, 'bytes'),
                              (vtk.vtkStringArray, 'texts'), (vtk.vtkDoubleArray, 'vectors')]:
@@ -146,7 +146,7 @@ def write_legacy(writer_type, data, name, _):
 
 
 n_files = 0
-# Every combination with small arrays, in blocks of 800 bytes half of the time; VTK's blocks of 32,768 bytes are passed from
+# Every combination with small arrays, half of the time in blocks of 800 bytes; VTK's blocks of 32,768 bytes are exceeded from
 # 1,366 points on.
 for size, precision in [(2, vtk.VTK_FLOAT), (4, vtk.VTK_DOUBLE), (12, vtk.VTK_DOUBLE)]:
     for kind, make, xml, legacy, extension in [

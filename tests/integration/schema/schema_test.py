@@ -1,6 +1,6 @@
-"""`heelstrike schema --json` judged by a validator that is not ours: it takes every example, and refuses what the program refuses.
+"""`heelstrike schema --json` checked by an independent validator: it accepts every example, and rejects what the program rejects.
 
-HEELSTRIKE names the program, HEELSTRIKE_SCHEMA the file that the build has made.
+HEELSTRIKE names the program, HEELSTRIKE_SCHEMA the file made by the build.
 """
 import copy
 import json
@@ -20,7 +20,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 
 
 def without_anchors(value):
-    """Plain dictionaries and lists, merge keys and aliases written out, as an editor sees them."""
+    """Plain dictionaries and lists, merge keys and aliases expanded, as in an editor."""
     if isinstance(value, dict):
         return {key: without_anchors(entry) for key, entry in value.items()}
     return [without_anchors(entry) for entry in value] if isinstance(value, list) else value
@@ -33,7 +33,7 @@ def load(path):
 
 HINGE = {"type": "revolute", "bodies": ["ground", "ball"], "point": [0.0, 0.0, 1.0], "axis": [1.0, 0.0, 0.0]}
 
-# What a user gets wrong: a dotted key of examples/bouncing_ball.yaml and the value it is given; None = left out.
+# Input errors: a dotted key of examples/bouncing_ball.yaml and its invalid value; None = omitted.
 MISTAKES = {
     "unknown type": ("joints.hinge", HINGE | {"type": "hinge"}),
     "key of another type": ("joints.hinge", HINGE | {"teeth": [1, 2]}),
@@ -94,7 +94,7 @@ class Schema(unittest.TestCase):
                 self.assertEqual(errors, [])
                 self.assertIn("# yaml-language-server: $schema=../build/release/scenario.schema.json", path.read_text())
 
-    def test_mistakes_are_refused_by_both(self):
+    def test_errors_are_rejected_by_both(self):
         sound = load(ROOT / "examples/bouncing_ball.yaml")
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "scenario.yaml"
@@ -111,7 +111,7 @@ class Schema(unittest.TestCase):
                 subprocess.run([PROGRAM, "validate", file], check=True, capture_output=True)
 
     def test_sections_beside_an_import_add_to_it(self):
-        """What a section needs may come from the model, and what is there is checked."""
+        """Required keys of a section may come from the model, and existing keys are checked."""
         given = {"heelstrike": 1, "import": {"osim": "leg.osim", "subset": ["knee_r"]}, "analysis": {"type": "static"}, "output": {}}
         self.assertTrue(self.validator.is_valid(given))
         self.assertFalse(self.validator.is_valid(changed(given, "analysis.end_time", -1.0)))

@@ -415,12 +415,12 @@ TEST_F(SimulationServiceTest, RowsAreSentInBatchesAndTheLastEventImmediately) {
   };
   v1::RunEvent event;
   // A reader checks for cancellation once before it waits, and again only when no event is available, as here.
-  int asked = 0;
-  const auto give_up_instead_of_waiting = [&asked] { return ++asked > 1; };
+  int n_checks = 0;
+  const auto cancel_instead_of_waiting = [&n_checks] { return ++n_checks > 1; };
   const auto next_without_waiting = [&] {
-    asked = 0;
-    EXPECT_TRUE(reader.next(event, give_up_instead_of_waiting));
-    return asked <= 1;
+    n_checks = 0;
+    EXPECT_TRUE(reader.next(event, cancel_instead_of_waiting));
+    return n_checks <= 1;
   };
   add_rows(1);
   EXPECT_TRUE(next_without_waiting()) << "the first events are sent immediately";

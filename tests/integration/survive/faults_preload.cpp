@@ -96,7 +96,7 @@ void kill_brothers() {
   }
 }
 
-[[noreturn]] void die() {
+[[noreturn]] void kill_process() {
   ::kill(::getpid(), SIGKILL);
   while (true) ::pause();
 }
@@ -117,7 +117,7 @@ const Order* due(std::string_view call) {
     }
     if (n != order->n || ::unlink(order->token.c_str()) != 0) continue;
     if (order->how == "both") kill_brothers();
-    if (order->how == "before" || order->how == "both") die();
+    if (order->how == "before" || order->how == "both") kill_process();
     found = order;
   }
   return found;
@@ -137,7 +137,7 @@ ssize_t write(int descriptor, const void* bytes, std::size_t size) {
     return -1;
   }
   (void)!real(descriptor, bytes, order->how == "half" ? size / 2 : size);
-  die();
+  kill_process();
 }
 
 int fsync(int descriptor) {
@@ -148,7 +148,7 @@ int fsync(int descriptor) {
     return -1;
   }
   const int result = real(descriptor);
-  if (order != nullptr) die();
+  if (order != nullptr) kill_process();
   return result;
 }
 
@@ -160,7 +160,7 @@ int rename(const char* from, const char* to) {
     return -1;
   }
   const int result = real(from, to);
-  if (order != nullptr) die();
+  if (order != nullptr) kill_process();
   return result;
 }
 
@@ -168,14 +168,14 @@ ssize_t sendmsg(int descriptor, const msghdr* message, int flags) {
   static const auto real = next<ssize_t (*)(int, const msghdr*, int)>("sendmsg");
   const Order* order = orders().empty() ? nullptr : due("send");
   const ssize_t result = real(descriptor, message, flags);
-  if (order != nullptr) die();
+  if (order != nullptr) kill_process();
   return result;
 }
 
 ssize_t recvmsg(int descriptor, msghdr* message, int flags) {
   static const auto real = next<ssize_t (*)(int, msghdr*, int)>("recvmsg");
   const ssize_t result = real(descriptor, message, flags);
-  if (result > 0 && !orders().empty() && due("recv") != nullptr) die();
+  if (result > 0 && !orders().empty() && due("recv") != nullptr) kill_process();
   return result;
 }
 }

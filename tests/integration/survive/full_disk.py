@@ -1,4 +1,4 @@
-"""The disk is full from the n-th write on: a file error, and the run goes on once there is room again.
+"""The disk is full from the n-th write on: a file error, and the run continues once there is space again.
 
 Usage: full_disk.py --programs FOLDER --faults LIBRARY --examples FOLDER [--instants N]
 """
@@ -10,24 +10,24 @@ import sys
 import survive
 
 CASE = 'ball_cvode_index1'
-FILE_TROUBLE = 5
-# What `resume` may say: there was no room for the folder itself. A run that has begun goes on, without a checkpoint from
+FILE_ERROR = 5
+# Permitted output of `resume`: there was no space for the folder itself. A run that has begun continues, without a checkpoint from
 # its beginning.
 NEVER_BEGAN = ['no scenario.yaml', 'no folder of this name']
 CALLS_OF_THE_PAGE = 1  # the page is written after the run
 
 
 def fill(lab, side, call, n, more):
-    """@returns what went wrong, empty when nothing did"""
+    """@returns the error, empty for none"""
     output = os.path.join(lab.folder, 'cut')
     shutil.rmtree(output, ignore_errors=True)
     order = lab.order(side, call, n, 'full')
     result = lab.program(lab.run_arguments(CASE, 'cut') + more, [order])
-    os.unlink(order[1])  # room again
-    if result.returncode != FILE_TROUBLE or 'No space left' not in result.stderr or 'defect' in result.stderr:
-        return f'exit code {result.returncode}, expected {FILE_TROUBLE}: {result.stderr.strip()[-300:]}'
+    os.unlink(order[1])  # space again
+    if result.returncode != FILE_ERROR or 'No space left' not in result.stderr or 'defect' in result.stderr:
+        return f'exit code {result.returncode}, expected {FILE_ERROR}: {result.stderr.strip()[-300:]}'
     result = lab.program(['resume', 'cut', '--quiet'] + more)
-    if result.returncode == FILE_TROUBLE and any(text in result.stderr for text in NEVER_BEGAN):
+    if result.returncode == FILE_ERROR and any(text in result.stderr for text in NEVER_BEGAN):
         result = lab.program(lab.run_arguments(CASE, 'cut') + more)
     if result.returncode != 0:
         return f'resumed: exit code {result.returncode}: {result.stderr.strip()[-300:]}'
@@ -36,7 +36,7 @@ def fill(lab, side, call, n, more):
 
 
 def instants(total, wanted):
-    """The first and the last ones, where files are made and finished, and some between."""
+    """The first and the last ones, where files are created and finished, and some between."""
     return sorted({*range(1, 4), *range(1, total + 1, max(1, total // wanted)), *range(total - 2, total + 1)})
 
 

@@ -1,8 +1,8 @@
-"""Kills each side of a run at seeded instants of its progress and compares the bytes of what is left in the end.
+"""Kills each side of a run at seeded instants of its progress and compares the bytes of the final results.
 
 An instant is the n-th system call of one kind (a row or a checkpoint being written, a message sent or received), so that
-it is the same on every machine; faults_preload.cpp makes the program die there. A run that has lost its client is taken
-up by `heelstrike resume`; a run that has lost a server goes on by itself.
+it is the same on every machine; faults_preload.cpp kills the program there. A run that has lost its client is continued
+by `heelstrike resume`; a run that has lost a server continues by itself.
 
 Usage: survive.py --programs FOLDER --faults LIBRARY --examples FOLDER [--instants N] [--seed S] [--case NAME]...
                   [--side client|mbs|fem|both]... [--table]
@@ -20,14 +20,14 @@ import tempfile
 import time
 
 NAMES = {'client': 'heelstrike', 'mbs': 'mbs_server', 'fem': 'fem_server'}
-# What each side does that can be counted; a death falls on one of these.
+# Calls of each side that can be counted; a kill occurs at one of these.
 CALLS = {'client': ['write', 'rename'], 'mbs': ['write', 'send', 'recv'], 'fem': ['send', 'recv']}
-# What differs from run to run and stands in files of its own: wall times, the page that shows them, what programs said.
+# Files that differ from run to run: wall times, the page that shows them, output of programs.
 APART = {'run.log', 'timing.json', 'report.html', 'checkpoints'}
-# What `resume` says when a run has to begin anew.
-NOTHING_TO_GO_ON_FROM = ['without checkpoints', 'no scenario.yaml', 'no folder of this name']
+# Output of `resume` if a run has to restart.
+NO_CHECKPOINT = ['without checkpoints', 'no scenario.yaml', 'no folder of this name']
 LIMIT = 300  # [s] of one program: longer is a hang
-# A checkpoint at every chance: deaths then meet them, and runs of a second go on in their middle.
+# As many checkpoints as possible: kills then coincide with them, and runs of a second resume in their middle.
 EVERY_CHECKPOINT = ['--set', 'output.checkpoint_period=1e-3']
 
 
@@ -95,17 +95,17 @@ class Lab:
                 '-o', output, '--force', '--quiet']
 
     def reference(self, case):
-        """An undisturbed run, and how many calls of each kind it makes."""
-        self.program(self.run_arguments(case, 'warm'))  # what is prepared once comes from the cache in all that follow
+        """An uninterrupted run, and how many calls of each kind it makes."""
+        self.program(self.run_arguments(case, 'warm'))  # all following runs read prepared products from the cache
         orders = {(side, call): self.order(side, call, 0, 'count') for side, calls in CALLS.items() for call in calls}
         done = self.program(self.run_arguments(case, case), orders.values())
         if done.returncode != 0:
-            raise RuntimeError(f'{case}: the undisturbed run failed: {done.stderr}')
+            raise RuntimeError(f'{case}: the uninterrupted run failed: {done.stderr}')
         return {key: counted(token) for key, (_, token) in orders.items()}
 
 
 class Instant:
-    """Who dies when, drawn from a seed of its own, so that it can be repeated."""
+    """The killed side and call, drawn from a seed, so that it is reproducible."""
 
     def __init__(self, lab, side, totals, seed):
         chance = random.Random(seed)
@@ -115,7 +115,7 @@ class Instant:
             who = chance.choice(['mbs', 'fem']) if side == 'both' else side
             call = chance.choice(CALLS[who])
             most = totals[(who, call)]
-            # Opening and the first steps are short, and as likely to be met as all the rest.
+            # Opening and the first steps are short, and as likely to be chosen as all the rest.
             n = chance.randint(1, max(1, min(most, 20) if chance.random() < 0.25 else most))
             how = chance.choice(['half', 'before', 'after'] if call == 'write' else ['before', 'after'])
             self.orders.append(lab.order(who, call, n, 'both' if side == 'both' else how))
@@ -128,19 +128,19 @@ class Instant:
 
 
 def recover_from(lab, case, instant):
-    """@returns what went wrong, empty when nothing did"""
+    """@returns the error, empty for none"""
     output = os.path.join(lab.folder, 'cut')
     shutil.rmtree(output, ignore_errors=True)
     result = lab.program(lab.run_arguments(case, 'cut'), instant.orders)
     for _ in range(4):
         if result.returncode != -9:
             break
-        # The client is dead.
+        # The client is killed.
         result = lab.program(['resume', 'cut', '--quiet'], instant.orders)
-        if result.returncode == 5 and any(text in result.stderr for text in NOTHING_TO_GO_ON_FROM):
+        if result.returncode == 5 and any(text in result.stderr for text in NO_CHECKPOINT):
             result = lab.program(lab.run_arguments(case, 'cut'), instant.orders)  # as the message says
         elif result.returncode == 5 and 'one that is complete' in result.stderr:
-            result.returncode = 0  # it died after the end of the run
+            result.returncode = 0  # it was killed after the end of the run
     if result.returncode != 0:
         return f'exit code {result.returncode}: {result.stderr.strip()[-600:]}'
     different = differences(os.path.join(lab.folder, case), output)
@@ -178,9 +178,9 @@ def main():
     finally:
         shutil.rmtree(lab.folder, ignore_errors=True)
     deaths = sum(row[3] for row in rows)
-    print(f'{sum(row[2] for row in rows)} runs, {deaths} deaths, {len(failures)} failed; --seed {options.seed} repeats them')
+    print(f'{sum(row[2] for row in rows)} runs, {deaths} kills, {len(failures)} failed; --seed {options.seed} repeats them')
     if deaths == 0:
-        print('nobody has died: the faults were not loaded')
+        print('no process was killed: the faults were not loaded')
     sys.exit(1 if failures or deaths == 0 else 0)
 
 

@@ -1,4 +1,4 @@
-"""A sweep survives the death of one run, can be stopped, and goes on where it was.
+"""A sweep survives the kill of one run, can be stopped, and continues.
 
 Usage: sweep_test.py HEELSTRIKE SCENARIO OUTPUT_FOLDER
 """
@@ -40,7 +40,7 @@ def children(parent):
 
 
 def alive(pid):
-    """A zombie that nobody has collected is dead."""
+    """A zombie that has not been reaped counts as terminated."""
     try:
         with open(f'/proc/{pid}/stat') as stat:
             return stat.read().rsplit(')', 1)[1].split()[0] != 'Z'
@@ -59,7 +59,7 @@ def wait_for(what, condition, limit=60.0):
 
 
 def endless_run(sweep):
-    """The process of the run that does not end by itself, once it is writing its folder."""
+    """The process of the endless run, once it is writing its folder."""
     for pid, line in children(sweep.pid):
         if f'analysis.end_time={endless}' in line and os.path.exists(os.path.join(folder_of(endless), 'timeseries.csv')):
             return pid
@@ -88,7 +88,7 @@ def written(value):
 class Sweep(unittest.TestCase):
     def start(self, values):
         sweep = subprocess.Popen(sweep_command(values), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        # A test that fails leaves no processes behind: the sweep ends its runs when it is asked to stop.
+        # A failed test leaves no processes behind: the sweep ends its runs on request.
         self.addCleanup(lambda: sweep.poll() is not None or (sweep.send_signal(signal.SIGINT), sweep.communicate(timeout=30)))
         return sweep
 
@@ -100,11 +100,11 @@ class Sweep(unittest.TestCase):
         _, complaints = sweep.communicate(timeout=60)
         self.assertEqual(sweep.returncode, failed_code, complaints)
         self.assertIn('signal 9', complaints)
-        after_death = rows()
-        self.assertEqual(len(after_death), 3, after_death.keys())
-        self.assertEqual(sorted(row['status'] for row in after_death.values()), ['completed', 'completed', 'failed'])
+        after_kill = rows()
+        self.assertEqual(len(after_kill), 3, after_kill.keys())
+        self.assertEqual(sorted(row['status'] for row in after_kill.values()), ['completed', 'completed', 'failed'])
 
-        # The same command runs the lost one again and leaves the others alone; then it is stopped by its user.
+        # The same command repeats the lost run and keeps the others; then its user stops it.
         before = written('0.5'), written('0.6')
         sweep = self.start(values)
         wait_for('endless run', lambda: endless_run(sweep))
@@ -114,7 +114,7 @@ class Sweep(unittest.TestCase):
         self.assertIn('the same command continues the sweep', complaints)
         self.assertEqual((written('0.5'), written('0.6')), before)
 
-        # A sweep that has no endless run any more completes with the two that are there and a new one.
+        # A sweep without an endless run completes with the two existing runs and a new one.
         done = subprocess.run(sweep_command('0.5,0.6,0.7'), capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((written('0.5'), written('0.6')), before)
@@ -126,7 +126,7 @@ class Sweep(unittest.TestCase):
             self.assertIn(name, text)
 
 
-    def test_a_killed_sweep_takes_its_runs_along_and_is_resumed(self):
+    def test_killed_sweep_ends_its_runs_and_is_resumed(self):
         expected, killed, moved = output + '-expected', output + '-killed', output + '-moved'
         for folder in (expected, killed, moved):
             shutil.rmtree(folder, ignore_errors=True)

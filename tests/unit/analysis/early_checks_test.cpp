@@ -26,16 +26,16 @@ analysis: {end_time: 0.1}
 output: {interval: 0.05, checkpoint_interval: 0.02}
 )";
 
-struct Refusal {
+struct Rejection {
   const char* name;
   std::function<void(Scenario&, std::optional<Checkpoint>&)> spoil;
   const char* said;
 };
-void PrintTo(const Refusal& refusal, std::ostream* out) {
+void PrintTo(const Rejection& refusal, std::ostream* out) {
   *out << refusal.name;
 }
 
-class EarlyChecks : public testing::TestWithParam<Refusal> {};
+class EarlyChecks : public testing::TestWithParam<Rejection> {};
 
 TEST_P(EarlyChecks, RejectBeforeTheContactIsOpened) {
   Scenario scenario = scenario_from(pendulum);
@@ -69,21 +69,22 @@ Checkpoint saved() {
 INSTANTIATE_TEST_SUITE_P(
     Mistakes, EarlyChecks,
     testing::Values(
-        Refusal{"Assembly", [](Scenario& s, auto&) { s = with_conflict(); }, "satisfies all joints and drivers"},
-        Refusal{"PrescribedMotion", [](Scenario& s, auto&) { s.analysis.type = "kinematic"; }, "1 degrees of freedom"},
-        Refusal{"Integrator", [](Scenario& s, auto&) { s.analysis.integrator.name = "rk4"; }, "fixed step of rk4"},
-        Refusal{"CheckpointOfAnother",
-                [](Scenario&, std::optional<Checkpoint>& resume) {
-                  resume = saved();
-                  resume->scenario_digest = "another";
-                },
-                "another scenario"},
-        Refusal{"DamagedCheckpoint",
-                [](Scenario&, std::optional<Checkpoint>& resume) {
-                  resume = saved();
-                  resume->step += 1;
-                },
-                "damaged"}),
+        Rejection{"Assembly", [](Scenario& s, auto&) { s = with_conflict(); }, "satisfies all joints and drivers"},
+        Rejection{"PrescribedMotion", [](Scenario& s, auto&) { s.analysis.type = "kinematic"; },
+                  "1 degrees of freedom"},
+        Rejection{"Integrator", [](Scenario& s, auto&) { s.analysis.integrator.name = "rk4"; }, "fixed step of rk4"},
+        Rejection{"CheckpointOfAnother",
+                  [](Scenario&, std::optional<Checkpoint>& resume) {
+                    resume = saved();
+                    resume->scenario_digest = "another";
+                  },
+                  "another scenario"},
+        Rejection{"DamagedCheckpoint",
+                  [](Scenario&, std::optional<Checkpoint>& resume) {
+                    resume = saved();
+                    resume->step += 1;
+                  },
+                  "damaged"}),
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(RunState, RoundTripKeepsEveryBit) {
   EXPECT_EQ(sealed(after).engine, checkpoint.engine);
 }
 
-void expect_refused(const Checkpoint& checkpoint, const std::string& reason) {
+void expect_rejected(const Checkpoint& checkpoint, const std::string& reason) {
   try {
     (void)read_run_state(checkpoint, frame);
     ADD_FAILURE() << "accepted, expected: " << reason;
@@ -93,7 +93,7 @@ TEST(RunState, BytesOfAnotherVersionAreRejected) {
   for (const std::string bytes : {"", "{}", "not json \x1b[31m", R"({"format": 1, "next_row": 0})"}) {
     Checkpoint checkpoint = sealed(example());
     checkpoint.engine = bytes;
-    expect_refused(checkpoint, "written by another version of the program");
+    expect_rejected(checkpoint, "written by another version of the program");
   }
 }
 
@@ -103,7 +103,7 @@ TEST(RunState, AnyChangedByteIsDetected) {
   for (std::size_t i = checkpoint.engine.find('\n') - 64; i < checkpoint.engine.size(); i += 7) {
     Checkpoint changed = checkpoint;
     changed.engine[i] = static_cast<char>(changed.engine[i] ^ 1);
-    expect_refused(changed, damaged);
+    expect_rejected(changed, damaged);
   }
   for (const auto& change : std::vector<std::function<void(Checkpoint&)>>{
            [](Checkpoint& c) { c.scenario_digest += "x"; }, [](Checkpoint& c) { ++c.step; },
@@ -113,7 +113,7 @@ TEST(RunState, AnyChangedByteIsDetected) {
            [](Checkpoint& c) { c.engine.resize(60); }}) {
     Checkpoint changed = checkpoint;
     change(changed);
-    expect_refused(changed, damaged);
+    expect_rejected(changed, damaged);
   }
 }
 
@@ -122,14 +122,14 @@ TEST(RunState, AnyChangedByteIsDetected) {
 TEST(RunState, BytesOfAnotherProgramAreRejectedWithBothNames) {
   Checkpoint checkpoint = sealed(example());
   write_run_state(checkpoint, example(), "9.9.9 GCC 99");
-  expect_refused(checkpoint, "written by heelstrike 9.9.9 GCC 99, and this is ");
+  expect_rejected(checkpoint, "written by heelstrike 9.9.9 GCC 99, and this is ");
 }
 
 TEST(RunState, InvalidNumbersAreRejected) {
   const auto refused = [](const std::function<void(RunState&)>& change, const std::string& reason) {
     RunState state = example();
     change(state);
-    expect_refused(sealed(state), reason);
+    expect_rejected(sealed(state), reason);
   };
   refused([](RunState& s) { s.next_row = -(std::int64_t{1} << 62); }, "expected 123456789012 as the next row");
   refused([](RunState& s) { s.next_row += 2; }, "as the next row");
@@ -144,12 +144,12 @@ TEST(RunState, InvalidNumbersAreRejected) {
     Checkpoint checkpoint = sealed(example());
     checkpoint.time = time;
     write_run_state(checkpoint, example());
-    expect_refused(checkpoint, "expected a time");
+    expect_rejected(checkpoint, "expected a time");
   }
   Checkpoint checkpoint = sealed(example());
   checkpoint.step = -1;
   write_run_state(checkpoint, example());
-  expect_refused(checkpoint, "expected a step number");
+  expect_rejected(checkpoint, "expected a step number");
 }
 
 TEST(RunState, NextTimeOfAGridIsComputedByMultiplication) {

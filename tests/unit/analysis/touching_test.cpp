@@ -100,10 +100,10 @@ output: {{interval: 0.01, steps: none}}
     ASSERT_EQ(run.summary.status, "completed");
     EXPECT_LE(run.summary.integrator.restarts, run.summary.integrator.steps / 1000)
         << "a commit does not restart the integrator, only every thousandth step does";
-    const bool told = std::ranges::any_of(
+    const bool is_reported = std::ranges::any_of(
         run.log, [](const std::string& line) { return line.find("'touch' vibrates in contact, at 21") != line.npos; });
     // The contact point moves by x - R phi: k (1 / m + R^2 / J) = (2 pi 211 Hz)^2.
-    EXPECT_EQ(told, damping == 0.0) << (run.log.empty() ? "" : run.log.back());
+    EXPECT_EQ(is_reported, damping == 0.0) << (run.log.empty() ? "" : run.log.back());
   }
 }
 

@@ -29,8 +29,8 @@ bool is_bitwise_equal(const std::vector<double>& a, const std::vector<double>& b
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
 
-void expect_rest(const RecordedRun& resumed, const RecordedRun& whole, std::size_t rows, std::size_t fields,
-                 const std::string& where) {
+void expect_remainder(const RecordedRun& resumed, const RecordedRun& whole, std::size_t rows, std::size_t fields,
+                      const std::string& where) {
   SCOPED_TRACE(where);
   ASSERT_EQ(rows + resumed.rows.size(), whole.rows.size());
   for (std::size_t r = 0; r < resumed.rows.size(); ++r) {
@@ -51,27 +51,27 @@ void expect_resumable(const Scenario& scenario, std::size_t at_least) {
   ASSERT_TRUE(whole.checkpoints.empty()) << "a run of milliseconds";
   mbs::RunInput input = input_of(scenario);
   input.clock = uneven_clock(7);
-  const RecordedRun told = run_input(input, fem::open_local_contact);
-  expect_rest(told, whole, 0, 0, "while checkpoints are written");
-  ASSERT_GE(told.checkpoints.size(), at_least);
+  const RecordedRun with_checkpoints = run_input(input, fem::open_local_contact);
+  expect_remainder(with_checkpoints, whole, 0, 0, "while checkpoints are written");
+  ASSERT_GE(with_checkpoints.checkpoints.size(), at_least);
   // Five of them, including the first and the last.
-  const std::size_t n = told.checkpoints.size();
+  const std::size_t n = with_checkpoints.checkpoints.size();
   const std::size_t stride = std::max<std::size_t>(1, (n - 1) / 4);
   for (std::size_t i = 0; i < n; i += stride) {
     mbs::RunInput rest = input_of(scenario);
-    rest.resume_from = told.checkpoints[i];
+    rest.resume_from = with_checkpoints.checkpoints[i];
     rest.clock = uneven_clock(static_cast<unsigned>(i));
     const RecordedRun resumed = run_input(rest, fem::open_local_contact);
     ASSERT_NE(resumed.summary.status, "failed") << resumed.summary.error->what();
-    expect_rest(resumed, whole, told.rows_before[i], told.fields_before[i],
-                fmt::format("resumed at t = {} s", told.checkpoints[i].time));
+    expect_remainder(resumed, whole, with_checkpoints.rows_before[i], with_checkpoints.fields_before[i],
+                     fmt::format("resumed at t = {} s", with_checkpoints.checkpoints[i].time));
     // Again, from one written by the resumed run.
     if (resumed.checkpoints.empty()) continue;
     mbs::RunInput again = input_of(scenario);
     again.resume_from = resumed.checkpoints.back();
     const RecordedRun last = run_input(again, fem::open_local_contact);
-    expect_rest(last, whole, told.rows_before[i] + resumed.rows_before.back(),
-                told.fields_before[i] + resumed.fields_before.back(), "resumed twice");
+    expect_remainder(last, whole, with_checkpoints.rows_before[i] + resumed.rows_before.back(),
+                     with_checkpoints.fields_before[i] + resumed.fields_before.back(), "resumed twice");
   }
 }
 
@@ -101,7 +101,7 @@ TEST_P(AnyIntegrator, ResumesWithoutEvents) {
 }
 
 /// A ball driven over the ground with friction; its series of fields continues too.
-std::string led_ball(const std::string& type, const std::string& backend) {
+std::string driven_ball(const std::string& type, const std::string& backend) {
   return R"~(heelstrike: 1
 gravity: [0, 0, -9.81]
 bodies:
@@ -127,16 +127,16 @@ const std::string without_friction = "hertz\n    parameters: {stiffness: 1.0e6}"
 const std::string balance = "  balance:\n    ball: {bodies: [ball], force: {expression: \"300 * sin(pi * t)\"}}\n";
 
 TEST(WallCheckpoint, ResumesKinematicRuns) {
-  expect_resumable(scenario_from(led_ball("kinematic", with_friction)), 1);
-  expect_resumable(scenario_from(led_ball("kinematic", without_friction)), 1);
+  expect_resumable(scenario_from(driven_ball("kinematic", with_friction)), 1);
+  expect_resumable(scenario_from(driven_ball("kinematic", without_friction)), 1);
 }
 
 TEST(WallCheckpoint, ResumesInverseRuns) {
-  expect_resumable(scenario_from(led_ball("inverse", with_friction)), 1);
+  expect_resumable(scenario_from(driven_ball("inverse", with_friction)), 1);
 }
 
 TEST(WallCheckpoint, ResumesHybridRuns) {
-  expect_resumable(scenario_from(led_ball("hybrid\n" + balance, with_friction)), 10);
+  expect_resumable(scenario_from(driven_ball("hybrid\n" + balance, with_friction)), 10);
 }
 
 TEST(WallCheckpoint, ResumesStaticRuns) {
@@ -168,7 +168,8 @@ TEST(WallCheckpoint, ResumedFieldsFormOneSeries) {
 }
 
 TEST(WallCheckpoint, CanBeDisabled) {
-  mbs::RunInput input = input_of(scenario_from(led_ball("kinematic", with_friction), {"output.checkpoint_period=0"}));
+  mbs::RunInput input =
+      input_of(scenario_from(driven_ball("kinematic", with_friction), {"output.checkpoint_period=0"}));
   input.clock = uneven_clock(1);
   EXPECT_TRUE(run_input(input, fem::open_local_contact).checkpoints.empty());
 }

@@ -55,16 +55,17 @@ inline double relative_error(const Matrix6& a, const Matrix6& b) {
 }
 
 /// Histories and the states to evaluate with them.
-using Questions = std::vector<std::pair<const History*, PairState>>;
+using Evaluations = std::vector<std::pair<const History*, PairState>>;
 
-inline std::vector<std::vector<std::uint64_t>> bits_of_responses(const ContactBackend& backend, const Questions& list) {
+inline std::vector<std::vector<std::uint64_t>> bits_of_responses(const ContactBackend& backend,
+                                                                 const Evaluations& list) {
   std::vector<std::vector<std::uint64_t>> bits;
   for (const auto& [history, state] : list) bits.push_back(bits_of(backend.evaluate(*history, state)));
   return bits;
 }
 
 /// Responses do not depend on their order, nor on a commit elsewhere; the history is unchanged.
-inline void expect_pure(const ContactBackend& backend, const Questions& list, const History& committed,
+inline void expect_pure(const ContactBackend& backend, const Evaluations& list, const History& committed,
                         const PairState& elsewhere) {
   const auto first = bits_of_responses(backend, list);
   const std::string saved = committed.save();
@@ -76,7 +77,7 @@ inline void expect_pure(const ContactBackend& backend, const Questions& list, co
 }
 
 /// `n_threads` threads make `n_rounds` evaluations each and obtain the bits of one.
-inline void expect_same_bits_from_threads(const ContactBackend& backend, const Questions& list, std::size_t n_threads,
+inline void expect_same_bits_from_threads(const ContactBackend& backend, const Evaluations& list, std::size_t n_threads,
                                           std::size_t n_rounds) {
   const auto expected = bits_of_responses(backend, list);
   std::vector<int> wrong(n_threads, 0);
@@ -96,7 +97,7 @@ inline void expect_same_bits_from_threads(const ContactBackend& backend, const Q
 
 /// A saved and restored history continues with equal bits; damaged bytes are rejected.
 /// @param stride  of the lengths to which the bytes are truncated
-inline void expect_saved_history_continues(const ContactBackend& backend, const Questions& list,
+inline void expect_saved_history_continues(const ContactBackend& backend, const Evaluations& list,
                                            const History& committed, std::size_t stride) {
   const std::string saved = committed.save();
   const auto again = backend.load_history(saved);
@@ -116,10 +117,10 @@ inline void expect_saved_history_continues(const ContactBackend& backend, const 
 /// Corrupted bytes of a history are rejected as invalid input: a non-finite number, count or flag at any position, and
 /// a committed pose that is not a rotation.
 /// @param X_AB  of the commit
-inline void expect_altered_history_is_refused(const ContactBackend& backend, const History& committed,
-                                              const Pose& X_AB) {
+inline void expect_altered_history_is_rejected(const ContactBackend& backend, const History& committed,
+                                               const Pose& X_AB) {
   const std::string saved = committed.save();
-  const auto expect_refused = [&](const std::string& altered, std::size_t at) {
+  const auto expect_rejected = [&](const std::string& altered, std::size_t at) {
     try {
       (void)backend.load_history(altered);
       ADD_FAILURE() << "altered at byte " << at << " of " << saved.size() << ": accepted";
@@ -138,7 +139,7 @@ inline void expect_altered_history_is_refused(const ContactBackend& backend, con
   for (std::size_t i = 0; i < n; i += i < all_of || i + all_of >= n ? 1 : 37) {
     std::string altered = saved;
     std::memcpy(altered.data() + begin + 8 * i, &nan, 8);
-    expect_refused(altered, begin + 8 * i);
+    expect_rejected(altered, begin + 8 * i);
   }
   const std::string rotation(reinterpret_cast<const char*>(X_AB.R.data()), 9 * sizeof(double));
   const std::size_t at = saved.find(rotation);
@@ -148,13 +149,14 @@ inline void expect_altered_history_is_refused(const ContactBackend& backend, con
   for (const Matrix3& wrong : {stretched, mirrored}) {
     std::string altered = saved;
     std::memcpy(altered.data() + at, wrong.data(), 9 * sizeof(double));
-    expect_refused(altered, at);
+    expect_rejected(altered, at);
   }
 }
 
 /// Responses of prescribed motion equal those of single commits, tangents excepted.
 /// @param accuracy  of the solution, relative: sums may run in another order
-inline void expect_prescribed_motion_consistent(const ContactBackend& backend, const Questions& list, double accuracy) {
+inline void expect_prescribed_motion_consistent(const ContactBackend& backend, const Evaluations& list,
+                                                double accuracy) {
   for (const auto& [history, state] : list) {
     const Response one = backend.evaluate(*history, state);
     const Committed committed = backend.commit(*history, state);
@@ -180,10 +182,10 @@ inline void expect_prescribed_motion_consistent(const ContactBackend& backend, c
     expect_alike(committed.response, given.response);
     // Both histories continue alike, also over a second commit.
     const Committed second = backend.commit(*committed.history, list.front().second);
-    const Committed second_given = backend.commit(*given.history, list.front().second, prescribed_motion);
-    expect_alike(second.response, second_given.response);
+    const Committed second_prescribed = backend.commit(*given.history, list.front().second, prescribed_motion);
+    expect_alike(second.response, second_prescribed.response);
     for (const auto& [unused, next] : list) {
-      expect_alike(backend.evaluate(*second.history, next), backend.evaluate(*second_given.history, next));
+      expect_alike(backend.evaluate(*second.history, next), backend.evaluate(*second_prescribed.history, next));
     }
   }
 }
@@ -191,7 +193,7 @@ inline void expect_prescribed_motion_consistent(const ContactBackend& backend, c
 /// States of one batch have the responses of single evaluations, bit for bit; a rejected state does not affect the
 /// others.
 /// @param refused  a state that the back-end rejects; null = none
-inline void expect_batch_consistent(const ContactBackend& backend, const Questions& list, const PairState* refused) {
+inline void expect_batch_consistent(const ContactBackend& backend, const Evaluations& list, const PairState* refused) {
   const BatchEvaluation* batches = backend.batches();
   if (batches == nullptr) return;
   const History& history = *list.front().first;
@@ -218,9 +220,9 @@ inline void expect_batch_consistent(const ContactBackend& backend, const Questio
 /// @param length   [m] of the largest motion
 /// @param stretch  factor on the motion allowed by the bound
 /// @param apart    evaluates only where the bound excludes contact: there every back-end is fast
-inline int gaps_outside_of_bounds(const ContactBackend& backend, const History& history, const PairState& asked,
+inline int gaps_outside_of_bounds(const ContactBackend& backend, const History& history, const PairState& separated,
                                   double length, double stretch, bool apart = false) {
-  const Response r = backend.evaluate(history, asked);
+  const Response r = backend.evaluate(history, separated);
   if (!r.bound.known) return 0;
   std::mt19937 random(42);
   std::uniform_real_distribution<double> uniform(-1.0, 1.0);
@@ -230,8 +232,8 @@ inline int gaps_outside_of_bounds(const ContactBackend& backend, const History& 
     for (double& entry : x) entry = uniform(random);
     x.head<3>() *= std::pow(10.0, -3.0 + 3.0 * std::abs(uniform(random)));
     x.tail<3>() *= length * std::pow(10.0, -4.0 + 4.0 * std::abs(uniform(random)));
-    const PairState there = moved(asked, x);
-    const GapInterval range = gap_interval(r.bound, r.gap, asked.X_AB, there);
+    const PairState there = moved(separated, x);
+    const GapInterval range = gap_interval(r.bound, r.gap, separated.X_AB, there);
     const double lower = r.gap + (range.lower - r.gap) / stretch;
     if (apart && lower <= 0.0) continue;
     try {

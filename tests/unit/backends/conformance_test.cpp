@@ -110,16 +110,16 @@ TEST_P(Conformance, ZeroOutsideContact) {
 TEST_P(Conformance, GapStaysWithinItsBound) {
   int refuted = 0, answered = 0;
   for (const double gap : {-depth, 1e-3, 0.05, 0.5}) {
-    PairState asked;
+    PairState separated;
     try {
-      asked = at(-gap, 0.5);
-      ASSERT_TRUE(backend->evaluate(*latched, asked).bound.known);
+      separated = at(-gap, 0.5);
+      ASSERT_TRUE(backend->evaluate(*latched, separated).bound.known);
     } catch (const RecoverableError&) {
       continue;  // half a metre from one side of a socket is deep in the other
     }
     ++answered;
-    EXPECT_EQ(testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 1.0, 1.0), 0) << "gap " << gap;
-    refuted += testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 1.0, 1.5);
+    EXPECT_EQ(testing_support::gaps_outside_of_bounds(*backend, *latched, separated, 1.0, 1.0), 0) << "gap " << gap;
+    refuted += testing_support::gaps_outside_of_bounds(*backend, *latched, separated, 1.0, 1.5);
   }
   EXPECT_GE(answered, 3);
   EXPECT_GT(refuted, 0);
@@ -219,7 +219,7 @@ TEST_P(Conformance, HistoriesRemainValidUnderTunableParameters) {
 }
 
 TEST_P(Conformance, CorruptedHistoryIsRejected) {
-  testing_support::expect_altered_history_is_refused(*backend, *latched, at(1e-9, 0.5).X_AB);
+  testing_support::expect_altered_history_is_rejected(*backend, *latched, at(1e-9, 0.5).X_AB);
 }
 
 TEST_P(Conformance, HistoryOfAnotherContactIsRejected) {

@@ -54,7 +54,7 @@ class PointFrictionConformance : public testing::TestWithParam<std::tuple<std::s
   }
 
   /// Sticking, slipping, in between by damping alone, with a preceding gap, and without history.
-  [[nodiscard]] testing_support::Questions states() const {
+  [[nodiscard]] testing_support::Evaluations states() const {
     return {{touched.get(), later(1.0, 1e-2)},  {touched.get(), later(-1.0, 1e-2)}, {touched.get(), later(20.0, 1.0)},
             {touched.get(), later(-40.0, 1.0)}, {touched.get(), later(1.0, 2.0)},   {flying.get(), at(depth, 0.4)},
             {fresh.get(), at(depth, 0.4)}};
@@ -102,7 +102,7 @@ TEST_P(PointFrictionConformance, EvaluationIsPureAndHistoryContinues) {
   testing_support::expect_pure(*backend, states(), *touched, later(30.0, 1.0));
   testing_support::expect_same_bits_from_threads(*backend, states(), 4, 50);
   testing_support::expect_saved_history_continues(*backend, states(), *touched, 7);
-  testing_support::expect_altered_history_is_refused(*backend, *touched, at(depth, 0.4).X_AB);
+  testing_support::expect_altered_history_is_rejected(*backend, *touched, at(depth, 0.4).X_AB);
   testing_support::expect_prescribed_motion_consistent(*backend, states(), 0.0);
   testing_support::expect_batch_consistent(*backend, states(), nullptr);
   for (const double gap : {1e-12, 0.01}) testing_support::expect_zero(backend->evaluate(*touched, at(-gap, 0.5)));

@@ -33,7 +33,7 @@ PairSpec pair_of(Surface main, Surface partner) {
 }
 
 /// With B's origin at `p_AB` and without motion.
-Response ask(const PairSpec& pair, const Vector3& p_AB) {
+Response response_at(const PairSpec& pair, const Vector3& p_AB) {
   PairState state;
   state.X_AB.p = p_AB;
   const auto backend = make_example(pair);
@@ -61,15 +61,16 @@ TEST(Rigid, GapsAndNormalsAreConsistent) {
 }
 
 TEST(Rigid, CurvaturesOfBallsAreExact) {
-  const Response r = ask(pair_of(SphereSurface{.radius = 0.2}, SphereSurface{.radius = 0.05}), {0.0, 0.0, 0.2501});
+  const Response r =
+      response_at(pair_of(SphereSurface{.radius = 0.2}, SphereSurface{.radius = 0.05}), {0.0, 0.0, 0.2501});
   ASSERT_EQ(r.points.size(), 1U);
   EXPECT_NEAR(r.points[0].curvature_A, 5.0, 1e-9);
   EXPECT_NEAR(r.points[0].curvature_B, 20.0, 1e-9);
 }
 
 TEST(Rigid, BlockRestsOnFourCorners) {
-  const Response r = ask(pair_of(PlaneSurface{}, BlockSurface{.lengths = {0.2, 0.1, 0.05}, .center = Vector3::Zero()}),
-                         {0.3, 0.0, 0.025});
+  const Response r = response_at(
+      pair_of(PlaneSurface{}, BlockSurface{.lengths = {0.2, 0.1, 0.05}, .center = Vector3::Zero()}), {0.3, 0.0, 0.025});
   ASSERT_EQ(r.points.size(), 4U);
   for (const ContactPoint& point : r.points) {
     EXPECT_NEAR(point.gap, 0.0, 1e-15);
@@ -84,7 +85,7 @@ TEST(Rigid, BlocksTouchAtCornersOfBoth) {
       small{.lengths = {0.1, 0.1, 0.1}, .center = Vector3::Zero()};
   for (const bool swapped : {false, true}) {
     const PairSpec pair = swapped ? pair_of(small, large) : pair_of(large, small);
-    const Response r = ask(pair, {0.0, 0.0, swapped ? -0.1 : 0.1});
+    const Response r = response_at(pair, {0.0, 0.0, swapped ? -0.1 : 0.1});
     ASSERT_EQ(r.points.size(), 4U) << swapped;
     for (const ContactPoint& point : r.points) {
       EXPECT_NEAR(point.gap, 0.0, 1e-12);
@@ -178,7 +179,7 @@ TEST(Rigid, FlatCrossedBarsTouchAtTheCornersOfTheirOverlap) {
 // A corner in contact with a face stays one contact: no edge of one crosses an edge of the other there.
 TEST(Rigid, CornersOnAFaceAddNoEdgeContacts) {
   const PairSpec pair = pair_of(BlockSurface{.lengths = {1.0, 1.0, 0.1}}, BlockSurface{.lengths = {0.1, 0.1, 0.1}});
-  EXPECT_EQ(ask(pair, {0.1, 0.2, 0.1 + 1e-5}).points.size(), 4U);
+  EXPECT_EQ(response_at(pair, {0.1, 0.2, 0.1 + 1e-5}).points.size(), 4U);
 }
 
 /// Boxes of different sizes at any pose: the smallest overlap along the axes that may separate them, negative if they
@@ -263,7 +264,7 @@ TEST(Rigid, TippingEdgeOnAFaceHasContactAtBothEnds) {
 /// Points of two equal cubes of 0.1 m, the second at `p_AB`, as blocks or as meshes.
 std::vector<ContactPoint> cubes_at(const Vector3& p_AB) {
   const BlockSurface cube{.lengths = {0.1, 0.1, 0.1}};
-  return ask(pair_of(cube, cube), p_AB).points;
+  return response_at(pair_of(cube, cube), p_AB).points;
 }
 
 // Faces of two equal cubes in contact: the corners of their common area, all with the normal of the faces, in every
@@ -348,7 +349,7 @@ TEST(Rigid, CylinderTouchesAtTheEndsOfALine) {
 // A roller across a narrower rail: contact where its lowest line leaves the rail, and likewise for two crossed rollers.
 TEST(Rigid, CylinderTouchesEdgesAndCylinders) {
   const CylinderSurface roller{.radius = 0.1, .axis = Vector3::UnitY(), .length = 0.3};
-  const Response r = ask(pair_of(BlockSurface{.lengths = {1.0, 0.1, 0.05}}, roller), {0.2, 0.02, 0.125});
+  const Response r = response_at(pair_of(BlockSurface{.lengths = {1.0, 0.1, 0.05}}, roller), {0.2, 0.02, 0.125});
   ASSERT_EQ(r.points.size(), 2U);
   for (const ContactPoint& point : r.points) {
     EXPECT_NEAR(point.gap, 0.0, 1e-15);
@@ -358,13 +359,13 @@ TEST(Rigid, CylinderTouchesEdgesAndCylinders) {
     EXPECT_NEAR(point.curvature_B, 10.0, 1e-12);
   }
   CylinderSurface other{.radius = 0.05, .axis = Vector3::UnitX(), .length = 0.4};
-  const Response crossed = ask(pair_of(other, roller), {0.1, 0.05, 0.15 + 1e-5});
+  const Response crossed = response_at(pair_of(other, roller), {0.1, 0.05, 0.15 + 1e-5});
   ASSERT_EQ(crossed.points.size(), 1U);
   EXPECT_NEAR(crossed.points[0].gap, 1e-5, 1e-15);
   EXPECT_NEAR((crossed.points[0].p_AC - Vector3(0.1, 0.0, 0.05 + 5e-6)).norm(), 0.0, 1e-12);
   // Side by side, on the ends of their common line.
   other = {.radius = 0.05, .axis = Vector3::UnitY(), .length = 0.2};
-  const Response beside = ask(pair_of(other, roller), {0.15, 0.12, 0.0});
+  const Response beside = response_at(pair_of(other, roller), {0.15, 0.12, 0.0});
   ASSERT_EQ(beside.points.size(), 2U);
   for (const ContactPoint& point : beside.points) {
     EXPECT_NEAR(point.gap, 0.0, 1e-14);
@@ -375,8 +376,8 @@ TEST(Rigid, CylinderTouchesEdgesAndCylinders) {
 // Corners of a box just inside the flat end of a cylinder are at its end, not at its side.
 TEST(Rigid, BoxRestsOnTheEndOfACylinder) {
   const Response r =
-      ask(pair_of(CylinderSurface{.radius = 0.1, .length = 0.2}, BlockSurface{.lengths = {0.1, 0.1, 0.1}}),
-          {0.0, 0.0, 0.15 - 1e-12});
+      response_at(pair_of(CylinderSurface{.radius = 0.1, .length = 0.2}, BlockSurface{.lengths = {0.1, 0.1, 0.1}}),
+                  {0.0, 0.0, 0.15 - 1e-12});
   ASSERT_EQ(r.points.size(), 4U);
   for (const ContactPoint& point : r.points) {
     EXPECT_NEAR(point.gap, -1e-12, 1e-14);

@@ -29,7 +29,7 @@ class PrivateFolderTest : public testing::Test {
     fs::remove_all(base);
   }
   /// An unused process number.
-  static pid_t dead_process() {
+  static pid_t unused_process_number() {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(0);
     ::waitpid(child, nullptr, 0);
@@ -53,7 +53,7 @@ TEST_F(PrivateFolderTest, IsPrivateAndRemovedWithItsContents) {
 
 TEST_F(PrivateFolderTest, OnlyFoldersOfTerminatedClientsAreRemoved) {
   const PrivateFolder living;
-  const fs::path stale = base / fmt::format("heelstrike-{}-abcdef", dead_process());
+  const fs::path stale = base / fmt::format("heelstrike-{}-abcdef", unused_process_number());
   const fs::path other = base / "heelstrike-notes";
   const fs::path foreign = base / "something";
   for (const fs::path& folder : {stale, other, foreign}) fs::create_directory(folder);

@@ -27,7 +27,7 @@ std::unique_ptr<ContactBackend> made(PairSpec pair, const Assets& assets) {
   return entry.make(pair, assets.context());
 }
 
-Response asked(const ContactBackend& backend, const Pose& X_AB) {
+Response response_at(const ContactBackend& backend, const Pose& X_AB) {
   PairState state;
   state.X_AB = X_AB;
   return backend.evaluate(*backend.initial_history(), state);
@@ -205,7 +205,7 @@ TEST(Creases, CubePressedFlat) {
                                 {{"springs", springs}, {"normals", normals}, {"penetration", penetration}}),
                      assets);
             for (const double depth : {1e-6, 1e-4, 1e-3}) {
-              const Response r = asked(*backend, Pose{.p = {0.003, 0.001, depth - 0.05}});
+              const Response r = response_at(*backend, Pose{.p = {0.003, 0.001, depth - 0.05}});
               const std::string what = fmt::format("{} {} {} n {} depth {}", springs, normals, penetration, n, depth);
               EXPECT_NEAR(r.F_A.force.z() / (stiffness * 0.01 * depth), 1.0, 1e-8) << what;
               EXPECT_NEAR(r.peak_pressure / (stiffness * depth), 1.0, 1e-8) << what;
@@ -235,7 +235,7 @@ TEST(Creases, CubeOnItsEdge) {
     PairSpec pair = layer_pair(mesh_named("cube"), floor_plane, {{"thickness", 0.05}});
     pair.main.materials = {material(1e6, 0.3)};
     const Pose X_WC = at_penetration(faces, rotation_from_vector({a, 0, 0}), d);
-    const Response r = asked(*made(pair, assets), X_WC.inverse());
+    const Response r = response_at(*made(pair, assets), X_WC.inverse());
     EXPECT_NEAR((X_WC.R * r.F_A.force).z() / F, 1.0, 1e-9) << n;
   }
 }
@@ -257,7 +257,7 @@ TEST(Creases, AnyShapeInAnyPose) {
         const Matrix3 R = rotation_from_vector(turn * Vector3(normal(random), normal(random), normal(random)));
         const Pose X_WC = at_penetration(faces, R, 1e-5 + 2e-4 * unit(random));
         const Exact right = exact(faces, X_WC);
-        const Response r = asked(*backend, X_WC.inverse());
+        const Response r = response_at(*backend, X_WC.inverse());
         EXPECT_NEAR((X_WC.R * r.F_A.force).z() / right.force, 1.0, 1e-7) << name << " n " << n << " pose " << i;
         EXPECT_NEAR(r.stored_energy / right.energy, 1.0, 1e-7) << name << " n " << n << " pose " << i;
       }
@@ -290,7 +290,7 @@ TEST(Creases, APlateIsAPlane) {
         const bool along = std::ranges::any_of(
             faces, [&](const Polygon& face) { return std::abs((X_WC.R * normal_of(face)).z()) < 0.01; });
         const double tolerance = along ? 2e-3 : 1e-7;
-        const Response r = asked(*backend, X_WC.inverse());
+        const Response r = response_at(*backend, X_WC.inverse());
         EXPECT_NEAR((X_WC.R * r.F_A.force).z() / right.force, 1.0, tolerance) << name << " pose " << i;
         EXPECT_NEAR(r.stored_energy / right.energy, 1.0, tolerance) << name << " pose " << i;
       }
@@ -307,7 +307,7 @@ TEST(Creases, TipOfACone) {
   const auto backend = made(layer_pair(mesh_named("cone"), floor_plane), assets);
   for (const Vector3& turned : {Vector3(0, 0, 0), Vector3(0.2, 0.1, 0), Vector3(0.4, -0.2, 0.3)}) {
     const Pose X_WC = at_penetration(faces, rotation_from_vector(turned), 2e-4);
-    const Response r = asked(*backend, X_WC.inverse());
+    const Response r = response_at(*backend, X_WC.inverse());
     EXPECT_NEAR((X_WC.R * r.F_A.force).z() / exact(faces, X_WC).force, 1.0, 0.05) << turned.transpose();
   }
 }
@@ -332,7 +332,7 @@ TEST(Creases, BallOnAnArbitraryTriangulation) {
     for (const Vector3& turned :
          {Vector3(0, 0, 0), Vector3(0.7, 0.3, 0), Vector3(1.5, 0, 0.4), Vector3(0.2, 2.0, 1.0)}) {
       const Pose X_WC{.R = rotation_from_vector(turned), .p = {0, 0, R - depth}};
-      const Response r = asked(*backend, X_WC.inverse());
+      const Response r = response_at(*backend, X_WC.inverse());
       worst = std::max(worst, std::abs((X_WC.R * r.F_A.force).z() / F - 1.0));
     }
     fmt::print("depth {:8.2e} m: F {:.4e} N, off by up to {:.2e}\n", depth, F, worst);
@@ -341,7 +341,7 @@ TEST(Creases, BallOnAnArbitraryTriangulation) {
 }
 
 /// Lines reported by the preparation of a pair, with a mark for warnings.
-std::vector<std::string> told(PairSpec pair, const Assets& assets) {
+std::vector<std::string> reported_lines(PairSpec pair, const Assets& assets) {
   const BackendEntry entry = elastic_foundation_entry();
   pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
   std::vector<std::string> lines;
@@ -367,9 +367,10 @@ TEST(Creases, TrianglesTooLargeForThePartner) {
     EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("resolve the partner"),
                                          testing::HasSubstr("0.025 m in radius"), testing::HasSubstr("spring_body")));
   }
-  EXPECT_THAT(told(plane_of(4.0), {}), testing::Contains(testing::AllOf(testing::StartsWith(warning_mark),
-                                                                        testing::HasSubstr("may be missing"))));
-  EXPECT_THAT(told(plane_of(7.0), {}), testing::Not(testing::Contains(testing::StartsWith(warning_mark))));
+  EXPECT_THAT(
+      reported_lines(plane_of(4.0), {}),
+      testing::Contains(testing::AllOf(testing::StartsWith(warning_mark), testing::HasSubstr("may be missing"))));
+  EXPECT_THAT(reported_lines(plane_of(7.0), {}), testing::Not(testing::Contains(testing::StartsWith(warning_mark))));
   Assets assets;
   assets.add("cube", triangles_of(box({0.2, 0.2, 0.2}), 1));
   EXPECT_THROW((void)made(layer_pair(mesh_named("cube"), ball), assets), Error);
@@ -382,7 +383,7 @@ TEST(Creases, PlaneWithSpringsDetectsTheBall) {
       made(layer_pair(floor_plane, SphereSurface{.radius = R, .center = Vector3::Zero()}, {{"extent", 0.05}}), {});
   const double V = std::numbers::pi * d * d * (R - d / 3.0);
   for (const double x : {0.0, 0.0031, 0.0107}) {
-    const Response r = asked(*backend, Pose{.p = {x, -0.0043, R - d}});
+    const Response r = response_at(*backend, Pose{.p = {x, -0.0043, R - d}});
     EXPECT_NEAR(-r.F_A.force.z() / (stiffness * V), 1.0, 0.05) << x;
   }
 }
@@ -418,14 +419,14 @@ TEST(Creases, BallBetweenTheSprings) {
   const auto backend = made(layer_pair(mesh_named("plate"), mesh_named("ball")), assets);
   for (const double depth : {1e-3, 2e-4}) {
     try {
-      const Response r = asked(*backend, Pose{.p = {0.02, -0.035, 0.005 - depth}});
+      const Response r = response_at(*backend, Pose{.p = {0.02, -0.035, 0.005 - depth}});
       ADD_FAILURE() << "answered " << r.F_A.force.z() << " N at a depth of " << depth;
     } catch (const RecoverableError& e) {
       EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("overlap"), testing::HasSubstr("refine")));
     }
   }
-  EXPECT_EQ(asked(*backend, Pose{.p = {0.02, -0.035, 0.0051}}).F_A.force.norm(), 0.0);
-  EXPECT_LT(asked(*backend, Pose{.p = {0.1, 0.0, 0.0049}}).F_A.force.z(), 0.0);
+  EXPECT_EQ(response_at(*backend, Pose{.p = {0.02, -0.035, 0.0051}}).F_A.force.norm(), 0.0);
+  EXPECT_LT(response_at(*backend, Pose{.p = {0.1, 0.0, 0.0049}}).F_A.force.z(), 0.0);
 }
 
 // A side wall beside the load faces the ball, and the rays of its springs leave it far away, where it faces them: five
@@ -442,16 +443,16 @@ TEST(Creases, WallBesideACurvedMesh) {
       constexpr double depth = 6e-4;
       const Pose X_WC{.R = rotation_from_vector({0.0, tilt, 0.0}),
                       .p = {0.05 - beyond, 0.003, 0.1 - depth - tilt * (0.05 - beyond)}};
-      const double F = (X_WC.R * asked(*formula, X_WC.inverse()).F_A.force).z();
-      EXPECT_NEAR((X_WC.R * asked(*facets, X_WC.inverse()).F_A.force).z() / F, 1.0, 2.0 * 15e-6 / depth)
+      const double F = (X_WC.R * response_at(*formula, X_WC.inverse()).F_A.force).z();
+      EXPECT_NEAR((X_WC.R * response_at(*facets, X_WC.inverse()).F_A.force).z() / F, 1.0, 2.0 * 15e-6 / depth)
           << beyond << " " << tilt << ": " << F;
       const Pose X_CW = X_WC.inverse();
-      const Response r = asked(*facets, X_CW);
+      const Response r = response_at(*facets, X_CW);
       for (const Eigen::Index k : {1, 5}) {
         const auto moved = [&](double by) {
           const Vector6 x = by * Vector6::Unit(k);
           const Pose X{.R = rotation_from_vector(x.head<3>()) * X_CW.R, .p = X_CW.p + x.tail<3>()};
-          return asked(*facets, X);
+          return response_at(*facets, X);
         };
         const double step = k < 3 ? 3e-8 : 1e-9;
         const Vector6 slope = (moved(step).F_A.vector() - moved(-step).F_A.vector()) / (2.0 * step);
@@ -478,7 +479,7 @@ TEST(Creases, BoxOnABox) {
     const double d = 5e-5, F = stiffness * 0.0016 * d;
     for (const double turned : {0.0, 0.3, 1.2}) {
       const Pose X_WC{.R = rotation_from_vector({0, 0, turned}), .p = {0.01, 0.03, 0.025 - d}};
-      const Response r = asked(*backend, X_WC.inverse());
+      const Response r = response_at(*backend, X_WC.inverse());
       EXPECT_NEAR((X_WC.R * r.F_A.force).z() / F, 1.0, 0.5 * d / 0.04) << name << " " << turned;
       EXPECT_LT((X_WC.R * r.F_A.force).head<2>().norm(), 1e-5 * F) << name << " " << turned;
       EXPECT_NEAR(r.peak_pressure / (stiffness * d), 1.0, 1e-9) << name << " " << turned;
@@ -501,7 +502,7 @@ TEST(Creases, EdgesOfThePartner) {
     for (const double x : {0.0, 0.00037, 0.00081, 0.00123}) {
       for (const double turned : {0.0, 0.2, 0.7}) {
         const Response r =
-            asked(*backend, {.R = rotation_from_vector({0, 0, turned}), .p = {x, -0.6 * x, 0.5 * a - d}});
+            response_at(*backend, {.R = rotation_from_vector({0, 0, turned}), .p = {x, -0.6 * x, 0.5 * a - d}});
         const double error = -r.F_A.force.z() / (stiffness * a * a * d) - 1.0;
         worst = std::max(worst, std::abs(error));
         mean += error;

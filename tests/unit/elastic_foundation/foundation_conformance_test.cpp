@@ -187,7 +187,7 @@ class Foundation : public testing::TestWithParam<Case> {
     return state;
   }
 
-  [[nodiscard]] Questions states() const {
+  [[nodiscard]] Evaluations states() const {
     return {{fresh.get(), at(1e-4, 0.1)},
             {touched.get(), at(1.3e-4, 0.05)},
             {touched.get(), compute_slip_increment(2e-4, 3e-4)},
@@ -342,7 +342,7 @@ TEST_P(Foundation, CorruptedHistoryIsRejected) {
   const bool swapped = backend->traits().parameters.contains("spring_body") &&
                        std::get<std::string>(backend->traits().parameters.at("spring_body")) == "partner";
   const Pose X_AB = at(5e-5, 0.01).X_AB;
-  expect_altered_history_is_refused(*backend, *touched, swapped ? X_AB.inverse() : X_AB);
+  expect_altered_history_is_rejected(*backend, *touched, swapped ? X_AB.inverse() : X_AB);
 }
 
 TEST_P(Foundation, PrescribedMotionMatchesSingleCommits) {

@@ -77,7 +77,7 @@ std::unique_ptr<ContactBackend> make(PairSpec pair) {
   return entry.make(pair, files().context());
 }
 
-void expect_refused(const PairSpec& pair, const std::string& field, const testing::Matcher<std::string>& message) {
+void expect_rejected(const PairSpec& pair, const std::string& field, const testing::Matcher<std::string>& message) {
   try {
     (void)make(pair);
     FAIL() << "expected an error at " << field;
@@ -95,39 +95,39 @@ PairSpec plate(ParameterMap parameters = {}) {
 TEST(FoundationEntry, LayersWithoutMaterialOrThickness) {
   PairSpec rigid = plate();
   rigid.main.materials.clear();
-  expect_refused(rigid, "contact.knee.main.material", HasSubstr("needs a layer"));
+  expect_rejected(rigid, "contact.knee.main.material", HasSubstr("needs a layer"));
   PairSpec thin = plate();
   thin.parameters.erase("thickness");
-  expect_refused(thin, "contact.knee.parameters.thickness", AllOf(HasSubstr("found none"), HasSubstr("back_file")));
-  expect_refused(plate({{"partner_thickness", 0.002}}), "contact.knee.parameters.partner_thickness",
-                 HasSubstr("is rigid"));
-  expect_refused(plate({{"thickness", 0.0}}), "contact.knee.parameters.thickness", HasSubstr("> 0"));
-  expect_refused(plate({{"back_asset", "bone"}}), "contact.knee.parameters.thickness", HasSubstr("found several"));
+  expect_rejected(thin, "contact.knee.parameters.thickness", AllOf(HasSubstr("found none"), HasSubstr("back_file")));
+  expect_rejected(plate({{"partner_thickness", 0.002}}), "contact.knee.parameters.partner_thickness",
+                  HasSubstr("is rigid"));
+  expect_rejected(plate({{"thickness", 0.0}}), "contact.knee.parameters.thickness", HasSubstr("> 0"));
+  expect_rejected(plate({{"back_asset", "bone"}}), "contact.knee.parameters.thickness", HasSubstr("found several"));
   PairSpec two = plate();
   two.main.materials.push_back(material(1e6, 0.3));
-  expect_refused(two, "contact.knee.parameters.thickness", HasSubstr("found 2"));
+  expect_rejected(two, "contact.knee.parameters.thickness", HasSubstr("found 2"));
 }
 
 TEST(FoundationEntry, ThicknessPerVertex) {
   PairSpec pair = plate({{"vertex_thickness", std::vector<double>(80, 0.003)}});
   pair.parameters.erase("thickness");
-  expect_refused(pair, "contact.knee.parameters.vertex_thickness",
-                 AllOf(HasSubstr("expected 81"), HasSubstr("found 80")));
+  expect_rejected(pair, "contact.knee.parameters.vertex_thickness",
+                  AllOf(HasSubstr("expected 81"), HasSubstr("found 80")));
   std::vector<double> values(81, 0.003);
   values[17] = -0.001;
   pair.parameters["vertex_thickness"] = values;
-  expect_refused(pair, "contact.knee.parameters.vertex_thickness",
-                 AllOf(HasSubstr("-0.001 m at vertex 17"), HasSubstr("> 0")));
+  expect_rejected(pair, "contact.knee.parameters.vertex_thickness",
+                  AllOf(HasSubstr("-0.001 m at vertex 17"), HasSubstr("> 0")));
 }
 
 TEST(FoundationEntry, ThicknessPerVertexFromATable) {
   PairSpec pair = plate({{"vertex_thickness_file", "thickness_short.csv"}});
   const std::string key = "contact.knee.parameters.vertex_thickness_file";
-  expect_refused(pair, "contact.knee.parameters.thickness", HasSubstr("found several"));
+  expect_rejected(pair, "contact.knee.parameters.thickness", HasSubstr("found several"));
   pair.parameters.erase("thickness");
-  expect_refused(pair, key, AllOf(HasSubstr("expected 81"), HasSubstr("found 1")));
+  expect_rejected(pair, key, AllOf(HasSubstr("expected 81"), HasSubstr("found 1")));
   pair.parameters["vertex_thickness_file"] = "thickness_in_inches.csv";
-  expect_refused(pair, key, AllOf(HasSubstr("thickness_in_inches.csv:1"), HasSubstr("'thickness_m'")));
+  expect_rejected(pair, key, AllOf(HasSubstr("thickness_in_inches.csv:1"), HasSubstr("'thickness_m'")));
   pair.parameters["vertex_thickness_file"] = "thickness.csv";
   std::vector<double> values(81, 0.003);
   values[17] = 0.002;
@@ -176,10 +176,11 @@ TEST(FoundationEntry, MissingFileIsReportedByItsKey) {
 TEST(FoundationEntry, BackSurface) {
   PairSpec pair = plate({{"back_asset", "bone_in_front"}});
   pair.parameters.erase("thickness");
-  expect_refused(pair, "contact.knee.parameters.back_asset", AllOf(HasSubstr("0.001 m in front"), HasSubstr("vertex")));
+  expect_rejected(pair, "contact.knee.parameters.back_asset",
+                  AllOf(HasSubstr("0.001 m in front"), HasSubstr("vertex")));
   pair.parameters["back_asset"] = "bone_far";
-  expect_refused(pair, "contact.knee.parameters.back_asset",
-                 AllOf(HasSubstr("found it 0.5 m away"), HasSubstr("metres")));
+  expect_rejected(pair, "contact.knee.parameters.back_asset",
+                  AllOf(HasSubstr("found it 0.5 m away"), HasSubstr("metres")));
   pair.parameters["back_asset"] = "bone";
   PairState state;
   state.X_AB.p.z() = 0.0249;
@@ -195,26 +196,26 @@ TEST(FoundationEntry, BackSurface) {
 TEST(FoundationEntry, Surfaces) {
   PairSpec pair = plate();
   pair.main.surface = mesh_named("solid_inside_out");
-  expect_refused(pair, "contact.knee.main.surface",
-                 AllOf(HasSubstr("point out of the body"), HasSubstr("--repair orientation")));
+  expect_rejected(pair, "contact.knee.main.surface",
+                  AllOf(HasSubstr("point out of the body"), HasSubstr("--repair orientation")));
   pair.main.surface = mesh_named("solid");
   EXPECT_NO_THROW((void)make(pair));
   pair.main.surface = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
-  expect_refused(pair, "contact.knee.parameters.extent", HasSubstr("missing"));
-  expect_refused(plate({{"refine", 1.5}}), "contact.knee.parameters.refine", HasSubstr("found 1.5"));
+  expect_rejected(pair, "contact.knee.parameters.extent", HasSubstr("missing"));
+  expect_rejected(plate({{"refine", 1.5}}), "contact.knee.parameters.refine", HasSubstr("found 1.5"));
 }
 
 TEST(FoundationEntry, Grid) {
   const std::string key = "contact.knee.parameters.grid";
-  expect_refused(plate({{"grid", std::vector<double>{20}}}), key,
-                 AllOf(HasSubstr("two whole numbers"), HasSubstr("20")));
-  expect_refused(plate({{"grid", std::vector<double>{20, 2.5}}}), key, HasSubstr("2.5"));
-  expect_refused(plate({{"grid", std::vector<double>{20, 0}}}), key, HasSubstr("from 1 to 1000"));
-  expect_refused(plate({{"grid", std::vector<double>{20, 20}}, {"grid_side", "z-"}}), key,
-                 AllOf(HasSubstr("20 x 20"), HasSubstr("grid_side")));  // the plate's back
+  expect_rejected(plate({{"grid", std::vector<double>{20}}}), key,
+                  AllOf(HasSubstr("two whole numbers"), HasSubstr("20")));
+  expect_rejected(plate({{"grid", std::vector<double>{20, 2.5}}}), key, HasSubstr("2.5"));
+  expect_rejected(plate({{"grid", std::vector<double>{20, 0}}}), key, HasSubstr("from 1 to 1000"));
+  expect_rejected(plate({{"grid", std::vector<double>{20, 20}}, {"grid_side", "z-"}}), key,
+                  AllOf(HasSubstr("20 x 20"), HasSubstr("grid_side")));  // the plate's back
   PairSpec pair = plate({{"grid", std::vector<double>{20, 20}}, {"vertex_thickness", std::vector<double>(81, 0.003)}});
   pair.parameters.erase("thickness");
-  expect_refused(pair, key, HasSubstr("vertex_thickness"));
+  expect_rejected(pair, key, HasSubstr("vertex_thickness"));
 }
 
 // The outer side of an open surface is unknown until the other surface is behind it.
@@ -236,16 +237,16 @@ TEST(FoundationEntry, OneInvertedPieceOfSeveral) {
   const Surface down = PlaneSurface{.normal = -Vector3::UnitZ(), .point = Vector3::Zero()};
   PairState state;
   state.X_AB.p.z() = -1e-4;
-  const auto ask = [&](const Surface& main, const Surface& partner, const std::string& penetration) {
+  const auto response_of = [&](const Surface& main, const Surface& partner, const std::string& penetration) {
     const auto backend = make(layer_pair(main, partner, {{"penetration", penetration}}));
     return backend->evaluate(*backend->initial_history(), state);
   };
   for (const std::string penetration : {"ray", "nearest"}) {
-    EXPECT_GT(ask(mesh_named("two_plates"), down, penetration).F_A.force.norm(), 1.0);
-    EXPECT_GT(ask(mesh_named("wide_plate"), mesh_named("two_plates_down"), penetration).F_A.force.norm(), 1.0);
+    EXPECT_GT(response_of(mesh_named("two_plates"), down, penetration).F_A.force.norm(), 1.0);
+    EXPECT_GT(response_of(mesh_named("wide_plate"), mesh_named("two_plates_down"), penetration).F_A.force.norm(), 1.0);
     const auto expect_facing_error = [&](const Surface& main, const Surface& partner, const std::string& piece) {
       try {
-        const Response r = ask(main, partner, penetration);
+        const Response r = response_of(main, partner, penetration);
         FAIL() << "half of the load is missing without a message: " << r.F_A.force.transpose();
       } catch (const RecoverableError& e) {
         EXPECT_THAT(std::string(e.what()),

@@ -130,9 +130,9 @@ class MovingSession {
     at.x() = std::clamp(at.x(), -0.02, 0.02);
     at.z() = std::clamp(at.z(), -0.005, 0.005);
     state_.X_AB.p = at;
-    turn_ += 20.0 * size * Vector3(2.0 * random() - 1.0, 2.0 * random() - 1.0, 2.0 * random() - 1.0);
-    turn_ = turn_.cwiseMax(Vector3(-0.02, -0.1, -0.3)).cwiseMin(Vector3(0.02, 0.1, 1.0));
-    state_.X_AB.R = rotation_from_vector(turn_);
+    rotation_ += 20.0 * size * Vector3(2.0 * random() - 1.0, 2.0 * random() - 1.0, 2.0 * random() - 1.0);
+    rotation_ = rotation_.cwiseMax(Vector3(-0.02, -0.1, -0.3)).cwiseMin(Vector3(0.02, 0.1, 1.0));
+    state_.X_AB.R = rotation_from_vector(rotation_);
     return state_;
   }
 
@@ -141,7 +141,7 @@ class MovingSession {
 
   std::mt19937 generator_{7};
   PairState state_;
-  Vector3 turn_ = Vector3::Zero();
+  Vector3 rotation_ = Vector3::Zero();
 };
 
 class SpringHistory : public testing::TestWithParam<std::tuple<const char*, const char*>> {};

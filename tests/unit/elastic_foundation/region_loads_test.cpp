@@ -120,10 +120,10 @@ TEST(RegionLoads, DoNotChangeTheResponseOfThePair) {
     ParameterMap with = common;
     with["regions"] = "halves";
     const auto plain = knee(common);
-    const auto told = knee(with);
+    const auto with_regions = knee(with);
     const PairState state = loaded_state(press, true);
     const Response without = plain->commit(*plain->initial_history(), state).response;
-    Response r = told->commit(*told->initial_history(), state).response;
+    Response r = with_regions->commit(*with_regions->initial_history(), state).response;
     EXPECT_EQ(r.regions.size(), 6U);
     r.regions.clear();
     EXPECT_EQ(bits_of(r), bits_of(without));
@@ -131,23 +131,23 @@ TEST(RegionLoads, DoNotChangeTheResponseOfThePair) {
 }
 
 TEST(RegionLoads, AreComputedWithoutTangents) {
-  const auto told = knee({{"regions", std::string("sets")}});
+  const auto with_regions = knee({{"regions", std::string("sets")}});
   const PairState state = loaded_state(press, true);
-  const Response all = told->evaluate(*told->initial_history(), state);
-  const Response few = told->evaluate(*told->initial_history(), state, {.tangents = false});
+  const Response all = with_regions->evaluate(*with_regions->initial_history(), state);
+  const Response few = with_regions->evaluate(*with_regions->initial_history(), state, {.tangents = false});
   ASSERT_EQ(few.regions.size(), 2U);
   EXPECT_EQ(few.regions, all.regions);
 }
 
 TEST(RegionLoads, OfSeparatedSurfacesAreZero) {
-  const auto told = knee({{"regions", std::string("sets")}});
-  const Response apart = answer(*told, -0.002);
+  const auto with_regions = knee({{"regions", std::string("sets")}});
+  const Response apart = answer(*with_regions, -0.002);
   ASSERT_GT(apart.gap, 0.0);
   EXPECT_THAT(apart.regions, ElementsAre(RegionLoad{}, RegionLoad{}));
   // One side alone: the other one has no load.
   PairState state;
   state.X_AB = {.R = rotation_from_vector({-0.05, 0.0, 0.0}), .p = {0.0, 0.0005, 0.0}};
-  const Response unilateral_meaning = told->evaluate(*told->initial_history(), state);
+  const Response unilateral_meaning = with_regions->evaluate(*with_regions->initial_history(), state);
   ASSERT_LT(unilateral_meaning.gap, 0.0);
   ASSERT_EQ(unilateral_meaning.regions.size(), 2U);
   EXPECT_GT(unilateral_meaning.regions[0].force, 1.0);

@@ -158,11 +158,11 @@ TEST(VolumeMesh, UnusedSetsAreIgnoredAndReported) {
   const BackendEntry entry = elastic_foundation_entry();
   plate.parameters = checked_parameters(plate.parameters, entry.parameters, "contact.knee.parameters");
   PrepareContext context = volume_files().context();
-  std::vector<std::string> told;
-  context.on_progress = [&](std::string_view stage, double) { told.emplace_back(stage); };
+  std::vector<std::string> stages;
+  context.on_progress = [&](std::string_view stage, double) { stages.emplace_back(stage); };
   (void)entry.make(plate, context);
-  EXPECT_THAT(told, testing::Contains(HasSubstr("clamped_set: ignored")));
-  EXPECT_THAT(told, testing::Contains(HasSubstr("contact_set: ignored")));
+  EXPECT_THAT(stages, testing::Contains(HasSubstr("clamped_set: ignored")));
+  EXPECT_THAT(stages, testing::Contains(HasSubstr("contact_set: ignored")));
 }
 
 }  // namespace

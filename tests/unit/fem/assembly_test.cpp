@@ -220,14 +220,14 @@ TEST_P(QuadraticAssembly, ReproducesALinearState) {
   }
 }
 
-std::vector<ElementKind> turned_kinds() {
+std::vector<ElementKind> rotated_kinds() {
   std::vector<ElementKind> kinds;
   std::ranges::copy_if(element_kinds(), std::back_inserter(kinds),
                        [](const ElementKind& kind) { return test::corners_of(kind.n_nodes) != 4; });
   return kinds;
 }
 
-INSTANTIATE_TEST_SUITE_P(Elements, RotatedNumbering, testing::ValuesIn(turned_kinds()),
+INSTANTIATE_TEST_SUITE_P(Elements, RotatedNumbering, testing::ValuesIn(rotated_kinds()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 std::vector<ElementKind> quadratic_kinds() {

@@ -47,7 +47,7 @@ std::pair<double, double> pressures(const CondensedContact& contact, const PairS
 // Requirement: 1e-8 on matching and non-matching meshes, finer on either side, with the whole surfaces as contact
 // surfaces and with their ends alone, straight and rotated in space. Nodes on the edges carry their part.
 TEST(ContactPatch, UniformPressurePassesAnyInterfaceWithCommonEdges) {
-  const Pose X_turned{.R = rotation_from_vector(Vector3(0.4, -0.7, 1.1)), .p = Vector3(0.3, -0.2, 0.1)};
+  const Pose X_rotated{.R = rotation_from_vector(Vector3(0.4, -0.7, 1.1)), .p = Vector3(0.3, -0.2, 0.1)};
   const Pose X_other{.R = rotation_from_vector(Vector3(-0.2, 0.5, 0.3)), .p = Vector3(-0.1, 0.05, 0.2)};
   constexpr double depth = 2e-4;
   constexpr double pressure = depth / (length_A / E_A + length_B / E_B);
@@ -55,7 +55,7 @@ TEST(ContactPatch, UniformPressurePassesAnyInterfaceWithCommonEdges) {
   for (const auto& [n_A, n_B] : {std::pair<std::size_t, std::size_t>{4, 4}, {4, 5}, {4, 9}, {7, 3}, {5, 5}}) {
     for (const bool whole : {false, true}) {
       for (const bool turned : {false, true}) {
-        const Pose X_A = turned ? X_turned : Pose{};
+        const Pose X_A = turned ? X_rotated : Pose{};
         const Pose X_B = turned ? X_other : Pose{};
         const auto ends = [&](const Pose& X) {
           return [&whole, X](const Vector3& p) { return whole || std::abs((X.inverse() * p).z()) < 1e-9; };

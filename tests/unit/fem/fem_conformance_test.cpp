@@ -157,9 +157,10 @@ TEST_P(FemConformance, ExactlyZeroBeyondTheGapAndExcessivePenetrationIsRecoverab
 TEST_P(FemConformance, NoPoseWithinTheBoundIsInContact) {
   int refuted = 0;
   for (const double gap : {1e-3, 0.01, 0.1}) {
-    const PairState asked = at(0.0, -gap);
-    EXPECT_EQ(testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 0.2, 1.0, true), 0) << "gap " << gap;
-    refuted += testing_support::gaps_outside_of_bounds(*backend, *latched, asked, 0.2, 1.5, true);
+    const PairState separated = at(0.0, -gap);
+    EXPECT_EQ(testing_support::gaps_outside_of_bounds(*backend, *latched, separated, 0.2, 1.0, true), 0)
+        << "gap " << gap;
+    refuted += testing_support::gaps_outside_of_bounds(*backend, *latched, separated, 0.2, 1.5, true);
   }
   // Full order, layers and a second deformable body have no bound, nor does a cylinder with ends, whose gap is no
   // distance.
@@ -186,7 +187,7 @@ TEST_P(FemConformance, SavedHistoryContinuesBitForBit) {
 }
 
 TEST_P(FemConformance, CorruptedHistoryIsRejected) {
-  testing_support::expect_altered_history_is_refused(*backend, *latched, at(0.0, 3e-4).X_AB);
+  testing_support::expect_altered_history_is_rejected(*backend, *latched, at(0.0, 3e-4).X_AB);
 }
 
 // A committed state that is evaluated again starts from other estimates: equal to the solvers' accuracy, 1e-10.

@@ -99,8 +99,8 @@ TEST_P(TwoLaws, AreSpringsInSeries) {
         // Rounding of the stretch, 2e-16, times the bulk modulus, 2000 times the shear modulus, is 1e-12 of the stress.
         EXPECT_NEAR(top, force, 1e-9 * std::abs(force)) << GetParam().name << " laws " << i << " and " << j;
         EXPECT_LT(inside, 1e-9 * std::abs(force)) << GetParam().name << " laws " << i << " and " << j;
-        const StressColumns told = fem::stress(body, laws, u);
-        EXPECT_LT((told.row(2).array() - stress).abs().maxCoeff(), 1e-9 * std::abs(stress)) << GetParam().name;
+        const StressColumns columns = fem::stress(body, laws, u);
+        EXPECT_LT((columns.row(2).array() - stress).abs().maxCoeff(), 1e-9 * std::abs(stress)) << GetParam().name;
       }
     }
   }

@@ -127,8 +127,8 @@ TEST_F(VibratingBlock, ReportsTheGapOfTheUndeformedShapesInContact) {
     EXPECT_EQ(committed.response.gap_rate, expected.gap_rate);
     history = committed.history;
   }
-  const auto rests = limited->commit(*limited->initial_history(), at(0.0, 5e-4)).history;
-  EXPECT_THROW((void)limited->evaluate(*rests, at(1e-2, 6e-4)), RecoverableError);
+  const auto at_rest = limited->commit(*limited->initial_history(), at(0.0, 5e-4)).history;
+  EXPECT_THROW((void)limited->evaluate(*at_rest, at(1e-2, 6e-4)), RecoverableError);
   // Immediately after separation the indentation has not recovered: the undeformed shapes overlap, the bodies are
   // apart.
   const Response apart = modal->evaluate(*history, at(2e-3 + 1e-6, 1e-5));

@@ -450,16 +450,16 @@ TEST_F(RelaxingPad, EvaluationsArePureAndHistoriesAreRestoredBitForBit) {
   const auto pad = make();
   const Committed first = pad->commit(*pad->initial_history(), state(0.1, 2e-3));
   const Committed second = pad->commit(*first.history, state(0.15, 3e-3));
-  const Response asked = pad->evaluate(*second.history, state(0.2, 3.5e-3));
+  const Response evaluated = pad->evaluate(*second.history, state(0.2, 3.5e-3));
   (void)pad->evaluate(*second.history, state(5.0, 1e-3));
   (void)pad->evaluate(*first.history, state(0.12, 2.5e-3));
   const auto restored = pad->load_history(second.history->save());
   EXPECT_EQ(restored->save(), second.history->save());
   for (const History* history : {second.history.get(), restored.get()}) {
     const Response again = pad->evaluate(*history, state(0.2, 3.5e-3));
-    EXPECT_EQ(again.F_A.vector(), asked.F_A.vector());
-    EXPECT_EQ(again.dF_A_dX, asked.dF_A_dX);
-    EXPECT_EQ(again.dissipated_increment, asked.dissipated_increment);
+    EXPECT_EQ(again.F_A.vector(), evaluated.F_A.vector());
+    EXPECT_EQ(again.dF_A_dX, evaluated.dF_A_dX);
+    EXPECT_EQ(again.dissipated_increment, evaluated.dissipated_increment);
   }
   const Response after = pad->evaluate(*second.history, state(0.15, 3e-3));
   EXPECT_LT((after.F_A.vector() - second.response.F_A.vector()).norm(), 1e-9 * after.F_A.vector().norm())
@@ -469,7 +469,7 @@ TEST_F(RelaxingPad, EvaluationsArePureAndHistoriesAreRestoredBitForBit) {
   const double difference = (pad->evaluate(*second.history, state(0.2, 3.5e-3 + h)).F_A.force.z() -
                              pad->evaluate(*second.history, state(0.2, 3.5e-3 - h)).F_A.force.z()) /
                             (2.0 * h);
-  EXPECT_NEAR(asked.dF_A_dX(5, 5), difference, 1e-6 * difference) << "[N/m]";
+  EXPECT_NEAR(evaluated.dF_A_dX(5, 5), difference, 1e-6 * difference) << "[N/m]";
   EXPECT_THROW((void)pad->evaluate(*second.history, state(0.14, 3e-3)), Error) << "a time before the commit";
 }
 

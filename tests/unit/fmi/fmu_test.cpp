@@ -414,9 +414,9 @@ TEST(FmuErrors, TruncatedBinariesAreRejected) {
     members[binary].resize(size);
     const std::string message = open_complaint(yaml, members);
     // Data behind the last mapped page (names for debuggers) is not needed.
-    const bool is_told =
+    const bool is_reported =
         message.find(fmt::format("found {} bytes of another format or truncated", size)) != std::string::npos;
-    EXPECT_TRUE(is_told || (message == "accepted" && size > whole.size() / 2)) << size << ": " << message;
+    EXPECT_TRUE(is_reported || (message == "accepted" && size > whole.size() / 2)) << size << ": " << message;
   }
 }
 
@@ -550,9 +550,10 @@ TEST_P(EveryFmiVersion, VariablesMayBeIntegersAndBooleans) {
   ASSERT_TRUE(simulation->advance_to(0.025));
   const double x = simulation->output("pd.mass.x_m"), v = simulation->output("pd.mass.vx_m_s");
   ASSERT_NE(v, 0.0);
-  const double told = third ? static_cast<double>(static_cast<float>(x)) : x;
-  EXPECT_EQ(third, told != x);
-  EXPECT_EQ(simulation->output("pd.mass.fx_N"), -(100.0 * told + 2.0));  // the velocity is true, as it is not zero
+  const double output_value = third ? static_cast<double>(static_cast<float>(x)) : x;
+  EXPECT_EQ(third, output_value != x);
+  EXPECT_EQ(simulation->output("pd.mass.fx_N"),
+            -(100.0 * output_value + 2.0));  // the velocity is true, as it is not zero
 
   members["modelDescription.xml"] = description(GetParam(), {{"steps", third ? "Int64" : "Integer"}});
   const auto counting = opened(unit_input(slider(unit_force("0.01", "", "steps")), members));

@@ -97,15 +97,15 @@ TEST(CartesianCoordinates, MassMatrixGivesTheKineticEnergyOfPointMasses) {
 }
 
 TEST(MassProperties, RejectsInvalidValues) {
-  const auto refuses = [](double mass, const Vector3& principal) {
+  const auto expect_rejected_inertia = [](double mass, const Vector3& principal) {
     const MassProperties p{
         .mass = mass, .center_of_mass = Vector3::Zero(), .inertia = principal.asDiagonal().toDenseMatrix()};
     EXPECT_ANY_THROW(p.check("body")) << mass << " " << principal.transpose();
   };
-  refuses(0.0, {1, 1, 1});
-  refuses(-1.0, {1, 1, 1});
-  refuses(1.0, {1, 1, 0});
-  refuses(1.0, {1, 1, 2.1});
+  expect_rejected_inertia(0.0, {1, 1, 1});
+  expect_rejected_inertia(-1.0, {1, 1, 1});
+  expect_rejected_inertia(1.0, {1, 1, 0});
+  expect_rejected_inertia(1.0, {1, 1, 2.1});
   const MassProperties plate{
       .mass = 1, .center_of_mass = Vector3::Zero(), .inertia = Vector3(1, 1, 2).asDiagonal().toDenseMatrix()};
   EXPECT_NO_THROW(plate.check("plate"));

@@ -84,7 +84,7 @@ std::vector<double> normal_parts(const VectorXd& P) {
 // The same bar, and a table on four legs, with friction: without a lateral load, so that the minimal reactions have no
 // tangential parts.
 TEST(Impact, RedundantPointsWithFrictionHaveMinimalForces) {
-  const auto rests = [](double m, double I, const std::vector<Vector3d>& points) {
+  const auto check_rest = [](double m, double I, const std::vector<Vector3d>& points) {
     const auto problem = problem_of(rows_on_plane(m, I, points), 0.3, 0.0, ImpactLaw::newton);
     VectorXd free = VectorXd::Zero(problem.W.rows());
     for (Eigen::Index i = 0; i < free.size(); i += 3) free[i] = -9.81;
@@ -97,8 +97,8 @@ TEST(Impact, RedundantPointsWithFrictionHaveMinimalForces) {
     }
     EXPECT_LT((solution.P - expected).norm(), 1e-9 * expected.norm()) << solution.P.transpose();
   };
-  rests(2.0, 1.0 / 6.0, {{-0.5, 0.0, 0.0}, {0.0, 0.0, 0.0}, {0.5, 0.0, 0.0}});
-  rests(8.0, 1.0, {{0.4, 0.3, -0.7}, {-0.4, 0.3, -0.7}, {-0.4, -0.3, -0.7}, {0.4, -0.3, -0.7}});
+  check_rest(2.0, 1.0 / 6.0, {{-0.5, 0.0, 0.0}, {0.0, 0.0, 0.0}, {0.5, 0.0, 0.0}});
+  check_rest(8.0, 1.0, {{0.4, 0.3, -0.7}, {-0.4, 0.3, -0.7}, {-0.4, -0.3, -0.7}, {0.4, -0.3, -0.7}});
 }
 
 // A table that slides along x: the front legs carry more by the moment of friction, both the same.

@@ -12,7 +12,7 @@
 namespace heelstrike::fem {
 namespace {
 
-struct BadFile {
+struct InvalidFile {
   std::string name;
   std::string bytes;
   std::string expected;  ///< part of the message
@@ -42,7 +42,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-std::vector<BadFile> bad_files() {
+std::vector<InvalidFile> invalid_files() {
   const std::string stl = write_stl(samples::cube());
   std::string nan_stl = stl;
   nan_stl.replace(84 + 12, 4, std::string("\x00\x00\xc0\x7f", 4));
@@ -133,7 +133,7 @@ std::vector<BadFile> bad_files() {
 }
 
 TEST(MalformedMeshes, AreRejectedWithPlaceAndReason) {
-  for (const BadFile& file : bad_files()) {
+  for (const InvalidFile& file : invalid_files()) {
     SCOPED_TRACE(file.name);
     try {
       read_any(file.name, file.bytes);
@@ -204,14 +204,14 @@ TEST(MalformedMeshes, MutationsAreRejectedWithFileAndPlace) {
                                                                {"mutant.vtk", samples::vtk_ascii()},
                                                                {"mutant.vtu", write_vtu(volume)}};
   std::mt19937 random(7);
-  int n_refused = 0;
+  int n_rejected = 0;
   for (int round = 0; round < 4500; ++round) {
     const auto& [name, good] = seeds[random() % seeds.size()];
     const std::string bytes = mutated(good, random);
     try {
       read_any(name, bytes);
     } catch (const Error& error) {
-      ++n_refused;
+      ++n_rejected;
       const std::string message = error.what();
       EXPECT_TRUE(error.code() == ErrorCode::invalid_input || error.code() == ErrorCode::limit) << message;
       EXPECT_THAT(message, testing::StartsWith(name)) << round;
@@ -219,7 +219,7 @@ TEST(MalformedMeshes, MutationsAreRejectedWithFileAndPlace) {
       EXPECT_EQ(printable(message), message) << "raw bytes of the file";
     }
   }
-  EXPECT_GT(n_refused, 1000) << "the mutations should hit something";
+  EXPECT_GT(n_rejected, 1000) << "the mutations should hit something";
 }
 
 TEST(ReadMesh, RejectsInvalidOptions) {

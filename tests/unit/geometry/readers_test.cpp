@@ -150,7 +150,7 @@ TEST(SurfaceReaders, PlyAsciiAndBinaryAgree) {
   binary.replace(binary.find("ascii"), 5, "binary_little_endian");
   std::string big = ascii;
   big.replace(big.find("ascii"), 5, "binary_big_endian");
-  const auto put_reversed = [&](auto value) {
+  const auto append_reversed = [&](auto value) {
     std::string bytes;
     samples::put(bytes, value);
     big.append(bytes.rbegin(), bytes.rend());
@@ -159,15 +159,15 @@ TEST(SurfaceReaders, PlyAsciiAndBinaryAgree) {
     ascii += std::to_string(v.x()) + " " + std::to_string(v.y()) + " " + std::to_string(v.z()) + " 255\n";
     for (const double x : v) samples::put(binary, static_cast<float>(x));
     samples::put(binary, std::uint8_t{255});
-    for (const double x : v) put_reversed(static_cast<float>(x));
-    put_reversed(std::uint8_t{255});
+    for (const double x : v) append_reversed(static_cast<float>(x));
+    append_reversed(std::uint8_t{255});
   }
   for (const Triangle& t : cube.triangles) {
     ascii += "3 " + std::to_string(t[0]) + " " + std::to_string(t[1]) + " " + std::to_string(t[2]) + "\n";
     samples::put(binary, std::uint8_t{3});
     for (const std::uint32_t v : t) samples::put(binary, static_cast<std::int32_t>(v));
-    put_reversed(std::uint8_t{3});
-    for (const std::uint32_t v : t) put_reversed(static_cast<std::int32_t>(v));
+    append_reversed(std::uint8_t{3});
+    for (const std::uint32_t v : t) append_reversed(static_cast<std::int32_t>(v));
   }
   expect_unit_cube(read_surface(big, named("cube.ply")));
   expect_unit_cube(read_surface(ascii, named("cube.ply")));

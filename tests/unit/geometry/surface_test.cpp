@@ -53,9 +53,9 @@ TEST(SurfaceCheck, OpenEdgesWithPositions) {
 }
 
 TEST(SurfaceCheck, WindingAndInsideOut) {
-  SurfaceMesh one_turned = cube();
-  std::swap(one_turned.triangles[0][0], one_turned.triangles[0][1]);
-  EXPECT_EQ(check_surface(one_turned).count(SurfaceDefect::inconsistent_winding), 3U);
+  SurfaceMesh one_reversed = cube();
+  std::swap(one_reversed.triangles[0][0], one_reversed.triangles[0][1]);
+  EXPECT_EQ(check_surface(one_reversed).count(SurfaceDefect::inconsistent_winding), 3U);
   EXPECT_EQ(check_surface(inside_out(cube())).count(SurfaceDefect::inside_out), 1U);
 }
 

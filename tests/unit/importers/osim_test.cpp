@@ -858,8 +858,8 @@ TEST(OsimImport, KneeLigamentsEqualOpenSim) {
     q.tail<12>() = mbs::coordinates_from_pose(X_WF * knee_pose(row));
     for (const auto& force : forces) {
       const auto columns = force->columns();
-      std::vector<double> told;
-      force->append_values({0.0, q, qd}, told);
+      std::vector<double> outputs;
+      force->append_values({0.0, q, qd}, outputs);
       for (std::size_t i = 0; i < columns.size(); ++i) {
         const std::string& name = columns[i].name;
         const auto dot = name.find('.'), end = name.find(".length_m");
@@ -867,8 +867,8 @@ TEST(OsimImport, KneeLigamentsEqualOpenSim) {
         const std::string ligament = name.substr(dot + 1, end - dot - 1);
         if (!row.contains(ligament + ".length")) continue;  // a muscle
         const double length = row.at(ligament + ".length"), tension = row.at(ligament + ".force_total");
-        worst_length = std::max(worst_length, std::abs(told[i] - length));
-        worst_force = std::max(worst_force, std::abs(told[i + 2] - tension) / std::max(tension, 1.0));
+        worst_length = std::max(worst_length, std::abs(outputs[i] - length));
+        worst_force = std::max(worst_force, std::abs(outputs[i + 2] - tension) / std::max(tension, 1.0));
         ++compared;
       }
     }

@@ -310,7 +310,7 @@ std::vector<CustomJoint> custom_joints() {
 }
 
 /// Moves body b to the pose of the joint. @returns the section `joints`
-std::string put_custom(const CustomJoint& custom, Model& model, BodyIndex a, BodyIndex b) {
+std::string move_to_custom_joint(const CustomJoint& custom, Model& model, BodyIndex a, BodyIndex b) {
   const Pose X_AF{.R = rotation_from_vector({0.3, -0.8, 0.5}), .p = {0.2, 0.1, -0.3}};
   const Pose X_BF{.R = rotation_from_vector({-0.6, 0.1, 1.5}), .p = {0.05, -0.1, 0.2}};
   const Pose X_AB = X_AF * custom.pose() * X_BF.inverse();
@@ -335,7 +335,7 @@ TEST(CustomJoints, SatisfyTheirFunctionsWithExactDerivatives) {
   for (const CustomJoint& custom : custom_joints()) {
     for (const auto& [a, b] : {std::pair{0, 1}, std::pair{ground, 2}, std::pair{1, ground}}) {
       Model model = three_bodies();
-      const std::string text = put_custom(custom, model, a, b);
+      const std::string text = move_to_custom_joint(custom, model, a, b);
       const VectorX q0 = System(model).initial_q();
       const Joint joint = build_model(scenario_with(model, text)).joints.at(0);
       const auto constraint = joint.make(q0);
@@ -361,7 +361,7 @@ TEST(CustomJoints, CouplersAndDriversOfCoordinatesHaveExactDerivatives) {
   for (const std::size_t which : {0U, 2U, 3U, 6U}) {
     Model model = three_bodies();
     const std::string text =
-        put_custom(customs.at(which), model, 0, 1) +
+        move_to_custom_joint(customs.at(which), model, 0, 1) +
         "  other: {type: custom, bodies: [ground, third], coordinates: {k: {initial: 0.2}}, rotations: [{axis: [0, 0, "
         "1], of: {k: {polynomial: [0, 1]}}}, {axis: [1, 0, 0]}, {axis: [0, 1, 0]}]}\n"
         "  coupler: {type: coupler, coordinate: k, constant: 0.1, of: {u: {spline: {x: [-3, -1, 0, 1, 3], y: [0, 0.1, "

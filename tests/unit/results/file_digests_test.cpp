@@ -110,7 +110,7 @@ TEST_F(FileDigestsTest, DamagedFolderIsRepairedOrRejectedByName) {
   const fs::path folder = base_ / "cut";
   const fs::path pristine = base_ / "pristine";
   cut_off(pristine);
-  int n_refused = 0;
+  int n_rejected = 0;
   for (const fs::path& original : files_in(pristine)) {
     if (original.filename() == "run.log" || original.filename() == "INCOMPLETE") continue;
     const fs::path file = folder / fs::relative(original, pristine);
@@ -126,12 +126,12 @@ TEST_F(FileDigestsTest, DamagedFolderIsRepairedOrRejectedByName) {
         expect_the_bytes_of_the_whole(folder);
         EXPECT_THAT(check_run_folder(folder).faults, IsEmpty());
       } catch (const Error& error) {
-        ++n_refused;
+        ++n_rejected;
         EXPECT_THAT(error.what(), HasSubstr(file.filename().string()));
       }
     }
   }
-  EXPECT_GT(n_refused, 6) << "rows and fields before both checkpoints cannot be made good";
+  EXPECT_GT(n_rejected, 6) << "rows and fields before both checkpoints cannot be made good";
 }
 
 TEST_F(FileDigestsTest, RunWithoutACheckpointRestarts) {

@@ -50,7 +50,7 @@ class ResumeFolder : public testing::Test {
     run.finish(summary);
   }
   /// Files of a resumed run and those of an uninterrupted one, without its log.
-  void expect_the_bytes_of_an_undisturbed_run() const {
+  void expect_bytes_of_uninterrupted_run() const {
     RunFolder whole(base_ / "whole", "heelstrike: 1\n", true);
     go(whole, 0, 12);
     finish(whole);
@@ -82,7 +82,7 @@ TEST_F(ResumeFolder, ContinuesFromTheLastOfTwoCheckpoints) {
   EXPECT_TRUE(run.notes().empty());
   go(run, 9, 12);
   finish(run);
-  expect_the_bytes_of_an_undisturbed_run();
+  expect_bytes_of_uninterrupted_run();
 }
 
 TEST_F(ResumeFolder, UsesThePrecedingOfADamagedCheckpoint) {
@@ -99,7 +99,7 @@ TEST_F(ResumeFolder, UsesThePrecedingOfADamagedCheckpoint) {
                                                         HasSubstr("resuming from step_00000005.ckpt"))));
     go(run, 6, 12);
     finish(run);
-    expect_the_bytes_of_an_undisturbed_run();
+    expect_bytes_of_uninterrupted_run();
   }
 }
 
@@ -153,7 +153,7 @@ TEST_F(ResumeFolder, IsRewoundDuringTheRun) {
   run.roll_back(8);
   go(run, 9, 12);
   finish(run);
-  expect_the_bytes_of_an_undisturbed_run();
+  expect_bytes_of_uninterrupted_run();
 }
 
 TEST_F(ResumeFolder, ReportsAnImpossibleRewind) {

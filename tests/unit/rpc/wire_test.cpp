@@ -45,7 +45,7 @@ bool is_bitwise_equal(const Eigen::MatrixBase<Derived>& a, const Eigen::MatrixBa
   return true;
 }
 
-std::string refused_field(const std::function<void()>& conversion) {
+std::string rejected_field(const std::function<void()>& conversion) {
   try {
     conversion();
   } catch (const Error& error) {
@@ -144,7 +144,7 @@ TEST(Wire, ErrorOfAPairIsRethrownTyped) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::out_of_order);
   }
-  EXPECT_EQ(refused_field([&] { from_proto(v1::PairResponse{}, response, FieldPath("reply")); }), "reply.outcome");
+  EXPECT_EQ(rejected_field([&] { from_proto(v1::PairResponse{}, response, FieldPath("reply")); }), "reply.outcome");
 }
 
 TEST(Wire, InvalidStatesAreRejectedWithTheirField) {
@@ -153,7 +153,7 @@ TEST(Wire, InvalidStatesAreRejectedWithTheirField) {
   const auto field_after = [&](const std::function<void(v1::PairState&)>& change) {
     v1::PairState message = good;
     change(message);
-    return refused_field([&] {
+    return rejected_field([&] {
       PairState state;
       from_proto(message, state, FieldPath("state"));
     });
@@ -182,7 +182,7 @@ TEST(Wire, InvalidResultsAreRejectedWithTheirField) {
   const auto field_after = [&](const std::function<void(v1::ContactResult&)>& change) {
     v1::ContactResult message = good;
     change(message);
-    return refused_field([&] {
+    return rejected_field([&] {
       Response received;
       from_proto(message, received, FieldPath("result"));
     });
@@ -246,7 +246,7 @@ TEST(Wire, InvalidPairSpecificationsAreRejectedWithTheirField) {
     v1::PairSpec message;
     to_proto(every_surface(surface), message);
     change(message);
-    return refused_field([&] { (void)from_proto(message, FieldPath("pair")); });
+    return rejected_field([&] { (void)from_proto(message, FieldPath("pair")); });
   };
   const auto value_after = [&](int surface, const std::string& name, const ParameterValue& value) {
     return field_after(
@@ -414,7 +414,7 @@ TEST(Wire, CheckpointIsReceivedBitForBitAndOtherFormatsAreRejected) {
   EXPECT_EQ(back.contact_states, checkpoint.contact_states);
   EXPECT_EQ(back.engine, checkpoint.engine);
   message.set_format(checkpoint_format + 1);
-  EXPECT_EQ(refused_field([&] { (void)from_proto(message, FieldPath("checkpoint")); }), "checkpoint.format");
+  EXPECT_EQ(rejected_field([&] { (void)from_proto(message, FieldPath("checkpoint")); }), "checkpoint.format");
 }
 
 TEST(Wire, ColumnsAndProgressRoundTrip) {

@@ -131,16 +131,16 @@ TEST(Scenario, DefaultsOfTheSchemaAreThoseOfTheStructs) {
 }
 
 TEST(Scenario, BodyTakesItsInitialStateFromAnother) {
-  const std::string own_start =
+  const std::string initial_state =
       "    orientation: [0.7071067811865476, 0, 0, 0.7071067811865476]\n    velocity: [1, 2, 3]\n";
-  const Scenario s = parse_scenario(changed(own_start, "    initial_state_from: ball\n"), "ball.yaml", schemas());
+  const Scenario s = parse_scenario(changed(initial_state, "    initial_state_from: ball\n"), "ball.yaml", schemas());
   EXPECT_EQ(s.bodies[1].initial_state_from, "ball");
-  EXPECT_THAT(message_of(changed(own_start, "    starts_with: ball\n")),
+  EXPECT_THAT(message_of(changed(initial_state, "    starts_with: ball\n")),
               HasSubstr("bodies.block.starts_with: this key is now 'initial_state_from'"));
-  EXPECT_THAT(message_of(changed(own_start, "    initial_state_from: bal\n")), HasSubstr("did you mean 'ball'?"));
-  EXPECT_THAT(message_of(changed(own_start, "    initial_state_from: block\n")),
+  EXPECT_THAT(message_of(changed(initial_state, "    initial_state_from: bal\n")), HasSubstr("did you mean 'ball'?"));
+  EXPECT_THAT(message_of(changed(initial_state, "    initial_state_from: block\n")),
               HasSubstr("without `initial_state_from`"));
-  EXPECT_THAT(message_of(changed(own_start, own_start + "    initial_state_from: ball\n")),
+  EXPECT_THAT(message_of(changed(initial_state, initial_state + "    initial_state_from: ball\n")),
               testing::AllOf(StartsWith("ball.yaml:8: bodies.block.orientation"), HasSubstr("`initial_state_from`")));
 }
 

@@ -48,7 +48,7 @@ class MacroSteps : public mbs::CouplingScheme {
     const Response answer = exchange_.commit(t, q, qd)[0];
     begin_ = end_ = t;
     first_ = last_ = answer.F_A.force;
-    take_gap(answer.gap, answer.gap_rate);
+    set_gap(answer.gap, answer.gap_rate);
     now_[0].F_A.force = first_;
     return now_;
   }
@@ -73,14 +73,14 @@ class MacroSteps : public mbs::CouplingScheme {
     end_ = all[1];
     first_ = {all[2], all[3], all[4]};
     last_ = {all[5], all[6], all[7]};
-    take_gap(all[8], all[9]);
+    set_gap(all[8], all[9]);
   }
 
  protected:
   /// Sets last_ to the force at the end of the macro step.
   virtual void find_force(mbs::TrialMotion& trial) = 0;
 
-  void take_gap(double gap, double gap_rate) {
+  void set_gap(double gap, double gap_rate) {
     now_[0].gap = gap;
     now_[0].gap_rate = gap_rate;
   }
@@ -91,7 +91,7 @@ class MacroSteps : public mbs::CouplingScheme {
   std::vector<Response> now_{1};
 };
 
-class Held final : public MacroSteps {
+class ConstantForce final : public MacroSteps {
   using MacroSteps::MacroSteps;
   void find_force(mbs::TrialMotion& /*trial*/) override {}
 };
@@ -197,7 +197,7 @@ double height_by(const std::function<double(double z, double v, double a)>& last
   return z;
 }
 
-double height_when_held() {
+double height_under_constant_force() {
   return height_by([](double, double, double a) { return a; });
 }
 
@@ -223,10 +223,10 @@ INSTANTIATE_TEST_SUITE_P(Integrators, MacroStepScheme, testing::Values("rk4", "c
 TEST_P(MacroStepScheme, ConstantForceFollowsTheClosedFormWithOneExchangePerMacroStep) {
   const mbs::RunInput input = ball(start_height, GetParam(), end_time);
   Counts counts;
-  mbs::Simulation simulation(input, entry_of<Held>());
+  mbs::Simulation simulation(input, entry_of<ConstantForce>());
   simulation.initialise(counting(counts));
   ASSERT_TRUE(simulation.advance_to(end_time));
-  EXPECT_NEAR(simulation.output("ball.z_m"), height_when_held(), accuracy(GetParam()));
+  EXPECT_NEAR(simulation.output("ball.z_m"), height_under_constant_force(), accuracy(GetParam()));
   EXPECT_EQ(counts.commits, 1 + n_macro_steps);
   EXPECT_EQ(counts.evaluations, 0);
 }
@@ -245,8 +245,8 @@ TEST(CouplingScheme, ClosedFormsDifferFromTheMonolithicRun) {
   // Otherwise the tests above would be insignificant. The spring alone, in closed form: rest + amplitude * cos(w t).
   const double rest = radius - gravity / stiffness;
   const double exact = rest + (start_height - rest) * std::cos(std::sqrt(stiffness) * end_time);
-  EXPECT_GT(std::abs(height_when_held() - exact), 1e-4);
-  EXPECT_GT(std::abs(height_when_iterated() - height_when_held()), 1e-4);
+  EXPECT_GT(std::abs(height_under_constant_force() - exact), 1e-4);
+  EXPECT_GT(std::abs(height_when_iterated() - height_under_constant_force()), 1e-4);
   const mbs::RunInput input = ball(start_height, "cvode_index1", end_time);
   mbs::Simulation simulation(input);
   simulation.initialise(fem::open_local_contact);
@@ -290,7 +290,7 @@ TEST(CouplingScheme, ContactBeginsAndEndsAtExchanges) {
   // Falls 5 mm: onset after 32 ms, with 0.31 m/s, and separation after about half a period of 0.2 s.
   const mbs::RunInput input = ball(radius + 0.005, "cvode_index1", 0.25);
   EventTimes events;
-  mbs::Simulation simulation(input, entry_of<Held>());
+  mbs::Simulation simulation(input, entry_of<ConstantForce>());
   simulation.listen(events);
   simulation.initialise(fem::open_local_contact);
   ASSERT_TRUE(simulation.advance_to(simulation.end_time()));

@@ -231,21 +231,21 @@ std::string failure_of(const std::string& yaml) {
 }
 
 TEST(MacroSteps, DivergedIterationIsReportedWithResidualAndRemedy) {
-  const std::string told = failure_of(
+  const std::string failure = failure_of(
       TwoMasses{}.yaml("{scheme: implicit, macro_step: 0.11, acceleration: none, max_iterations: 7}", 0.22, 1e-3));
   for (const char* part :
        {"has not converged after 7 iterations", "from t = 0 s to 0.11 s", "force of contact 'spring'", " N, and ",
         "is allowed", "reduce coupling.macro_step", "iqn_ils", "raise max_iterations"}) {
-    EXPECT_THAT(told, HasSubstr(part));
+    EXPECT_THAT(failure, HasSubstr(part));
   }
 }
 
 TEST(MacroSteps, UnreachableToleranceEndsTheRunAtTheMinimumStep) {
-  const std::string told = failure_of(TwoMasses{}.yaml(
+  const std::string failure = failure_of(TwoMasses{}.yaml(
       "{scheme: gauss_seidel, macro_step: 8e-3, step_control: {energy_tolerance: 1e-15, min_step: 2e-3}}", 0.1, 1e-3));
   for (const char* part : {"not longer than coupling.step_control.min_step", "creates or destroys", "allows 1e-15 J",
                            "loosen the tolerance"}) {
-    EXPECT_THAT(told, HasSubstr(part));
+    EXPECT_THAT(failure, HasSubstr(part));
   }
 }
 

@@ -41,26 +41,26 @@ const std::string monolithic = "{scheme: monolithic}";
 
 TEST(RegionColumns, FollowAllOthersWithUnitsAndMeanings) {
   const RecordedRun plain = run_local(scenario_from(falling_ball(monolithic, "")));
-  const RecordedRun told = run_local(scenario_from(falling_ball(monolithic, "x- x+")));
+  const RecordedRun with_regions = run_local(scenario_from(falling_ball(monolithic, "x- x+")));
   ASSERT_EQ(plain.summary.status, "completed");
-  ASSERT_EQ(told.summary.status, "completed");
+  ASSERT_EQ(with_regions.summary.status, "completed");
   const std::size_t n = plain.columns.size();
-  ASSERT_EQ(told.columns.size(), n + 14);
+  ASSERT_EQ(with_regions.columns.size(), n + 14);
   std::vector<std::string> names, units;
   for (std::size_t c = n; c < n + 7; ++c) {
-    names.push_back(told.columns[c].name);
-    units.push_back(told.columns[c].unit);
-    EXPECT_FALSE(told.columns[c].meaning.empty());
+    names.push_back(with_regions.columns[c].name);
+    units.push_back(with_regions.columns[c].unit);
+    EXPECT_FALSE(with_regions.columns[c].meaning.empty());
   }
   EXPECT_THAT(names, ElementsAre("pad.x-.force_N", "pad.x-.area_m2", "pad.x-.mean_pressure_Pa",
                                  "pad.x-.peak_pressure_Pa", "pad.x-.copx_m", "pad.x-.copy_m", "pad.x-.copz_m"));
   EXPECT_THAT(units, ElementsAre("N", "m^2", "Pa", "Pa", "m", "m", "m"));
-  EXPECT_EQ(told.columns[n + 7].name, "pad.x+.force_N");
+  EXPECT_EQ(with_regions.columns[n + 7].name, "pad.x+.force_N");
   // Separate loads of regions do not change the motion.
-  ASSERT_EQ(told.rows.size(), plain.rows.size());
+  ASSERT_EQ(with_regions.rows.size(), plain.rows.size());
   for (std::size_t i = 0; i < plain.rows.size(); ++i) {
     for (std::size_t c = 0; c < n; ++c) {
-      EXPECT_EQ(std::bit_cast<std::uint64_t>(told.rows[i][c]), std::bit_cast<std::uint64_t>(plain.rows[i][c]))
+      EXPECT_EQ(std::bit_cast<std::uint64_t>(with_regions.rows[i][c]), std::bit_cast<std::uint64_t>(plain.rows[i][c]))
           << plain.columns[c].name << " in row " << i;
     }
   }

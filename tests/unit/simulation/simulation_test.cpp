@@ -327,7 +327,7 @@ TEST(Simulation, ListenerThatRejectsAStepStopsBeforeIt) {
   EXPECT_EQ(simulation.output("ball.z_m"), run_local(input.scenario).column("ball.z_m").back());
 }
 
-void expect_refused(const std::function<void()>& action, const std::string& part) {
+void expect_rejected(const std::function<void()>& action, const std::string& part) {
   try {
     action();
     ADD_FAILURE() << "accepted, expected: " << part;
@@ -343,15 +343,15 @@ TEST(Simulation, RejectsUnknownNamesWithoutSideEffects) {
   simulation.initialise(fem::open_local_contact);
   ASSERT_TRUE(simulation.advance_to(0.5));
   const auto before = copy(simulation.output_values());
-  expect_refused([&] { (void)simulation.advance_to(0.4); }, "expected a time from 0.5 s");
-  expect_refused([&] { (void)simulation.advance_to(1.3); }, "to 1.2 s");
-  expect_refused([&] { (void)simulation.advance_to(std::nan("")); }, "found nan");
-  expect_refused([&] { simulation.set_input("ball.fx", 1.0); }, "name of an input");
-  expect_refused([&] { simulation.set_input("ball.fx_N", INFINITY); }, "finite numbers");
-  expect_refused([&] { (void)simulation.output("ball.height"); }, "name of an output");
+  expect_rejected([&] { (void)simulation.advance_to(0.4); }, "expected a time from 0.5 s");
+  expect_rejected([&] { (void)simulation.advance_to(1.3); }, "to 1.2 s");
+  expect_rejected([&] { (void)simulation.advance_to(std::nan("")); }, "found nan");
+  expect_rejected([&] { simulation.set_input("ball.fx", 1.0); }, "name of an input");
+  expect_rejected([&] { simulation.set_input("ball.fx_N", INFINITY); }, "finite numbers");
+  expect_rejected([&] { (void)simulation.output("ball.height"); }, "name of an output");
   Checkpoint damaged = simulation.save();
   damaged.state[2] += 1.0;
-  expect_refused([&] { simulation.restore(damaged); }, "damaged");
+  expect_rejected([&] { simulation.restore(damaged); }, "damaged");
   EXPECT_EQ(simulation.time(), 0.5);
   EXPECT_EQ(simulation.output("ball.z_m"), before[3]);
 }

@@ -40,12 +40,12 @@ std::vector<ParameterSchema> example_schema() {
   return {stiffness, restitution, form, weights, warm};
 }
 
-struct Refusal {
+struct Rejection {
   std::string field;
   std::string message;
 };
 
-Refusal refusal(const ParameterMap& given) {
+Rejection refusal(const ParameterMap& given) {
   try {
     (void)checked_parameters(given, example_schema(), "contact.a.parameters");
   } catch (const Error& error) {

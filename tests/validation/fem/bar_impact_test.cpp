@@ -59,13 +59,13 @@ Bar bar_with(double n_modes, const std::string& element = "from_mesh") {
     double lowest = 0.0;
     const std::string text(stage);
     (void)std::sscanf(text.c_str(), "vibration modes from %lf to %lf Hz", &lowest, &bar.highest);
-    const auto told = [&](const char* before, double& number) {
+    const auto read_number = [&](const char* before, double& number) {
       if (const auto at = text.find(before); at != std::string::npos) {
         number = std::strtod(text.c_str() + at + std::strlen(before), nullptr);
       }
     };
-    told("equivalent to ", bar.waves);
-    told("there and back is about ", bar.missed);
+    read_number("equivalent to ", bar.waves);
+    read_number("there and back is about ", bar.missed);
   };
   bar.backend = make_backend(bar_on_wall(n_modes, element), context);
   return bar;

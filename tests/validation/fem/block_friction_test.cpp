@@ -67,7 +67,7 @@ TEST(BlockFriction, FullOrderEqualsCondensedInStickSlipAndReversal) {
   const auto lost = condensed.column("energy.dissipated_J");
   const auto full_fx = full.column("block-ground.fx_N");
   const auto full_fz = full.column("block-ground.fz_N");
-  const auto full_lost = full.column("energy.dissipated_J");
+  const auto full_dissipated = full.column("energy.dissipated_J");
   ASSERT_EQ(t.size(), reversals[2] + 1);
   ASSERT_NEAR(t[reversals[0]], 1.0, 1e-9 * row_interval);
 
@@ -79,8 +79,8 @@ TEST(BlockFriction, FullOrderEqualsCondensedInStickSlipAndReversal) {
 
   // Rows of one friction solver with the condensed and the full body: each stops at 1e-10 of the depth.
   constexpr double same = 1e-6 * normal_force;
-  double turned_x = 0.0;
-  double turned_force = 0.0;
+  double rotated_x = 0.0;
+  double rotated_force = 0.0;
   double work = 0.0;
   double quadrature = 0.0;
   fmt::print("{:>6} {:>9} {:>11} {:>11} {:>11} {:>11}\n", "t s", "x mm", "condensed N", "full N", "normal N",
@@ -101,10 +101,10 @@ TEST(BlockFriction, FullOrderEqualsCondensedInStickSlipAndReversal) {
     // Sliding only reduces the force of sticking, and sticking parts have the stiffness of the bounds, wherever nodes
     // have reversed. While no node carries ten times its part of the force, no node slides before a tenth of the path
     // to full slip, and the force is that of sticking.
-    const double way = std::abs(x[i] - turned_x);
-    const double change = std::abs(fx[i] - turned_force);
+    const double way = std::abs(x[i] - rotated_x);
+    const double change = std::abs(fx[i] - rotated_force);
     EXPECT_LE(change, upper_stiffness * way + same) << "t = " << t[i];
-    if (way * k < 0.1 * mu * normal_force * (turned_force == 0.0 ? 1.0 : 2.0)) {
+    if (way * k < 0.1 * mu * normal_force * (rotated_force == 0.0 ? 1.0 : 2.0)) {
       EXPECT_GE(change, lower_stiffness() * way - same) << "t = " << t[i];
     }
     if (i > reversals[0]) {
@@ -114,8 +114,8 @@ TEST(BlockFriction, FullOrderEqualsCondensedInStickSlipAndReversal) {
     if (std::ranges::find(reversals, i) != std::end(reversals)) {
       const double sign = x[i] > 0.0 ? -1.0 : 1.0;
       EXPECT_NEAR(fx[i], sign * mu * fz[i], same) << "all of the block slips at t = " << t[i];
-      turned_x = x[i];
-      turned_force = fx[i];
+      rotated_x = x[i];
+      rotated_force = fx[i];
     }
   }
 
@@ -126,9 +126,9 @@ TEST(BlockFriction, FullOrderEqualsCondensedInStickSlipAndReversal) {
   fmt::print(
       "lost over the cycle: {:.6f} mJ, full {:.6f} mJ, work {:.6f} mJ, without partial slip {:.6f} mJ, rows {:.6f} "
       "mJ\n",
-      1e3 * measured, 1e3 * (full_lost.back() - full_lost[reversals[0]]), 1e3 * work, 1e3 * stuck_loop,
+      1e3 * measured, 1e3 * (full_dissipated.back() - full_dissipated[reversals[0]]), 1e3 * work, 1e3 * stuck_loop,
       1e3 * quadrature);
-  EXPECT_NEAR(measured, full_lost.back() - full_lost[reversals[0]], 1e-6 * measured);
+  EXPECT_NEAR(measured, full_dissipated.back() - full_dissipated[reversals[0]], 1e-6 * measured);
   EXPECT_NEAR(measured, work, quadrature);
   EXPECT_LT(measured, stuck_loop + quadrature) << "partial slip narrows the loop";
 }

@@ -96,7 +96,7 @@ const std::vector<Input> bodies{
     {.mesh = "block of hex8", .clamp_height = 0.06, .n_nodes = 8, .pressure = PressureKind::element},
     {.mesh = "block of hex27 without pressures", .clamp_height = 0.06, .n_nodes = 27}};
 
-std::vector<ElementFace> held_faces(const VolumeMesh& mesh, double clamp_height) {
+std::vector<ElementFace> fixed_faces(const VolumeMesh& mesh, double clamp_height) {
   std::vector<ElementFace> held = boundary_faces(mesh);
   std::erase_if(held, [&](const ElementFace& face) {
     const auto nodes = nodes_of_faces(mesh, {&face, 1});
@@ -113,7 +113,7 @@ BodyModel curved_body(VolumeMesh mesh, PressureKind pressure) {
 /// As in the servers.
 Displacements solve_here(const VolumeMesh& mesh, const Input& input) {
   const BodyModel body = curved_body(mesh, input.pressure);
-  const std::vector<std::uint32_t> clamped = nodes_of_faces(mesh, held_faces(mesh, input.clamp_height));
+  const std::vector<std::uint32_t> clamped = nodes_of_faces(mesh, fixed_faces(mesh, input.clamp_height));
   const std::vector<bool> fixed = clamped_dofs(body, clamped);
   std::vector<std::int64_t> free;
   for (std::size_t dof = 0; dof < fixed.size(); ++dof) {
@@ -166,7 +166,7 @@ void distribute(const VolumeMesh& mesh, double clamp_height,
   triangulation.create_triangulation(
       dealii::TriangulationDescription::Utilities::create_description_from_triangulation_in_groups<3, 3>(
           [&](dealii::Triangulation<3>& whole) {
-            make_triangulation(mesh, std::vector<std::uint32_t>(mesh.n_elements(), 0), held_faces(mesh, clamp_height),
+            make_triangulation(mesh, std::vector<std::uint32_t>(mesh.n_elements(), 0), fixed_faces(mesh, clamp_height),
                                whole);
           },
           [](dealii::Triangulation<3>& whole, const MPI_Comm& all, unsigned) {

@@ -40,7 +40,7 @@ TEST(Foot, SlowCondensedAgainstFullOrder) {
               mesh.n_elements(), prepared.contact.nodes.size(), "d [mm]", "model", "F [N]", "A [cm2]", "x [mm]",
               "y [mm]", "p [kPa]", "nodes", "t [s]");
   for (const double depth : {2e-3, 4e-3, 6e-3, 8.8e-3}) {
-    const PairState state = test::pressed_foot(sole, depth);
+    const PairState state = test::loaded_foot(sole, depth);
     const Response a = timed(condensed, state, "condensed", depth);
     const Response b = timed(linear, state, "full, linear", depth);
     (void)timed(finite, state, "full, neo-Hookean", depth);
@@ -68,7 +68,7 @@ TEST(Foot, SlowMeshSizeStudyOfALoadedFoot) {
     std::printf("h = %.1f mm: %zu tetrahedra, %zu candidates\n", 1e3 * h, mesh.n_elements(),
                 contact.model().points.size());
     for (std::size_t i = 0; i < depths.size(); ++i) {
-      const Response r = contact.evaluate(*contact.initial_history(), test::pressed_foot(scan_sole, depths[i]));
+      const Response r = contact.evaluate(*contact.initial_history(), test::loaded_foot(scan_sole, depths[i]));
       forces[i].push_back(r.F_A.force.z());
       std::printf("%8.1f %11.3f %9.3f %9.3f %9.3f %11.3f %6d\n", 1e3 * depths[i], r.F_A.force.z(), 1e4 * r.area,
                   1e3 * r.p_ACop.x(), 1e3 * r.p_ACop.y(), 1e-3 * r.peak_pressure, r.statistics.active_points);

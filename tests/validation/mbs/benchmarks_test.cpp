@@ -221,11 +221,11 @@ struct Governor {
       rod * (1.0 + 1e-4) / 12.0 + rod * (center - 0.5) * (center - 0.5) + ball * (1.0 - center) * (1.0 - center);
   static constexpr double along = 5e-6;
 
-  static double turning_inertia(double theta) {
+  static double rotational_inertia(double theta) {
     const double s = std::sin(theta), c = std::cos(theta);
     return 5e-6 + 0.005 + 2.0 * (across * s * s + along * c * c + mass * std::pow(offset + center * s, 2));
   }
-  static double turning_inertia_slope(double theta) {
+  static double rotational_inertia_slope(double theta) {
     const double s = std::sin(theta), c = std::cos(theta);
     return 4.0 * ((across - along) * s * c + mass * (offset + center * s) * center * c);
   }
@@ -236,8 +236,8 @@ struct Governor {
     const double length = std::hypot(dx, dy);
     const double stretch_rate = (dx * 0.5 * c * rate + dy * (0.5 * s * rate - speed)) / length;
     const double pull = stiffness * (length - rest) + damping * stretch_rate;
-    const double spin = momentum / turning_inertia(theta);
-    const double torque = spin * spin * turning_inertia_slope(theta) / 2.0 - 2.0 * mass * g * center * s -
+    const double spin = momentum / rotational_inertia(theta);
+    const double torque = spin * spin * rotational_inertia_slope(theta) / 2.0 - 2.0 * mass * g * center * s -
                           2.0 * pull * (dx * 0.5 * c + dy * 0.5 * s) / length;
     return {rate, torque / (2.0 * (across + mass * center * center)), speed, 2.0 * pull * dy / length / slider - g};
   }
@@ -246,7 +246,7 @@ struct Governor {
 TEST(Benchmarks, A05Governor) {
   print_head();
   const double theta = std::numbers::pi / 3.0;
-  const double momentum = 2.0 * std::numbers::pi * Governor::turning_inertia(theta);
+  const double momentum = 2.0 * std::numbers::pi * Governor::rotational_inertia(theta);
   // The dampers' rate is near 1e4 1/s: 5 us is well inside the stable steps.
   const auto rows = reference_rows<4>([&](double, const Values<4>& y) { return Governor::rates(y, momentum); },
                                       Values<4>{theta, 0.0, 0.5, 0.0}, 0.01, 1001, 2000);

@@ -330,7 +330,7 @@ Effort effort_of(const std::string& yaml) {
 }
 
 /// A rubber block of finite elements on a plane, pressed and pushed with friction.
-std::string pressed_block(const std::string& coupling) {
+std::string loaded_block(const std::string& coupling) {
   return fmt::format(R"yaml(
 heelstrike: 1
 gravity: [0, 0, 0]
@@ -382,7 +382,7 @@ TEST(CouplingSchemes, AccelerationsConvergeWhereTheFixedPointDiverges) {
   EXPECT_LE(linear[2].per_step, 3.0);
   EXPECT_LT(linear[3].per_step, linear[2].per_step);
   const auto block = row("rubber block of finite elements", [](const std::string& acceleration) {
-    return pressed_block(section("implicit", "1", 2.6e-3, acceleration));
+    return loaded_block(section("implicit", "1", 2.6e-3, acceleration));
   });
   EXPECT_NE(block[0].failure, "");
   // Contact opens and slips in the first macro step, where least squares have to restart; a single factor converges

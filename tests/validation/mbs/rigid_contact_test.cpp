@@ -375,12 +375,12 @@ output:
 }
 
 TEST(RigidContact, EndlessImpactsAreReportedWithPlaceAndRemedy) {
-  const auto told = warnings_of_a_squeezed_ball(4e6, "sequential", 1.0);
-  ASSERT_EQ(told.size(), 1U) << "once in a run";
-  EXPECT_THAT(told[0], testing::HasSubstr("1000 sequential impacts"));
-  EXPECT_THAT(told[0], testing::HasSubstr("t = 0 s"));
-  EXPECT_THAT(told[0], testing::HasSubstr("squeeze"));
-  EXPECT_THAT(told[0], testing::HasSubstr("reduce the restitution"));
+  const auto reported = warnings_of_a_squeezed_ball(4e6, "sequential", 1.0);
+  ASSERT_EQ(reported.size(), 1U) << "once in a run";
+  EXPECT_THAT(reported[0], testing::HasSubstr("1000 sequential impacts"));
+  EXPECT_THAT(reported[0], testing::HasSubstr("t = 0 s"));
+  EXPECT_THAT(reported[0], testing::HasSubstr("squeeze"));
+  EXPECT_THAT(reported[0], testing::HasSubstr("reduce the restitution"));
   // Shorter rows and other laws have no warning.
   EXPECT_TRUE(warnings_of_a_squeezed_ball(1e4, "sequential", 1.0).empty());
   EXPECT_TRUE(warnings_of_a_squeezed_ball(4e6, "newton", 1.0).empty());
@@ -408,12 +408,12 @@ analysis: {end_time: 0.001}
 output: {interval: 0.001}
 )yaml";
   const auto run = completed(scenario_from(struck));
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   for (const std::string& line : run.log) {
-    if (line.find("Coulomb's law") != std::string::npos) told.push_back(line);
+    if (line.find("Coulomb's law") != std::string::npos) reported.push_back(line);
   }
-  ASSERT_EQ(told.size(), 2U) << "at its place, and at the end of the run";
-  for (const std::string& line : told) {
+  ASSERT_EQ(reported.size(), 2U) << "at its place, and at the end of the run";
+  for (const std::string& line : reported) {
     EXPECT_THAT(line, testing::HasSubstr("found none 1 time(s) so far, first at t = 0 s in 'p0', 'p1', 'p2'"));
     EXPECT_THAT(line, testing::HasSubstr("Use a smaller step"));
   }
@@ -586,10 +586,10 @@ TEST(RigidContact, CubesStandSideBySide) {
     const auto run = completed(scenario_from(cubes({{0, 0, 0.05}, {0, 0.1 - overlap, 0.05}}, {{0, 1}}, {0, 1})));
     expect_rest(run, 2);
     EXPECT_NEAR(run.column("b1.y_m").back() - run.column("b0.y_m").back(), 0.1, 1e-9) << overlap;
-    const auto told = [](const std::string& line) {
+    const auto reported = [](const std::string& line) {
       return line.find("'b0' and 'b1' overlap by") != std::string::npos;
     };
-    EXPECT_EQ(std::ranges::any_of(run.log, told), overlap > 1e-6) << overlap;
+    EXPECT_EQ(std::ranges::any_of(run.log, reported), overlap > 1e-6) << overlap;
   }
 }
 
