@@ -1,4 +1,4 @@
-# Run by CPack when the components are installed into their folders and not yet packed: adds what only packages have.
+# Run by CPack when the components are installed into their folders and not yet packed: adds the files of packages only.
 set(sources ${CPACK_HEELSTRIKE_SOURCES}/packaging)
 set(stage ${CPACK_TEMPORARY_DIRECTORY})
 
@@ -18,7 +18,7 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   string(TOUPPER ${component} upper)
   set(documents ${stage}/${component}/usr/share/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
   put(${sources}/copyright ${documents} copyright)
-  # The project's own, and that of the packages by the name and in the form that Debian's tools look for.
+  # The project's changelog, and that of the packages under the name and in the form that Debian's tools expect.
   put(${CPACK_HEELSTRIKE_SOURCES}/CHANGELOG.md ${documents} changelog)
   file(WRITE ${documents}/changelog.Debian
     "heelstrike (${CPACK_PACKAGE_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}) unstable; urgency=medium\n\n"
