@@ -136,7 +136,7 @@ def measure(mbs, server, watch, url):
         alone.append(run_once(mbs, server, watch))
         with Watchers(url) as watchers:
             watched.append(run_once(mbs, server, watch))
-        assert watchers.answers > 0, 'nobody watched'
+        assert watchers.answers > 0, 'no watcher was served'
         # Other work on the machine only adds time: the minima are used.
         a = [min(values) for values in zip(*alone)]
         w = [min(values) for values in zip(*watched)]

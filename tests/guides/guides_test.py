@@ -159,7 +159,7 @@ def examples_are_listed(source):
     """Every scenario of examples/ has its line in examples/README.md, and every line its scenario."""
     listed = set(re.findall(r"(?m)^\| `(\w+\.yaml)` \|", (source / "examples/README.md").read_text()))
     there = {path.name for path in (source / "examples").glob("*.yaml")}
-    return [f"examples/README.md: does not list {name}" for name in sorted(there - told)] + \
+    return [f"examples/README.md: does not list {name}" for name in sorted(there - listed)] + \
            [f"examples/README.md: lists {name}, which does not exist" for name in sorted(listed - there)]
 
 

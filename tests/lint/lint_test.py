@@ -2,6 +2,7 @@
 import unittest
 
 import includes
+import markdown
 import references
 import retired_words
 import words
@@ -67,12 +68,28 @@ class References(unittest.TestCase):
         self.assertEqual(references.cited("[flores2011](https://example.org)", False), [])
 
 
+class Markdown(unittest.TestCase):
+    def test_long_lines_are_found(self):
+        for text in ["word " * 21, "- " + "word " * 20, "```\n```\n" + "word " * 21]:
+            self.assertEqual(len(list(markdown.complaints("a.md", text))), 1, text)
+
+    def test_tables_code_comments_and_links_pass(self):
+        for text in ["word " * 20, "| " + "cell | " * 20, "    " + "a + " * 30, "```\n" + "word " * 21 + "\n```",
+                     "<!-- guide: setup " + "word " * 20 + "-->", "- [text](https://example.org/" + "a" * 100 + ")"]:
+            self.assertEqual(list(markdown.complaints("a.md", text)), [], text)
+
+
 class RetiredWords(unittest.TestCase):
     def test_identifiers_are_found_and_prose_and_strings_are_not(self):
         found = list(retired_words.complaints("a.cpp", "int told_state = 0;  // told\nauto x = tellUser(\"told\");\n"))
         self.assertEqual(len(found), 2, found)
         self.assertIn("a.cpp:1: told_state", found[0])
         self.assertEqual(list(retired_words.complaints("a.py", '"""told"""\nreported = stream.tellg()\n')), [])
+
+    def test_names_of_tests_are_sentences(self):
+        self.assertEqual(len(list(retired_words.complaints("a_test.cpp", "TEST(Page, KnowsWhoAsked) {}\n"))), 3)
+        self.assertEqual(len(list(retired_words.complaints("a_test.py", "def test_errors_are_told(self):\n"))), 1)
+        self.assertEqual(list(retired_words.complaints("a.cpp", "int known = who;\n")), [])
 
 
 class Words(unittest.TestCase):

@@ -1282,9 +1282,9 @@ class Units(unittest.TestCase):
             n += 1
         self.assertGreater(n, 40)
         self.assertEqual(early.get(*names), plain.get(*names))
-        nobody = Instance(made, update=look, intermediate=[4711])
-        self.assertFalse(nobody.handle)
-        self.assertIn("4711", nobody.said[-1])
+        invalid = Instance(made, update=look, intermediate=[4711])
+        self.assertFalse(invalid.handle)
+        self.assertIn("4711", invalid.said[-1])
         for each in (plain, unit, early):
             each.free()
 

@@ -155,7 +155,7 @@ def main():
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--case', action='append', choices=CASES)
     parser.add_argument('--side', action='append', choices=['client', 'mbs', 'fem', 'both'])
-    parser.add_argument('--table', action='store_true', help='tell every case and side when it is done')
+    parser.add_argument('--table', action='store_true', help='print every case and side when it is done')
     options = parser.parse_args()
     lab = Lab(options)
     failures, rows = [], []

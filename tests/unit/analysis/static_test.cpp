@@ -178,7 +178,7 @@ forces:
   EXPECT_LT(run.summary.max_position_violation, 1e-12);
 }
 
-TEST(Static, DriverMakesASequenceWhoseWorkIsTheSpringEnergy) {
+TEST(Static, WorkOfADriverIsTheSpringEnergy) {
   const auto run = completed(at_rest(R"(
 bodies:
   slider: {mass: 1, inertia: [0.01, 0.01, 0.01]}

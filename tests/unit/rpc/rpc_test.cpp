@@ -150,10 +150,10 @@ TEST(Call, ContractMismatchIsRejectedNamingBoth) {
 }
 
 TEST(Channel, MissingServerIsReportedAfterTheTimeout) {
-  const Endpoint nobody{.address = "127.0.0.1:1", .tls = {}};
-  const auto channel = make_channel(nobody);
+  const Endpoint unused{.address = "127.0.0.1:1", .tls = {}};
+  const auto channel = make_channel(unused);
   try {
-    wait_for_ready(*channel, nobody, std::chrono::milliseconds{300});
+    wait_for_ready(*channel, unused, std::chrono::milliseconds{300});
     FAIL() << "ready";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unavailable);
