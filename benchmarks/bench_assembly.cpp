@@ -36,7 +36,7 @@ void compare(const char* name, const Work& work) {
   constexpr double never = std::numeric_limits<double>::infinity();
   double best[2] = {never, never};
   double busy[2] = {never, never};
-  for (int turn = 0; turn < n_repetitions; ++turn) {
+  for (int repetition = 0; repetition < n_repetitions; ++repetition) {
     for (const unsigned n : {1U, 2U}) {
       const double start = bench::wall_seconds();
       const double used = bench::process_seconds();

@@ -199,7 +199,7 @@ struct Times {
 Times evaluated(const ContactBackend& backend, const Problem& problem, bool warm, const EvaluateOptions& options) {
   // Minimum of five repetitions of each pose, because other programs only add time.
   std::vector<double> times(problem.states.size(), std::numeric_limits<double>::max());
-  for (int turn = 0; turn < bench::n_foundation_repetitions; ++turn) {
+  for (int repetition = 0; repetition < bench::n_foundation_repetitions; ++repetition) {
     std::shared_ptr<const History> history = backend.initial_history();
     for (std::size_t i = 0; i < times.size(); ++i) {
       const PairState& state = problem.states[i];

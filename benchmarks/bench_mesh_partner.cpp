@@ -103,7 +103,7 @@ std::vector<double> timed(Works&&... works) {
     work();
     return bench::thread_seconds() - start;
   };
-  for (int turn = 0; turn < turns; ++turn) {
+  for (int rotation = 0; rotation < turns; ++rotation) {
     std::size_t k = 0;
     (times[k++].push_back(one(works)), ...);
   }

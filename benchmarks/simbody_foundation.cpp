@@ -55,7 +55,7 @@ FoundationRecord run_simbody_foundation(const Triangles& casting, const Triangle
                          pose.R[8]);
     other.setQToFitTransform(state, SimTK::Transform(SimTK::Rotation(R), SimTK::Vec3(pose.p[0], pose.p[1], pose.p[2])));
     double quickest = std::numeric_limits<double>::max();
-    for (int turn = 0; turn < n_foundation_repetitions; ++turn) {
+    for (int repetition = 0; repetition < n_foundation_repetitions; ++repetition) {
       state.invalidateAllCacheAtOrAbove(SimTK::Stage::Position);
       system.realize(state, SimTK::Stage::Velocity);
       const double begin = thread_seconds();

@@ -63,15 +63,15 @@ class Reader {
   [[nodiscard]] Eigen::SparseMatrix<double> matrix(const std::string& path) const;
 
  private:
-  [[nodiscard]] std::size_t size_of(const std::string& path, H5T_class_t wanted) const {
+  [[nodiscard]] std::size_t size_of(const std::string& path, H5T_class_t requested) const {
     int rank = 0;
     if (!has(path) || H5LTget_dataset_ndims(file_.id(), path.c_str(), &rank) < 0) fail(path, "a dataset");
     std::array<hsize_t, H5S_MAX_RANK> extents{};
     H5T_class_t kind = H5T_NO_CLASS;
     std::size_t bytes = 0;
-    if (H5LTget_dataset_info(file_.id(), path.c_str(), extents.data(), &kind, &bytes) < 0 || kind != wanted ||
+    if (H5LTget_dataset_info(file_.id(), path.c_str(), extents.data(), &kind, &bytes) < 0 || kind != requested ||
         rank > 1) {
-      fail(path, wanted == H5T_FLOAT ? "a list of numbers" : "a list of whole numbers");
+      fail(path, requested == H5T_FLOAT ? "a list of numbers" : "a list of whole numbers");
     }
     return rank == 0 ? 1 : extents[0];
   }
@@ -156,10 +156,10 @@ void eliminate_equalities(const Reader& reader, LocalProblem& problem) {
 Eigen::SparseMatrix<double> with_equalities(const Eigen::SparseMatrix<double>& M,
                                             const Eigen::SparseMatrix<double>& G) {
   std::vector<Eigen::Triplet<double>> entries;
-  const auto add = [&](const Eigen::SparseMatrix<double>& from, Eigen::Index row, Eigen::Index column, bool turned) {
+  const auto add = [&](const Eigen::SparseMatrix<double>& from, Eigen::Index row, Eigen::Index column, bool rotated) {
     for (Eigen::Index k = 0; k < from.outerSize(); ++k) {
       for (Eigen::SparseMatrix<double>::InnerIterator it(from, k); it; ++it) {
-        if (turned) {
+        if (rotated) {
           entries.emplace_back(row + it.col(), column + it.row(), it.value());
         } else {
           entries.emplace_back(row + it.row(), column + it.col(), it.value());

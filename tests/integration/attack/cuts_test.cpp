@@ -24,8 +24,8 @@ using std::chrono::milliseconds;
 
 /// Number of cuts of a test; HEELSTRIKE_ATTACK_CUTS increases it (docs/guide/operating.md gives the results for 1,000).
 int number_of_cuts(int usual) {
-  const char* wanted = std::getenv("HEELSTRIKE_ATTACK_CUTS");
-  return wanted != nullptr ? std::atoi(wanted) : usual;
+  const char* requested = std::getenv("HEELSTRIKE_ATTACK_CUTS");
+  return requested != nullptr ? std::atoi(requested) : usual;
 }
 
 /// Connection faults, equal in every run of a test.
@@ -56,18 +56,18 @@ class Faults {
 
 /// Steps of a bounce with `trouble` before each commit; returns the bits of all responses.
 std::string bounce_through(Contact& contact, int n_steps, const std::function<void(int)>& faults) {
-  std::string answers;
+  std::string responses;
   Response response[1];
   for (int step = 0; step < n_steps; ++step) {
     const double phase = 1e-3 * step;
     const PairState state[] = {ball_at(phase, 0.1 + 2e-5 * std::cos(60.0 * phase), 0.5)};
     faults(step);
     contact.evaluate(step, 0, state, response);
-    answers += bits(response[0]);
+    responses += bits(response[0]);
     contact.commit(step, state, response);
-    answers += bits(response[0]);
+    responses += bits(response[0]);
   }
-  return answers;
+  return responses;
 }
 
 TEST(Cuts, InterruptedConnectionsNeitherEndARunNorChangeABit) {
@@ -79,8 +79,8 @@ TEST(Cuts, InterruptedConnectionsNeitherEndARunNorChangeABit) {
   Faults faults(1200);
   const auto contact = open_contact(proxy.address());
   try {
-    const std::string answers = bounce_through(*contact, n, [&](int) { faults.make(proxy); });
-    EXPECT_TRUE(answers == expected) << "a cut has changed a response";
+    const std::string responses = bounce_through(*contact, n, [&](int) { faults.make(proxy); });
+    EXPECT_TRUE(responses == expected) << "a cut has changed a response";
   } catch (const Error& error) {
     ADD_FAILURE() << "after " << proxy.n_cuts() << " cuts, the last a " << faults.last() << ": " << error.what();
   }
@@ -203,10 +203,10 @@ TEST(Cuts, CorruptedBitsDoNotChangeAResponse) {
       const auto contact = open_contact(rpc::RemoteContactOptions{.endpoint = {.address = proxy.address(), .tls = {}},
                                                                   .reply_watchdog = milliseconds{300},
                                                                   .reconnect_timeout = std::chrono::seconds{10}});
-      const std::string answers = bounce_through(*contact, n_steps, [&](int step) {
+      const std::string responses = bounce_through(*contact, n_steps, [&](int step) {
         if (step == 0) proxy.damage(from_server, bytes, bit);
       });
-      EXPECT_TRUE(answers == expected) << "a flipped bit has changed a response";
+      EXPECT_TRUE(responses == expected) << "a flipped bit has changed a response";
     } catch (const Error& error) {
       // A flipped bit in the headers of a call may change the method or the length. An error is sufficient.
       ++n_errors;
@@ -222,10 +222,10 @@ TEST(Cuts, RunWaitsForATemporarilyUnavailableServer) {
   const std::string expected = bounce_through(*open_contact(server.address()), 6, [](int) {});
   ChaosProxy proxy(server.address());
   const auto contact = open_contact(proxy.address());
-  const std::string answers = bounce_through(*contact, 6, [&](int step) {
+  const std::string responses = bounce_through(*contact, 6, [&](int step) {
     if (step == 3) proxy.cut(Cut::end, 0, milliseconds{2'500});  // longer than any pause between two attempts
   });
-  EXPECT_TRUE(answers == expected);
+  EXPECT_TRUE(responses == expected);
 }
 
 TEST(Cuts, RetriesEndAfterTheTimeout) {

@@ -34,7 +34,7 @@ std::string hours_of_a_ball() {
 TEST(Sessions, SessionsOfLostClientsAreReplacedAndAFullTableIsReported) {
   const ServerProcess server({"--max-sessions", "3", "--min-lease", "0.2"});
   const auto stub = server.stub();
-  const auto held = open_contact(server.address());
+  const auto streaming = open_contact(server.address());
   for (int i = 0; i < 2; ++i) (void)open_session(*stub);
   // The sessions are unused: after 0.2 s each may be replaced by that of a new client.
   EXPECT_TRUE(eventually([&] {
@@ -46,7 +46,7 @@ TEST(Sessions, SessionsOfLostClientsAreReplacedAndAFullTableIsReported) {
       return false;
     }
   }));
-  EXPECT_FALSE(bounce(*held, 2).empty()) << "sessions held by a stream remain";
+  EXPECT_FALSE(bounce(*streaming, 2).empty()) << "sessions held by a stream remain";
   const auto doctor = run("heelstrike", {"doctor", "--fem", server.address()});
   EXPECT_EQ(doctor.exit_code, 4) << doctor.out;
   EXPECT_THAT(doctor.out, HasSubstr("3 of 3 sessions"));
@@ -54,11 +54,11 @@ TEST(Sessions, SessionsOfLostClientsAreReplacedAndAFullTableIsReported) {
 
 TEST(Sessions, SessionsWithoutAStreamExpireEarlyAndAreNotLogged) {
   const ServerProcess server({"--lease", "3"});
-  const auto held = open_contact(server.address());  // holds its session from the opening on, before any exchange
+  const auto streaming = open_contact(server.address());  // holds its session from the opening on, before any exchange
   const auto stub = server.stub();
   const std::string id = open_session(*stub).session_id();
   EXPECT_TRUE(server.wait_for_log("event=session_expired")) << server.log();
-  EXPECT_FALSE(bounce(*held, 2).empty());
+  EXPECT_FALSE(bounce(*streaming, 2).empty());
   EXPECT_THAT(server.log(), Not(HasSubstr(id)));
 }
 
@@ -81,12 +81,12 @@ TEST(Uploads, HaveAMemoryBudget) {
     }
   }
   // Two MiB may have arrived; the third is rejected.
-  grpc::Status refused;
+  grpc::Status rejected;
   for (int i = 0; i < 100 && unfinished[2]->Write(part); ++i) {
   }
-  refused = unfinished[2]->Finish();
-  EXPECT_EQ(refused.error_code(), grpc::RESOURCE_EXHAUSTED) << refused.error_message();
-  EXPECT_THAT(refused.error_message(), HasSubstr("--max-upload-mib"));
+  rejected = unfinished[2]->Finish();
+  EXPECT_EQ(rejected.error_code(), grpc::RESOURCE_EXHAUSTED) << rejected.error_message();
+  EXPECT_THAT(rejected.error_message(), HasSubstr("--max-upload-mib"));
   for (int i = 0; i < 2; ++i) contexts[static_cast<std::size_t>(i)].TryCancel();
   for (int i = 0; i < 2; ++i) (void)unfinished[static_cast<std::size_t>(i)]->Finish();
 }

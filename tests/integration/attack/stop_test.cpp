@@ -117,11 +117,11 @@ TEST(Stop, SecondSignalStopsImmediately) {
 /// Whether all threads of `process` except the first block the stop signals. The first thread of a server waits for
 /// them (sigtimedwait), for which the kernel delivers them.
 bool blocks_stop_signals_everywhere(pid_t process) {
-  constexpr std::uint64_t wanted = (1U << (SIGHUP - 1)) | (1U << (SIGINT - 1)) | (1U << (SIGTERM - 1));
+  constexpr std::uint64_t expected = (1U << (SIGHUP - 1)) | (1U << (SIGINT - 1)) | (1U << (SIGTERM - 1));
   const std::string number = std::to_string(process);
   for (const auto& task : std::filesystem::directory_iterator("/proc/" + number + "/task")) {
     const bool is_first = task.path().filename() == number;
-    if (!is_first && (status_mask(task.path() / "status", "SigBlk:") & wanted) != wanted) return false;
+    if (!is_first && (status_mask(task.path() / "status", "SigBlk:") & expected) != expected) return false;
   }
   return true;
 }

@@ -49,11 +49,11 @@ class Idlers {
 };
 
 std::map<std::string, v1::Capacity::Slot> capacity(v1::ContactService::Stub& stub) {
-  v1::Capacity answer;
+  v1::Capacity result;
   rpc::call("GetCapacity", {.reconnect_timeout = std::chrono::milliseconds{20'000}},
-            [&](auto& context) { return stub.GetCapacity(&context, {}, &answer); });
+            [&](auto& context) { return stub.GetCapacity(&context, {}, &result); });
   std::map<std::string, v1::Capacity::Slot> places;
-  for (const auto& place : answer.slots()) places[place.resource()] = place;
+  for (const auto& place : result.slots()) places[place.resource()] = place;
   return places;
 }
 
@@ -74,7 +74,7 @@ TEST(Streams, IdleStreamsDoNotBlockOtherClients) {
 TEST(Streams, WithoutSessionsAreClosed) {
   const ServerProcess server({"--unused-stream-timeout", "0.2"}, {"127.0.0.1:0"});
   const auto stub = server.stub();
-  const auto held = open_contact(server.address());
+  const auto streaming = open_contact(server.address());
   Idlers idlers(server.address(), 2, 20);
   // A request for an unknown session does not hold one.
   v1::ExchangeRequest request;
@@ -84,7 +84,7 @@ TEST(Streams, WithoutSessionsAreClosed) {
   EXPECT_TRUE(eventually([&] { return capacity(*stub)["exchange streams"].used() == 1; }));
   v1::ExchangeResponse reply;
   for (std::size_t i = 1; i < idlers.size(); ++i) EXPECT_FALSE(idlers.stream(i).Read(&reply));
-  EXPECT_FALSE(bounce(*held, 2).empty()) << "a stream with sessions remains open";
+  EXPECT_FALSE(bounce(*streaming, 2).empty()) << "a stream with sessions remains open";
 }
 
 TEST(Streams, InactiveStreamsAreReplaced) {

@@ -71,10 +71,10 @@ struct LongRun {
 };
 
 /// Current process of this role; waits until it exists.
-pid_t current(const LongRun& run, const char* who) {
+pid_t current(const LongRun& run, const char* owner) {
   std::vector<pid_t> found;
   EXPECT_TRUE(eventually([&] {
-    found = children(run.client->pid(), who);
+    found = children(run.client->pid(), owner);
     return !found.empty() || !alive(run.client->pid());
   }));
   return found.empty() ? -1 : found[0];

@@ -633,9 +633,9 @@ TEST(Fem, MeshAboveTheServerLimitIsRejected) {
   const ScratchFolder folder;
   const ServerPair servers(folder.path(), {}, {}, {"--cache-dir", "", "--max-mesh-elements", "1000"});
   const std::string ball = folder.write("ball.yaml", large_ball());
-  const Finished refused = run("heelstrike", {"condense", ball, "--fem", servers.fem_address}, here(folder));
-  EXPECT_EQ(refused.exit_code, 4) << refused.err;
-  EXPECT_THAT(refused.err, HasSubstr("the limit here is 1000"));
+  const Finished rejected = run("heelstrike", {"condense", ball, "--fem", servers.fem_address}, here(folder));
+  EXPECT_EQ(rejected.exit_code, 4) << rejected.err;
+  EXPECT_THAT(rejected.err, HasSubstr("the limit here is 1000"));
   const std::string block = folder.write("block.yaml", block_scenario());
   EXPECT_EQ(run("heelstrike", {"condense", block, "--fem", servers.fem_address, "--set", "contact.element_size=0.01"},
                 here(folder))
@@ -740,9 +740,9 @@ output: {interval: 1, fields: {interval: 1, mesh: volume}}
   EXPECT_THAT(read_text(folder.path() / "pressed" / "report.html"), HasSubstr("contact_pressure"));
   std::string other = pressed;
   other.replace(other.find("wedge6_mixed"), 12, "hex8");
-  const Finished refused = run("heelstrike", {"condense", folder.write("other.yaml", other)}, here(folder));
-  EXPECT_EQ(refused.exit_code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("hex8 has 8 nodes, the elements of 'layer.vtu' have 6 and do not support it"));
+  const Finished rejected = run("heelstrike", {"condense", folder.write("other.yaml", other)}, here(folder));
+  EXPECT_EQ(rejected.exit_code, 2);
+  EXPECT_THAT(rejected.err, HasSubstr("hex8 has 8 nodes, the elements of 'layer.vtu' have 6 and do not support it"));
 }
 
 // Input that a run rejects before any contact, immediately or after minutes of preparation, is rejected by a check of

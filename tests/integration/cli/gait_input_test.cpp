@@ -216,15 +216,15 @@ TEST_F(Gait, RejectsInvalidInput) {
       {"end_time: 1.0", "end_time: 2.0", {"cover the run", "0 to 1 s"}},
       {"axes:", "order: 3\n    axes:", {"motion.walk.order", "even"}},
       {"axes:", "start: -0.5\n    axes:", {"cover the run"}}};
-  for (const Case& wrong : cases) {
-    const Finished result = run_with(wrong.from, wrong.to);
-    EXPECT_EQ(result.exit_code, 2) << wrong.to << "\n" << result.err;
-    for (const char* text : wrong.said) EXPECT_THAT(result.err, HasSubstr(text)) << wrong.to;
+  for (const Case& invalid : cases) {
+    const Finished result = run_with(invalid.from, invalid.to);
+    EXPECT_EQ(result.exit_code, 2) << invalid.to << "\n" << result.err;
+    for (const char* text : invalid.said) EXPECT_THAT(result.err, HasSubstr(text)) << invalid.to;
   }
 }
 
 TEST_F(Gait, RejectsInvalidFiles) {
-  const auto refused = [&](const std::string& name, const std::string& content, const std::vector<std::string>& said) {
+  const auto rejected = [&](const std::string& name, const std::string& content, const std::vector<std::string>& said) {
     const std::string before = read_text(folder_.path() / name);
     folder_.write(name, content);
     const Finished result = run_with();
@@ -236,17 +236,17 @@ TEST_F(Gait, RejectsInvalidFiles) {
     std::string text = read_text(folder_.path() / name);
     return text.replace(text.find(from), from.size(), to);
   };
-  refused("grf.mot", changed("grf.mot", "\n0.5\t", "\n0.3\t"),
-          {"grf.mot:58", "at least 0.49 s as in the preceding row", "must increase"});
-  refused("grf.mot", plates(0.25), {"gait.yaml:10", "walk.trc", "'ground_force'", "not synchronous", "with +0.2"});
-  refused("static.trc", changed("static.trc", "\tmm\n", "\tm\n"),
-          {"gait.yaml:10", "static.trc", "0.1 to 0.45 m", "found 291 m", "units"});
-  refused("walk.trc", changed("walk.trc", "\tmm\n", "\tm\n"),
-          {"gait.yaml:10", "walk.trc", "static trial, 0.291 m", "found 291 m", "units"});
-  refused("walk.trc", changed("walk.trc", "\t0.50\t", "\t0.30\t"), {"walk.trc:57", "above 0.49 s", "must increase"});
-  refused("walk.trc", changed("walk.trc", "\tHeel\t", "\tHeal\t"),
-          {"gait.yaml:10", "walk.trc", "'Heel'", "did you mean 'Heal'?"});
-  refused("static.trc", changed("static.trc", "3\t0.02", "3\t0.01"), {"static.trc:9", "must increase"});
+  rejected("grf.mot", changed("grf.mot", "\n0.5\t", "\n0.3\t"),
+           {"grf.mot:58", "at least 0.49 s as in the preceding row", "must increase"});
+  rejected("grf.mot", plates(0.25), {"gait.yaml:10", "walk.trc", "'ground_force'", "not synchronous", "with +0.2"});
+  rejected("static.trc", changed("static.trc", "\tmm\n", "\tm\n"),
+           {"gait.yaml:10", "static.trc", "0.1 to 0.45 m", "found 291 m", "units"});
+  rejected("walk.trc", changed("walk.trc", "\tmm\n", "\tm\n"),
+           {"gait.yaml:10", "walk.trc", "static trial, 0.291 m", "found 291 m", "units"});
+  rejected("walk.trc", changed("walk.trc", "\t0.50\t", "\t0.30\t"), {"walk.trc:57", "above 0.49 s", "must increase"});
+  rejected("walk.trc", changed("walk.trc", "\tHeel\t", "\tHeal\t"),
+           {"gait.yaml:10", "walk.trc", "'Heel'", "did you mean 'Heal'?"});
+  rejected("static.trc", changed("static.trc", "3\t0.02", "3\t0.01"), {"static.trc:9", "must increase"});
 }
 
 /// Rows of a .trc with a marker's three entries modified by `change`; x, y, z in the laboratory.
@@ -286,32 +286,32 @@ TEST_F(Gait, RejectsMarkersWithoutSamples) {
 
 TEST_F(Gait, RejectsInvalidStaticTrials) {
   const std::string good = read_text(folder_.path() / "static.trc");
-  const auto refused = [&](const std::string& content, const std::vector<std::string>& said) {
+  const auto rejected = [&](const std::string& content, const std::vector<std::string>& said) {
     folder_.write("static.trc", content);
     const Finished result = run_with();
     EXPECT_EQ(result.exit_code, 2) << result.err;
     for (const auto& text : said) EXPECT_THAT(result.err, HasSubstr(text));
   };
   const auto blank = [](std::array<std::string, 3>& entries) { entries = {"", "", ""}; };
-  refused(with_marker(good, 0, blank), {"gait.yaml:10", "static.trc", "'Heel'", "gaps in all 10 frames"});
+  rejected(with_marker(good, 0, blank), {"gait.yaml:10", "static.trc", "'Heel'", "gaps in all 10 frames"});
   // The toe tip 150 mm up on 290 mm: 24 degrees, beyond the accepted 15.
-  refused(with_marker(good, 3, [](std::array<std::string, 3>& entries) { entries[1] = "201.0"; }),
-          {"gait.yaml:10", "static.trc", "foot flat", "degrees upwards"});
+  rejected(with_marker(good, 3, [](std::array<std::string, 3>& entries) { entries[1] = "201.0"; }),
+           {"gait.yaml:10", "static.trc", "foot flat", "degrees upwards"});
 }
 
 TEST_F(Gait, RejectsModuliOutsideTheScan) {
   (void)run_with();
-  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& said) {
+  const auto rejected = [&](const std::vector<std::string>& arguments, const std::string& said) {
     std::vector<std::string> all = {"calibrate", "gait.yaml"};
     all.insert(all.end(), arguments.begin(), arguments.end());
     const Finished result = run("heelstrike", all, here_);
     EXPECT_EQ(result.exit_code, 2) << result.err;
     EXPECT_THAT(result.err, HasSubstr(said));
   };
-  refused({"--registration", "--moduli", "4e5,2e5,8e5"}, "do not ascend");
-  refused({"--registration", "--moduli", "2e5,4e5"}, "at least three");
-  refused({"--registration", "--moduli", "2e5,soft,8e5"}, "found 'soft'");
-  refused({"--moduli", "2e5,4e5,8e5"}, "--registration");
+  rejected({"--registration", "--moduli", "4e5,2e5,8e5"}, "do not ascend");
+  rejected({"--registration", "--moduli", "2e5,4e5"}, "at least three");
+  rejected({"--registration", "--moduli", "2e5,soft,8e5"}, "found 'soft'");
+  rejected({"--moduli", "2e5,4e5,8e5"}, "--registration");
 }
 
 /// Columns of one plate [N, m]: force up 700 sin, anterior-posterior 100 cos over 0 to 1 s, centre of pressure from 0

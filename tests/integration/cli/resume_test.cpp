@@ -105,22 +105,22 @@ TEST(ResumeRejects, RunsThatCannotContinue) {
   const ScratchFolder folder;
   const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
   const std::string file = folder.write("ball.yaml", ball_scenario());
-  const auto refused = [&](const std::vector<std::string>& arguments) {
+  const auto rejected = [&](const std::vector<std::string>& arguments) {
     const Finished result = run("heelstrike", arguments, here);
     EXPECT_EQ(result.exit_code, 5) << result.err;
     return result.err;
   };
-  EXPECT_THAT(refused({"resume", "nowhere"}),
+  EXPECT_THAT(rejected({"resume", "nowhere"}),
               HasSubstr("nowhere: expected a run to resume, found no folder of this name"));
-  EXPECT_THAT(refused({"resume", "."}), HasSubstr("no scenario.yaml"));
+  EXPECT_THAT(rejected({"resume", "."}), HasSubstr("no scenario.yaml"));
   const std::string interval = "output.checkpoint_interval=0.05";
   ASSERT_EQ(run("heelstrike", {"run", file, "--in-process", "-o", "done", "--set", interval}, here).exit_code, 0);
-  EXPECT_THAT(refused({"resume", "done"}), HasSubstr("complete"));
+  EXPECT_THAT(rejected({"resume", "done"}), HasSubstr("complete"));
   // As if interrupted: without checkpoints, with a truncated table, with another scenario.
   folder.write("done/INCOMPLETE", "cut off\n");
   const std::string table = read_text(folder.path() / "done/timeseries.csv");
   folder.write("done/timeseries.csv", table.substr(0, 200));
-  EXPECT_THAT(refused({"resume", "done"}), HasSubstr("ends before"));
+  EXPECT_THAT(rejected({"resume", "done"}), HasSubstr("ends before"));
   folder.write("done/timeseries.csv", table);
   const std::string scenario = read_text(folder.path() / "done/scenario.yaml");
   folder.write("done/scenario.yaml", scenario + "# changed\n");
@@ -132,7 +132,7 @@ TEST(ResumeRejects, RunsThatCannotContinue) {
   EXPECT_TRUE(read_text(folder.path() / "done/timeseries.csv") == table);
   fs::remove_all(folder.path() / "done/checkpoints");
   folder.write("done/INCOMPLETE", "cut off\n");
-  EXPECT_THAT(refused({"resume", "done"}), HasSubstr("without checkpoints"));
+  EXPECT_THAT(rejected({"resume", "done"}), HasSubstr("without checkpoints"));
 }
 
 /// The first client was killed; another one collects the remaining rows.

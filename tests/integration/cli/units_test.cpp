@@ -46,10 +46,10 @@ TEST_F(GuideFmu, IsLoadedInPrivateServersAndInProcessAndRemotelyByPermission) {
   {
     const ScratchFolder sockets;
     const ServerPair shared(sockets.path());
-    const Finished refused = run("heelstrike", run_into("shared", {"--mbs", shared.mbs_address}), here);
-    EXPECT_NE(refused.exit_code, 0);
-    EXPECT_THAT(refused.err, HasSubstr("lift.yaml:14: forces.controller.file"));
-    EXPECT_THAT(refused.err, HasSubstr("mbs_server with --allow-fmu"));
+    const Finished rejected = run("heelstrike", run_into("shared", {"--mbs", shared.mbs_address}), here);
+    EXPECT_NE(rejected.exit_code, 0);
+    EXPECT_THAT(rejected.err, HasSubstr("lift.yaml:14: forces.controller.file"));
+    EXPECT_THAT(rejected.err, HasSubstr("mbs_server with --allow-fmu"));
   }
   const ScratchFolder sockets;
   const ServerPair trusting(sockets.path(), {}, {"--allow-fmu"});
@@ -66,9 +66,9 @@ TEST_F(GuideFmu, IsOpenedByValidate) {
     std::string changed = yaml;
     changed.replace(changed.find(what), what.size(), by);
     std::ofstream(folder.path() / "changed.yaml") << changed;
-    const Finished refused = run("heelstrike", {"validate", "changed.yaml"}, here);
-    EXPECT_NE(refused.exit_code, 0);
-    return refused.err;
+    const Finished rejected = run("heelstrike", {"validate", "changed.yaml"}, here);
+    EXPECT_NE(rejected.exit_code, 0);
+    return rejected.err;
   };
   EXPECT_THAT(complaint("variable: force", "variable: farce"), HasSubstr("found 'farce', which it does not have"));
   EXPECT_THAT(complaint("column: lift.z_m", "column: lift.h_m"), HasSubstr("found 'lift.h_m'"));

@@ -184,18 +184,18 @@ TEST(ContactService, PrescribedMotionEqualsSingleCommitsAndIsRepeatable) {
   auto motion = prescribed_motion_frames(50);
   motion[1][30] = ball_at(0.3, -0.05, 1.0);  // deeper than the radius
   for (int repetition = 0; repetition < 2; ++repetition) {
-    const MotionResponses answers = batches.commit_motion(0, motion, {});
-    ASSERT_NE(answers.error, nullptr);
-    EXPECT_EQ(answers.error->code(), ErrorCode::recoverable) << answers.error->what();
-    ASSERT_EQ(answers.responses.size(), 2U);
+    const MotionResponses results = batches.commit_motion(0, motion, {});
+    ASSERT_NE(results.error, nullptr);
+    EXPECT_EQ(results.error->code(), ErrorCode::recoverable) << results.error->what();
+    ASSERT_EQ(results.responses.size(), 2U);
     for (std::size_t k = 0; k < 30; ++k) {
       const PairState states[] = {motion[0][k], motion[1][k]};
       Response responses[2];
       if (repetition == 0) {
         stepped->commit(static_cast<std::int64_t>(k), states, responses);
         for (std::size_t i = 0; i < 2; ++i) {
-          ASSERT_EQ(answers.responses[i].size(), 30U);
-          EXPECT_EQ(bits(responses[i]), bits(answers.responses[i][k])) << i << " frame " << k;
+          ASSERT_EQ(results.responses[i].size(), 30U);
+          EXPECT_EQ(bits(responses[i]), bits(results.responses[i][k])) << i << " frame " << k;
         }
       }
     }

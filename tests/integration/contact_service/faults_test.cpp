@@ -68,20 +68,20 @@ TEST(Faults, LostConnectionIsRestoredAndTheRunHasTheSameBits) {
   const std::string expected = bounce(*open_contact(server.address()), 40);
   CuttingProxy proxy(server.address());
   const auto contact = open_contact(proxy.address());
-  std::string answers;
+  std::string results;
   Response response[1];
   for (int step = 0; step <= 40; ++step) {
     const double phase = 1e-3 * step;
     const PairState state[] = {ball_at(phase, 0.1 + 2e-5 * std::cos(60.0 * phase), 0.5)};
     for (int iteration = 0; iteration < 2; ++iteration) {
       contact->evaluate(step, iteration, state, response);
-      answers += bits(response[0]);
+      results += bits(response[0]);
     }
     if (step % 10 == 5) proxy.cut();
     contact->commit(step, state, response);
-    answers += bits(response[0]);
+    results += bits(response[0]);
   }
-  EXPECT_TRUE(answers == expected);
+  EXPECT_TRUE(results == expected);
   EXPECT_GE(proxy.n_connections(), 5);
 }
 
@@ -115,9 +115,9 @@ TEST(Faults, DeferredEvaluationsSurviveALostConnectionWithTheSameBits) {
   // Both histories are at the same step and equal.
   const PairState touching[] = {ball_at(0.301, 0.0999, 0.5)};
   posting->evaluate(301, 0, touching, response);
-  const std::string answer = bits(response[0]);
+  const std::string result = bits(response[0]);
   waiting->evaluate(301, 0, touching, response);
-  EXPECT_EQ(answer, bits(response[0]));
+  EXPECT_EQ(result, bits(response[0]));
   EXPECT_LT(posting->rpc_statistics()->calls, 60);
 }
 
@@ -166,13 +166,13 @@ TEST(Faults, NewServerAtTheSameAddressContinuesFromTheLastCommit) {
   first->signal(SIGKILL);
   first->wait();
   const ServerProcess second({}, {address});
-  const auto undisturbed = open_contact(address);
-  bounce(*undisturbed, 3);
-  Response answer[1], expected[1];
+  const auto uninterrupted = open_contact(address);
+  bounce(*uninterrupted, 3);
+  Response result[1], expected[1];
   const PairState state[] = {ball_at(0.004, 0.09999, 0.5)};
-  contact->commit(4, state, answer);
-  undisturbed->commit(4, state, expected);
-  EXPECT_EQ(bits(answer[0]), bits(expected[0]));
+  contact->commit(4, state, result);
+  uninterrupted->commit(4, state, expected);
+  EXPECT_EQ(bits(result[0]), bits(expected[0]));
 }
 
 TEST(Faults, MissingServerIsReported) {

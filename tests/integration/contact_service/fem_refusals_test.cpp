@@ -64,7 +64,7 @@ TEST(FemRejections, ExcessivePenetrationIsRecoverableWithoutSideEffects) {
 TEST(FemRejections, InvalidMaterialsAreReportedByField) {
   ServerProcess server({"--cache-dir", ""});
   const auto stub = server.stub();
-  const auto refused = [&](const std::function<void(v1::Material&)>& change) {
+  const auto rejected = [&](const std::function<void(v1::Material&)>& change) {
     v1::OpenSessionRequest request;
     request.set_contract(contract_version);
     *request.mutable_pair() = block_over_plane();
@@ -77,12 +77,12 @@ TEST(FemRejections, InvalidMaterialsAreReportedByField) {
     }
     return std::string("accepted");
   };
-  EXPECT_EQ(refused([](auto& m) { m.set_poissons_ratio(0.5); }), "pair.main.materials[0].poissons_ratio");
-  EXPECT_EQ(refused([](auto& m) { m.set_poissons_ratio(-0.1); }), "pair.main.materials[0].poissons_ratio");
-  EXPECT_EQ(refused([](auto& m) { m.set_youngs_modulus(0.0); }), "pair.main.materials[0].youngs_modulus");
-  EXPECT_EQ(refused([](auto& m) { m.set_youngs_modulus(-2e6); }), "pair.main.materials[0].youngs_modulus");
-  EXPECT_EQ(refused([](auto& m) { m.set_density(-1.0); }), "pair.main.materials[0].density");
-  EXPECT_EQ(refused([](auto&) {}), "accepted");
+  EXPECT_EQ(rejected([](auto& m) { m.set_poissons_ratio(0.5); }), "pair.main.materials[0].poissons_ratio");
+  EXPECT_EQ(rejected([](auto& m) { m.set_poissons_ratio(-0.1); }), "pair.main.materials[0].poissons_ratio");
+  EXPECT_EQ(rejected([](auto& m) { m.set_youngs_modulus(0.0); }), "pair.main.materials[0].youngs_modulus");
+  EXPECT_EQ(rejected([](auto& m) { m.set_youngs_modulus(-2e6); }), "pair.main.materials[0].youngs_modulus");
+  EXPECT_EQ(rejected([](auto& m) { m.set_density(-1.0); }), "pair.main.materials[0].density");
+  EXPECT_EQ(rejected([](auto&) {}), "accepted");
   server.signal(SIGTERM);
   EXPECT_EQ(server.wait(), 0);
 }

@@ -72,9 +72,9 @@ class WatchedContact final : public test::ForwardingContact, public BatchContact
       call();
       course_.after_call();
     } else {
-      auto answer = call();
+      auto response = call();
       course_.after_call();
-      return answer;
+      return response;
     }
   }
   BatchContact& batches() { return dynamic_cast<BatchContact&>(inner()); }

@@ -246,18 +246,18 @@ std::string bits(const Response& response) {
 std::string bounce(Contact& contact, int n_steps) {
   const std::size_t n_pairs = contact.pairs().size();
   std::vector<Response> responses(n_pairs);
-  std::string answers;
+  std::string results;
   for (int step = 0; step <= n_steps; ++step) {
     const double phase = 1e-3 * step;
     const std::vector<PairState> states(n_pairs, ball_at(phase, 0.1 + 2e-5 * std::cos(60.0 * phase), 0.5));
     for (int iteration = 0; iteration < 2; ++iteration) {
       contact.evaluate(step, iteration, states, responses);
-      for (const auto& response : responses) answers += bits(response);
+      for (const auto& response : responses) results += bits(response);
     }
     contact.commit(step, states, responses);
-    for (const auto& response : responses) answers += bits(response);
+    for (const auto& response : responses) results += bits(response);
   }
-  return answers;
+  return results;
 }
 
 }  // namespace heelstrike::testing_support

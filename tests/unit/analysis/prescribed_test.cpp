@@ -45,17 +45,17 @@ std::string driven() {
 
 // The sine of an angle is zero at a rotation by pi too: that pose must not pass as the requested one.
 TEST(Drivers, RotationOfPiIsRejected) {
-  const auto turned = [&](const std::string& function) {
+  const auto rotated = [&](const std::string& function) {
     return run_local(
         scenario_from(arm("drivers:\n  motor: {joint: hinge, angle: {polynomial: " + function + "}}\n", "kinematic")));
   };
   for (const char* angle : {"[3.14159265]", "[2.5]", "[-1.6]"}) {
-    const auto run = turned(angle);
+    const auto run = rotated(angle);
     ASSERT_EQ(run.summary.status, "failed") << angle;
     EXPECT_THAT(run.summary.error->what(), HasSubstr("half a turn away")) << angle;
     EXPECT_THAT(run.summary.error->what(), HasSubstr("motor")) << angle;
   }
-  const auto run = turned("[1.5, 20]");
+  const auto run = rotated("[1.5, 20]");
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   // 21.5 rad about y, as a rotation.
   EXPECT_NEAR(std::abs(run.column("arm.qw").back()), std::abs(std::cos(0.5 * 21.5)), 1e-9);
@@ -361,8 +361,8 @@ TEST(Kinematic, NoFrameWithASolutionIsAFailureWithItsReason) {
   EXPECT_THAT(run.summary.error->what(), HasSubstr("max_penetration"));
   EXPECT_TRUE(std::isnan(run.summary.energy.initial));
   // Assembly also warns that the driver moves the body far from its given pose.
-  const auto refused = warnings(run);
-  EXPECT_EQ(std::ranges::count_if(refused,
+  const auto rejected = warnings(run);
+  EXPECT_EQ(std::ranges::count_if(rejected,
                                   [](const auto& text) { return text.find("max_penetration") != std::string::npos; }),
             6);
 }
@@ -383,9 +383,9 @@ class BreakingContact final : public ForwardingContact, public BatchContact {
     const auto left = static_cast<std::size_t>(30 - first_step);
     const bool breaks = taken.front().size() > left;
     for (auto& own : taken) own.resize(std::min(own.size(), left));
-    MotionResponses answers = batches_.commit_motion(first_step, taken, stop);
-    if (breaks && !answers.error) answers.error = std::make_shared<const Error>(ErrorCode::internal, "a defect");
-    return answers;
+    MotionResponses results = batches_.commit_motion(first_step, taken, stop);
+    if (breaks && !results.error) results.error = std::make_shared<const Error>(ErrorCode::internal, "a defect");
+    return results;
   }
 
  private:

@@ -22,36 +22,36 @@ void PrintTo(const Case& c, std::ostream* out) {
   *out << c.name;
 }
 
-bool knows(const fem::BackendEntry& entry, const std::string& parameter) {
+bool has(const fem::BackendEntry& entry, const std::string& parameter) {
   return std::ranges::any_of(entry.parameters, [&](const auto& spec) { return spec.name == parameter; });
 }
 
 bool fills_blocks(const fem::BackendEntry& entry) {
-  return knows(entry, "element");
+  return has(entry, "element");
 }
 
 /// Parameters of an elastic ball of 0.1 m: of a point law its stiffness, of an elastic foundation its layer, of rigid
 /// bodies none.
 std::string ball_parameters(const fem::BackendEntry& entry) {
-  if (knows(entry, "stiffness")) return "stiffness: 1.0e6, ";
-  return knows(entry, "thickness") ? "thickness: 0.02, " : "";
+  if (has(entry, "stiffness")) return "stiffness: 1.0e6, ";
+  return has(entry, "thickness") ? "thickness: 0.02, " : "";
 }
 
 /// Every back-end with all its history variables: friction, and restitution where available.
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const auto& entry : fem::backend_registry()) {
-    std::string more = knows(entry, "friction")         ? "friction: 0.3"
-                       : knows(entry, "contact_margin") ? "contact_margin: 0.01"
-                                                        : "modes: 5";
-    if (knows(entry, "restitution")) more += ", restitution: 0.7";
-    if (knows(entry, "damping")) more += ", damping: 30";
+    std::string more = has(entry, "friction")         ? "friction: 0.3"
+                       : has(entry, "contact_margin") ? "contact_margin: 0.01"
+                                                      : "modes: 5";
+    if (has(entry, "restitution")) more += ", restitution: 0.7";
+    if (has(entry, "damping")) more += ", damping: 30";
     // A moving clamped body has no modes: the free one replaces it below.
-    if (!knows(entry, "modes")) all.push_back({entry.name, entry.name, more});
-    if (knows(entry, "friction_model")) {
+    if (!has(entry, "modes")) all.push_back({entry.name, entry.name, more});
+    if (has(entry, "friction_model")) {
       all.push_back({entry.name + "_regularised", entry.name, more + ", friction_model: regularised"});
     }
-    if (knows(entry, "support")) {
+    if (has(entry, "support")) {
       all.push_back({entry.name + "_free", entry.name, more + ", support: inertia_relief"});
     }
   }
@@ -106,7 +106,7 @@ TEST_P(Resume, FromAnyCheckpointRepeatsEveryBit) {
   ASSERT_GE(whole.checkpoints.size(), 3U);
   // Only friction acts along x; in rigid bodies it acts in impacts, without a force.
   const auto speed = whole.column(scenario.bodies.front().name + ".vx_m_s");
-  const bool has_friction = knows(fem::find_backend(GetParam().backend), "friction");
+  const bool has_friction = has(fem::find_backend(GetParam().backend), "friction");
   const bool pushed = std::ranges::any_of(speed, [&](double vx) { return std::abs(vx - speed.front()) > 1e-6; });
   EXPECT_TRUE(pushed || !has_friction) << "no friction, no test";
   for (const Checkpoint& checkpoint : whole.checkpoints) {

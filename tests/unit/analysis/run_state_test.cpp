@@ -126,20 +126,20 @@ TEST(RunState, BytesOfAnotherProgramAreRejectedWithBothNames) {
 }
 
 TEST(RunState, InvalidNumbersAreRejected) {
-  const auto refused = [](const std::function<void(RunState&)>& change, const std::string& reason) {
+  const auto rejected = [](const std::function<void(RunState&)>& change, const std::string& reason) {
     RunState state = example();
     change(state);
     expect_rejected(sealed(state), reason);
   };
-  refused([](RunState& s) { s.next_row = -(std::int64_t{1} << 62); }, "expected 123456789012 as the next row");
-  refused([](RunState& s) { s.next_row += 2; }, "as the next row");
-  refused([](RunState& s) { s.closed.push_back(0); }, "expected 2 contact pairs");
-  refused([](RunState& s) { s.closed = {0, 0}; }, "an open episode for each pair in contact");
-  refused([](RunState& s) { s.episodes[0].episode->pair = "toe"; }, "expected an episode of pair 'heel'");
-  refused([](RunState& s) { s.episodes[0].recent.resize(4); }, "at most 3 recent points");
-  refused([](RunState& s) { s.finished[0].pair = "nobody"; }, "expected episodes of the pairs of this scenario");
-  refused([](RunState& s) { s.finished[0].onset = 1e300; }, "expected an onset");
-  refused([](RunState& s) { s.max_position_violation = -1.0; }, "violations that are not negative");
+  rejected([](RunState& s) { s.next_row = -(std::int64_t{1} << 62); }, "expected 123456789012 as the next row");
+  rejected([](RunState& s) { s.next_row += 2; }, "as the next row");
+  rejected([](RunState& s) { s.closed.push_back(0); }, "expected 2 contact pairs");
+  rejected([](RunState& s) { s.closed = {0, 0}; }, "an open episode for each pair in contact");
+  rejected([](RunState& s) { s.episodes[0].episode->pair = "toe"; }, "expected an episode of pair 'heel'");
+  rejected([](RunState& s) { s.episodes[0].recent.resize(4); }, "at most 3 recent points");
+  rejected([](RunState& s) { s.finished[0].pair = "nobody"; }, "expected episodes of the pairs of this scenario");
+  rejected([](RunState& s) { s.finished[0].onset = 1e300; }, "expected an onset");
+  rejected([](RunState& s) { s.max_position_violation = -1.0; }, "violations that are not negative");
   for (const double time : {-1.0, 2.1e9}) {
     Checkpoint checkpoint = sealed(example());
     checkpoint.time = time;

@@ -46,8 +46,8 @@ class PointFrictionConformance : public testing::TestWithParam<std::tuple<std::s
 
   /// B slightly moved and rotated since `touched`; its spring is stretched by about 20 micrometres per unit of `way`,
   /// and slips at about 100.
-  [[nodiscard]] PairState later(double way, double twist) const {
-    PairState s = moved(at(depth, 0.1), 2e-5 * way * (Vector6() << 1.0, -2.0, 3.0, 0.5, 0.3, -0.8).finished());
+  [[nodiscard]] PairState later(double path, double twist) const {
+    PairState s = moved(at(depth, 0.1), 2e-5 * path * (Vector6() << 1.0, -2.0, 3.0, 0.5, 0.3, -0.8).finished());
     s.V_AB.w *= twist;
     s.V_AB.v *= twist;
     return s;
@@ -247,7 +247,7 @@ TEST(PointFrictionMotion, SticksOnAnInclineWithoutCreep) {
     BallOnPlane ball(model, 1e6);
     ball.X_WA.p.z() -= BallOnPlane::m * g * std::cos(angle) / 1e6;
     const double h = 1e-5;
-    const auto held = [&](int n) {
+    const auto position_after = [&](int n) {
       for (int i = 0; i < n; ++i) {
         ball.step(h, gravity);
         ball.V_WA.w.setZero();
@@ -255,8 +255,8 @@ TEST(PointFrictionMotion, SticksOnAnInclineWithoutCreep) {
       }
       return ball.X_WA.p.x();
     };
-    const double settled = held(20000);
-    const double crept = held(5000) - settled;
+    const double settled = position_after(20000);
+    const double crept = position_after(5000) - settled;
     const double ratio = std::tan(angle) / BallOnPlane::mu;
     const double expected = model == "stick" ? 0.0 : 0.05 * 1e-4 * ratio / std::sqrt(1.0 - ratio * ratio);
     std::printf("%s: crept %.3e m in 0.05 s, expected %.3e m\n", model.c_str(), crept, expected);

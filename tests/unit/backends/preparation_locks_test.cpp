@@ -60,19 +60,19 @@ TEST(PreparationLocks, NextThreadPreparesAfterAFailure) {
 
 TEST(PreparationLocks, WaitingThreadCanBeStopped) {
   PreparationLocks locks;
-  std::stop_source gone;
+  std::stop_source stopped;
   std::latch begun(1);
   std::jthread first([&] {
     (void)locks.once<int>("body", {}, [&] {
       begun.count_down();
       while (locks.n_waiting() == 0) std::this_thread::yield();
-      gone.request_stop();
+      stopped.request_stop();
       while (locks.n_waiting() == 1) std::this_thread::yield();
       return 1;
     });
   });
   begun.wait();
-  EXPECT_THROW((void)locks.once<int>("body", gone.get_token(), [] { return 2; }), Error);
+  EXPECT_THROW((void)locks.once<int>("body", stopped.get_token(), [] { return 2; }), Error);
 }
 
 }  // namespace

@@ -123,8 +123,8 @@ TEST(Rigid, SearchStartDoesNotChangeTheResult) {
   for (int i = 0; i < 300; ++i) {
     // From below the rounding of coordinates to beyond the stored range.
     const double size = std::pow(10.0, -9.0 + 7.0 * random());
-    const Vector3 turn = 20.0 * size * any();
-    state.X_AB.R = Eigen::AngleAxisd(turn.norm(), turn.normalized()).toRotationMatrix();
+    const Vector3 rotation = 20.0 * size * any();
+    state.X_AB.R = Eigen::AngleAxisd(rotation.norm(), rotation.normalized()).toRotationMatrix();
     state.X_AB.p = size * any() + Vector3(0.0, 1e-4 * random(), 0.0);
     const Response expected = backend->evaluate(*backend->initial_history(), state);
     const Response found = backend->evaluate(*history, state);
@@ -136,11 +136,11 @@ TEST(Rigid, SearchStartDoesNotChangeTheResult) {
 }
 
 /// Crossed bars of 0.1 x 0.1 m, the lower along x, the upper along y, rotated by `turned` about their axes.
-Response crossed_bars(double turned, double height, double sideways = 0.0) {
+Response crossed_bars(double rotated, double height, double sideways = 0.0) {
   const auto bar = [](const Vector3& lengths) { return BlockSurface{.lengths = lengths}; };
   const auto backend = make_example(pair_of(bar({1.0, 0.1, 0.1}), bar({0.1, 1.0, 0.1})));
-  const Pose X_WA{.R = Eigen::AngleAxisd(turned, Vector3::UnitX()).toRotationMatrix(), .p = Vector3::Zero()};
-  const Pose X_WB{.R = Eigen::AngleAxisd(turned, Vector3::UnitY()).toRotationMatrix(), .p = {sideways, 0.0, height}};
+  const Pose X_WA{.R = Eigen::AngleAxisd(rotated, Vector3::UnitX()).toRotationMatrix(), .p = Vector3::Zero()};
+  const Pose X_WB{.R = Eigen::AngleAxisd(rotated, Vector3::UnitY()).toRotationMatrix(), .p = {sideways, 0.0, height}};
   PairState state;
   state.X_AB = X_WA.inverse() * X_WB;
   Response r = backend->evaluate(*backend->initial_history(), state);
@@ -207,7 +207,7 @@ TEST(Rigid, TenThousandPairsOfBoxesAgreeWithTheirSeparatingAxes) {
   std::mt19937 generator(5);
   const auto random = [&] { return static_cast<double>(generator()) / 4294967296.0; };
   const auto any = [&] { return Vector3(2.0 * random() - 1.0, 2.0 * random() - 1.0, 2.0 * random() - 1.0); };
-  int met = 0;
+  int in_contact = 0;
   for (int shape = 0; shape < 100; ++shape) {
     const Vector3 A = Vector3(0.05, 0.05, 0.05) + 0.1 * any().cwiseAbs();
     const Vector3 B = Vector3(0.05, 0.05, 0.05) + 0.1 * any().cwiseAbs();
@@ -217,13 +217,13 @@ TEST(Rigid, TenThousandPairsOfBoxesAgreeWithTheirSeparatingAxes) {
       PairState state;
       state.X_AB.R = Eigen::AngleAxisd(std::numbers::pi * random(), any().normalized()).toRotationMatrix();
       // Moved along a random direction until they overlap by the given depth.
-      const Vector3 way = any().normalized();
-      const double wanted = 1e-3 * (random() - 0.2);
+      const Vector3 path = any().normalized();
+      const double requested = 1e-3 * (random() - 0.2);
       double far = 0.4, near = 0.0;
       for (int k = 0; k < 60; ++k) {
         const double middle = 0.5 * (far + near);
-        state.X_AB.p = middle * way;
-        (smallest_overlap(0.5 * A, 0.5 * B, state.X_AB) > wanted ? near : far) = middle;
+        state.X_AB.p = middle * path;
+        (smallest_overlap(0.5 * A, 0.5 * B, state.X_AB) > requested ? near : far) = middle;
       }
       const double overlap = smallest_overlap(0.5 * A, 0.5 * B, state.X_AB);
       const Response r = backend->evaluate(*history, state);
@@ -233,10 +233,10 @@ TEST(Rigid, TenThousandPairsOfBoxesAgreeWithTheirSeparatingAxes) {
       }
       ASSERT_FALSE(r.points.empty()) << shape << " " << i;
       EXPECT_NEAR(r.gap, -overlap, 1e-9) << shape << " " << i;
-      ++met;
+      ++in_contact;
     }
   }
-  EXPECT_GT(met, 7000);
+  EXPECT_GT(in_contact, 7000);
 }
 
 // An edge across a face with a slight tilt: the end that lifts is reported as well as the one that penetrates;

@@ -49,12 +49,12 @@ TEST(SlipWork, SlipIsMeasuredAtThePointOfTheForce) {
     const Surface ball = SphereSurface{.radius = R, .center = Vector3::Zero()};
     const Surface plane = PlaneSurface{};
     const PointPair pair = swapped ? PointPair(plane, ball, "x") : PointPair(ball, plane, "x");
-    const auto turned = [&](double angle) {
+    const auto rotated = [&](double angle) {
       const Pose X_PlaneBall{.R = rotation_from_vector({0.0, angle, 0.0}), .p = {0.0, 0.0, R - depth}};
       return PairState{.t = 0.0, .X_AB = swapped ? X_PlaneBall : X_PlaneBall.inverse(), .V_AB = {}};
     };
-    const PairState before = turned(0.3);
-    const PairState after = turned(0.3 + 0.25);
+    const PairState before = rotated(0.3);
+    const PairState after = rotated(0.3 + 0.25);
     const TransportedSlip slip = slip_after(pair, {.X_AB = before.X_AB, .geometry = pair.at(before)}, Vector3::Zero(),
                                             pair.at(after), after.X_AB);
     EXPECT_NEAR(slip.value.norm(), (R - 0.5 * depth) * 0.25, 1e-15) << swapped;

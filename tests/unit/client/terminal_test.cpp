@@ -79,10 +79,10 @@ TEST(RepeatedMessages, OnesThatDifferInNumbersOnlyAreReportedOnce) {
   EXPECT_TRUE(messages.is_first("error", "frame at t = 0.3 s left out: 3.2e-2 m deep"));
   testing::internal::CaptureStderr();
   messages.print_repeat_counts("out/run.log");
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(said, HasSubstr("1 more like \"frame at t = 0.1 s left out"));
-  EXPECT_THAT(said, HasSubstr("out/run.log"));
-  EXPECT_EQ(lines_of(said).size(), 1U);
+  const std::string message = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(message, HasSubstr("1 more like \"frame at t = 0.1 s left out"));
+  EXPECT_THAT(message, HasSubstr("out/run.log"));
+  EXPECT_EQ(lines_of(message).size(), 1U);
 }
 
 /// Output of `write` to a terminal of 80 columns.

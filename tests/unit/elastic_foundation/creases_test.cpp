@@ -158,9 +158,9 @@ Exact exact(const std::vector<Polygon>& faces, const Pose& X_WB) {
     if (!(c > 0.0)) continue;
     const double r = std::min(1.0, 10.0 * c);
     const double longer = (2.0 * r * r - r * r * r * r) / c;
-    Polygon turned;
-    for (const Vector3& p : face) turned.push_back(X_WB * p);
-    const Polygon pressed = below(turned);
+    Polygon rotated;
+    for (const Vector3& p : face) rotated.push_back(X_WB * p);
+    const Polygon pressed = below(rotated);
     for (std::size_t k = 1; k + 1 < pressed.size(); ++k) {
       const double area = 0.5 * (pressed[k] - pressed[0]).cross(pressed[k + 1] - pressed[0]).norm();
       const Vector3 z(pressed[0].z(), pressed[k].z(), pressed[k + 1].z());
@@ -253,8 +253,8 @@ TEST(Creases, AnyShapeInAnyPose) {
       const auto backend = made(layer_pair(mesh_named("shape"), floor_plane), assets);
       for (int i = 0; i < 60; ++i) {
         // A third of the poses near flat, where side walls are steep.
-        const double turn = i % 3 == 0 ? 0.1 * unit(random) : 3.0;
-        const Matrix3 R = rotation_from_vector(turn * Vector3(normal(random), normal(random), normal(random)));
+        const double rotation = i % 3 == 0 ? 0.1 * unit(random) : 3.0;
+        const Matrix3 R = rotation_from_vector(rotation * Vector3(normal(random), normal(random), normal(random)));
         const Pose X_WC = at_penetration(faces, R, 1e-5 + 2e-4 * unit(random));
         const Exact right = exact(faces, X_WC);
         const Response r = response_at(*backend, X_WC.inverse());
@@ -282,8 +282,8 @@ TEST(Creases, APlateIsAPlane) {
     for (const Surface& plate : {mesh_named("plate"), block}) {
       const auto backend = made(layer_pair(mesh_named(name), plate), assets);
       for (int i = 0; i < 30; ++i) {
-        const double turn = i % 3 == 0 ? 0.1 * unit(random) : i % 3 == 1 ? 0.4 * unit(random) : 3.0;
-        const Matrix3 R = rotation_from_vector(turn * Vector3(normal(random), normal(random), normal(random)));
+        const double rotation = i % 3 == 0 ? 0.1 * unit(random) : i % 3 == 1 ? 0.4 * unit(random) : 3.0;
+        const Matrix3 R = rotation_from_vector(rotation * Vector3(normal(random), normal(random), normal(random)));
         Pose X_WC = at_penetration(faces, R, 1e-5 + 1e-4 * unit(random));
         const Exact right = exact(faces, X_WC);
         X_WC.p.z() += 0.01;
@@ -305,10 +305,10 @@ TEST(Creases, TipOfACone) {
   Assets assets;
   assets.add("cone", triangles_of(faces, 1));
   const auto backend = made(layer_pair(mesh_named("cone"), floor_plane), assets);
-  for (const Vector3& turned : {Vector3(0, 0, 0), Vector3(0.2, 0.1, 0), Vector3(0.4, -0.2, 0.3)}) {
-    const Pose X_WC = at_penetration(faces, rotation_from_vector(turned), 2e-4);
+  for (const Vector3& rotated : {Vector3(0, 0, 0), Vector3(0.2, 0.1, 0), Vector3(0.4, -0.2, 0.3)}) {
+    const Pose X_WC = at_penetration(faces, rotation_from_vector(rotated), 2e-4);
     const Response r = response_at(*backend, X_WC.inverse());
-    EXPECT_NEAR((X_WC.R * r.F_A.force).z() / exact(faces, X_WC).force, 1.0, 0.05) << turned.transpose();
+    EXPECT_NEAR((X_WC.R * r.F_A.force).z() / exact(faces, X_WC).force, 1.0, 0.05) << rotated.transpose();
   }
 }
 
@@ -329,9 +329,9 @@ TEST(Creases, BallOnAnArbitraryTriangulation) {
       F += k * 2.0 * std::numbers::pi * R * R * (depth / R / n) * (R * c - R + depth) / (c * c);
     }
     double worst = 0.0;
-    for (const Vector3& turned :
+    for (const Vector3& rotated :
          {Vector3(0, 0, 0), Vector3(0.7, 0.3, 0), Vector3(1.5, 0, 0.4), Vector3(0.2, 2.0, 1.0)}) {
-      const Pose X_WC{.R = rotation_from_vector(turned), .p = {0, 0, R - depth}};
+      const Pose X_WC{.R = rotation_from_vector(rotated), .p = {0, 0, R - depth}};
       const Response r = response_at(*backend, X_WC.inverse());
       worst = std::max(worst, std::abs((X_WC.R * r.F_A.force).z() / F - 1.0));
     }
@@ -477,12 +477,12 @@ TEST(Creases, BoxOnABox) {
   for (const std::string name : {"cube", "fine cube"}) {
     const auto backend = made(layer_pair(mesh_named(name), mesh_named("plate")), assets);
     const double d = 5e-5, F = stiffness * 0.0016 * d;
-    for (const double turned : {0.0, 0.3, 1.2}) {
-      const Pose X_WC{.R = rotation_from_vector({0, 0, turned}), .p = {0.01, 0.03, 0.025 - d}};
+    for (const double rotated : {0.0, 0.3, 1.2}) {
+      const Pose X_WC{.R = rotation_from_vector({0, 0, rotated}), .p = {0.01, 0.03, 0.025 - d}};
       const Response r = response_at(*backend, X_WC.inverse());
-      EXPECT_NEAR((X_WC.R * r.F_A.force).z() / F, 1.0, 0.5 * d / 0.04) << name << " " << turned;
-      EXPECT_LT((X_WC.R * r.F_A.force).head<2>().norm(), 1e-5 * F) << name << " " << turned;
-      EXPECT_NEAR(r.peak_pressure / (stiffness * d), 1.0, 1e-9) << name << " " << turned;
+      EXPECT_NEAR((X_WC.R * r.F_A.force).z() / F, 1.0, 0.5 * d / 0.04) << name << " " << rotated;
+      EXPECT_LT((X_WC.R * r.F_A.force).head<2>().norm(), 1e-5 * F) << name << " " << rotated;
+      EXPECT_NEAR(r.peak_pressure / (stiffness * d), 1.0, 1e-9) << name << " " << rotated;
     }
   }
 }
@@ -500,9 +500,9 @@ TEST(Creases, EdgesOfThePartner) {
     double worst = 0.0, mean = 0.0, peak = 0.0;
     int poses = 0;
     for (const double x : {0.0, 0.00037, 0.00081, 0.00123}) {
-      for (const double turned : {0.0, 0.2, 0.7}) {
+      for (const double rotated : {0.0, 0.2, 0.7}) {
         const Response r =
-            response_at(*backend, {.R = rotation_from_vector({0, 0, turned}), .p = {x, -0.6 * x, 0.5 * a - d}});
+            response_at(*backend, {.R = rotation_from_vector({0, 0, rotated}), .p = {x, -0.6 * x, 0.5 * a - d}});
         const double error = -r.F_A.force.z() / (stiffness * a * a * d) - 1.0;
         worst = std::max(worst, std::abs(error));
         mean += error;

@@ -30,9 +30,9 @@ const SphereSurface ball{.radius = ball_radius, .center = {0.002, -0.001, 0.003}
 std::vector<std::array<Vector3, 3>> block_of_triangles() {
   std::vector<std::array<Vector3, 3>> all;
   const auto top = height_field(0.004, 2, [](double, double) { return 0.002; });
-  for (const Vector3& turn :
+  for (const Vector3& rotation :
        {Vector3(0, 0, 0), Vector3(1, 0, 0), Vector3(2, 0, 0), Vector3(3, 0, 0), Vector3(0, 1, 0), Vector3(0, -1, 0)}) {
-    const Matrix3 R = rotation_from_vector(0.5 * M_PI * turn).array().round();
+    const Matrix3 R = rotation_from_vector(0.5 * M_PI * rotation).array().round();
     for (const auto& t : top) {
       const Vector3 low(0, 0, 0.002);
       all.push_back({R * t[0] - low, R * t[1] - low, R * t[2] - low});

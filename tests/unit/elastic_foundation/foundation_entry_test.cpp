@@ -136,9 +136,9 @@ TEST(FoundationEntry, ThicknessPerVertexFromATable) {
   PairState state;
   state.X_AB.p.z() = 0.0249;
   // Also the layer of the other body, when the ball has the springs.
-  for (const bool met : {false, true}) {
+  for (const bool in_contact : {false, true}) {
     for (PairSpec* one : {&pair, &listed}) {
-      if (!met) continue;
+      if (!in_contact) continue;
       const std::string name = one == &pair ? "vertex_thickness_file" : "vertex_thickness";
       one->parameters["partner_" + name] = one->parameters.at(name);
       one->parameters.erase(name);

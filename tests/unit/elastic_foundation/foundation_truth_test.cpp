@@ -260,14 +260,14 @@ TEST(ElasticFoundation, ExchangedBodiesGiveEqualResponses) {
   state.X_AB = {.R = rotation_from_vector({0.1, 0.2, -0.1}), .p = {4e-4, 3e-4, R - 2e-4}};
   state.V_AB = {.w = {0.1, 0.2, 0.3}, .v = {0.01, 0.02, -0.03}};
   const Matrix3 R_BA = state.X_AB.R.transpose();
-  const PairState turned{
+  const PairState rotated{
       .t = 0.0,
       .X_AB = state.X_AB.inverse(),
       .V_AB = {.w = -(R_BA * state.V_AB.w), .v = -(R_BA * (state.V_AB.v - state.V_AB.w.cross(state.X_AB.p)))}};
   const auto one = made(pair, assets);
   const auto other = made(swapped, assets);
   const Response a = one->evaluate(*one->initial_history(), state);
-  const Response b = other->evaluate(*other->initial_history(), turned);
+  const Response b = other->evaluate(*other->initial_history(), rotated);
   const Vector6 expected = opposite_wrench(a.F_A, state.X_AB).vector();
   EXPECT_LT((b.F_A.vector() - expected).norm(), 1e-10 * expected.norm());
   EXPECT_NEAR(a.gap, b.gap, 1e-15);

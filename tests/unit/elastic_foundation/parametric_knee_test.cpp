@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Springs, SpringHistory,
                          testing::Combine(testing::Values("centres", "vertices"), testing::Values("ray", "nearest")));
 
 TEST(ParametricKnee, InvalidDimensionsAreReported) {
-  const auto refused = [](KneeSurface knee, const std::string& key) {
+  const auto rejected = [](KneeSurface knee, const std::string& key) {
     try {
       (void)checked_surface(knee, false, "surface");
       ADD_FAILURE() << key;
@@ -185,10 +185,10 @@ TEST(ParametricKnee, InvalidDimensionsAreReported) {
       EXPECT_EQ(e.field(), "surface.knee." + key);
     }
   };
-  refused({.dimensions = {.extension_radius = 0.02}}, "extension_radius");
-  refused({.dimensions = {.medial_depth = 0.008}}, "medial_depth");
-  refused({.dimensions = {.femoral_cartilage = 0.03}}, "femoral_cartilage");
-  refused({.dimensions = {}, .edge = 0.02}, "edge");
+  rejected({.dimensions = {.extension_radius = 0.02}}, "extension_radius");
+  rejected({.dimensions = {.medial_depth = 0.008}}, "medial_depth");
+  rejected({.dimensions = {.femoral_cartilage = 0.03}}, "femoral_cartilage");
+  rejected({.dimensions = {}, .edge = 0.02}, "edge");
 }
 
 void expect_knee_error(ParameterMap parameters, const std::string& field,

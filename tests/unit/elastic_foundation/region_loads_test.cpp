@@ -49,7 +49,7 @@ std::unique_ptr<ContactBackend> knee(ParameterMap parameters, bool casting_is_ma
   return entry.make(pair, Assets().context());
 }
 
-Response answer(const ContactBackend& backend, double press, bool casting_is_main = true) {
+Response result(const ContactBackend& backend, double press, bool casting_is_main = true) {
   return backend.evaluate(*backend.initial_history(), loaded_state(press, casting_is_main));
 }
 
@@ -93,7 +93,7 @@ TEST(RegionLoads, OfBothHalvesEqualThoseOfThePair) {
     for (const bool casting_is_main : {true, false}) {
       const auto both = knee({{"springs", springs}, {"regions", std::string("sets z- z+")}}, casting_is_main);
       EXPECT_THAT(both->traits().regions, ElementsAre("medial", "lateral", "z-", "z+"));
-      const Response r = answer(*both, press, casting_is_main);
+      const Response r = result(*both, press, casting_is_main);
       ASSERT_EQ(r.regions.size(), 4U);
       EXPECT_EQ(r.regions[0], r.regions[2]) << "of a right knee the medial side is that of negative z";
       EXPECT_EQ(r.regions[1], r.regions[3]);
@@ -141,7 +141,7 @@ TEST(RegionLoads, AreComputedWithoutTangents) {
 
 TEST(RegionLoads, OfSeparatedSurfacesAreZero) {
   const auto with_regions = knee({{"regions", std::string("sets")}});
-  const Response apart = answer(*with_regions, -0.002);
+  const Response apart = result(*with_regions, -0.002);
   ASSERT_GT(apart.gap, 0.0);
   EXPECT_THAT(apart.regions, ElementsAre(RegionLoad{}, RegionLoad{}));
   // One side alone: the other one has no load.
@@ -161,8 +161,8 @@ TEST(RegionLoads, OfDampedSpringsSumToTheForceOfThePair) {
     const auto damped = knee({{"springs", springs}, {"dissipation", 5.0}, {"regions", std::string("sets")}});
     const auto elastic = knee({{"springs", springs}, {"regions", std::string("sets")}});
     const auto sum = [](const Response& r) { return r.regions[0].force + r.regions[1].force; };
-    const Response d = answer(*damped, press);
-    const Response e = answer(*elastic, press);
+    const Response d = result(*damped, press);
+    const Response e = result(*elastic, press);
     const double more = d.F_A.force.norm() / e.F_A.force.norm();
     EXPECT_GT(more, 1.05);
     EXPECT_NEAR(sum(d) / sum(e), more, 0.002);

@@ -66,7 +66,7 @@ TEST(TriangleSurface, CrossingsEqualThoseOfAllTriangles) {
   const SurfaceMesh mesh = sheet(12);
   const TriangleSurface surface(mesh);
   const Vector3 direction = Vector3(0.3, -0.2, -0.9).normalized();
-  int met = 0;
+  int in_contact = 0;
   for (const Vector3& q : points(300)) {
     for (const bool leaving : {false, true}) {
       double nearest = 2.0;
@@ -85,11 +85,11 @@ TEST(TriangleSurface, CrossingsEqualThoseOfAllTriangles) {
       const auto found = surface.crossing(q, direction, 1.0, leaving, 5);
       ASSERT_EQ(found.has_value(), nearest <= 1.0);
       if (!found) continue;
-      ++met;
+      ++in_contact;
       EXPECT_NEAR(found->way, nearest, 1e-12);
     }
   }
-  EXPECT_GT(met, 50);
+  EXPECT_GT(in_contact, 50);
 }
 
 // Above the rim a point has no side; behind the middle it is behind.

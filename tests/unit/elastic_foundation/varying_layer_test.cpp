@@ -286,11 +286,11 @@ TEST(VaryingLayer, ErrorsOfVertexThicknessesAreReported) {
   pair.parameters.erase("partner_back_asset");
   expect_layer_error(pair, "partner_vertex_thickness",
                      AllOf(HasSubstr("expected 64"), HasSubstr("met"), HasSubstr("found 63")));
-  for (const double wrong : {0.0, -0.002}) {
-    values[20] = wrong;
+  for (const double invalid : {0.0, -0.002}) {
+    values[20] = invalid;
     pair.parameters["partner_vertex_thickness"] = values;
     expect_layer_error(pair, "partner_vertex_thickness",
-                       AllOf(HasSubstr(fmt::format("found {:g} m at vertex 20", wrong)), HasSubstr("> 0")));
+                       AllOf(HasSubstr(fmt::format("found {:g} m at vertex 20", invalid)), HasSubstr("> 0")));
   }
 }
 

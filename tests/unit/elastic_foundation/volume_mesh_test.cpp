@@ -70,17 +70,17 @@ PairState pressed() {
   return state;
 }
 
-Response answer(const ContactBackend& backend) {
+Response response(const ContactBackend& backend) {
   return backend.evaluate(*backend.initial_history(), pressed());
 }
 
 // The same triangles with the same thickness, except that distances between coordinates are rounded.
 TEST(VolumeMesh, SpringsReachFromTheContactFacesToTheClampedFaces) {
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, {{"thickness", thickness}});
-  const Response expected = answer(*make_pad(plate));
+  const Response expected = response(*make_pad(plate));
   EXPECT_GT(expected.F_A.force.norm(), 100.0);
   for (const char* mesh : {"pad", "prisms"}) {
-    const Response found = answer(*make_pad(pad(mesh, sets)));
+    const Response found = response(*make_pad(pad(mesh, sets)));
     EXPECT_LT((found.F_A.vector() - expected.F_A.vector()).norm(), 1e-9 * expected.F_A.vector().norm()) << mesh;
     EXPECT_NEAR(found.peak_pressure, expected.peak_pressure, 1e-9 * expected.peak_pressure) << mesh;
     EXPECT_NEAR(found.area, expected.area, 1e-9 * expected.area) << mesh;
@@ -92,9 +92,9 @@ TEST(VolumeMesh, PartnerHasTheThicknessOfItsLayer) {
   ParameterMap parameters{{"spring_body", std::string("partner")}, {"element_size", 0.003}};
   PairSpec plate = layer_pair(mesh_named("plate"), indenter, parameters);
   plate.parameters["thickness"] = thickness;
-  const Response expected = answer(*make_pad(plate));
+  const Response expected = response(*make_pad(plate));
   parameters.insert(sets.begin(), sets.end());
-  const Response found = answer(*make_pad(pad("pad", parameters)));
+  const Response found = response(*make_pad(pad("pad", parameters)));
   EXPECT_GT(expected.F_A.force.norm(), 100.0);
   EXPECT_LT((found.F_A.vector() - expected.F_A.vector()).norm(), 1e-9 * expected.F_A.vector().norm());
 }
@@ -106,10 +106,10 @@ TEST(VolumeMesh, PartnerSetsHaveTheirOwnKeys) {
   std::swap(pair.main.surface, pair.partner.surface);
   std::swap(pair.main.materials, pair.partner.materials);
   const auto backend = make_pad(pair);
-  PairState turned;
-  turned.X_AB = pressed().X_AB.inverse();
-  const Response found = backend->evaluate(*backend->initial_history(), turned);
-  const Response expected = answer(*make_pad(pad("pad", sets)));
+  PairState rotated;
+  rotated.X_AB = pressed().X_AB.inverse();
+  const Response found = backend->evaluate(*backend->initial_history(), rotated);
+  const Response expected = response(*make_pad(pad("pad", sets)));
   EXPECT_NEAR(found.F_A.force.norm(), expected.F_A.force.norm(), 1e-9 * expected.F_A.force.norm());
 }
 
@@ -118,7 +118,7 @@ TEST(VolumeMesh, GroupsOfOuterFacesAreRegions) {
   parameters["regions"] = std::string("sets");
   const auto backend = make_pad(pad("pad", parameters));
   EXPECT_THAT(backend->traits().regions, testing::ElementsAre("left", "right"));
-  const Response r = answer(*backend);
+  const Response r = response(*backend);
   EXPECT_GT(r.regions[1].force, r.regions[0].force) << "the indenter is on the right";
   EXPECT_NEAR(r.regions[0].force + r.regions[1].force, r.F_A.force.norm(), 1e-2 * r.F_A.force.norm())
       << "facets of a flat surface have one normal; the energy's force has a part along it";

@@ -100,12 +100,12 @@ TEST_P(RotatedNumbering, DoesNotDependOnTheElementNumbering) {
   const BodyModel straight(mesh, material, GetParam().pressure);
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
     const std::vector<std::uint32_t> old(mesh.element(e).begin(), mesh.element(e).end());
-    const std::uint32_t turn = e % 3;
+    const std::uint32_t rotation = e % 3;
     for (std::uint32_t a = 0; a < n_nodes; ++a) {
-      std::uint32_t other = 3 * (a / 3) + (a + turn) % 3;  // of a prism about its axis
+      std::uint32_t other = 3 * (a / 3) + (a + rotation) % 3;  // of a prism about its axis
       if (n_nodes != 6) {
         auto place = hexahedron_places[a];
-        std::rotate(place.begin(), place.begin() + turn, place.end());  // about the diagonal
+        std::rotate(place.begin(), place.begin() + rotation, place.end());  // about the diagonal
         if (e % 2 == 1) place = {place[1], static_cast<std::uint8_t>(2 - place[0]), place[2]};
         other = hexahedron_node(place);
       }
@@ -113,8 +113,8 @@ TEST_P(RotatedNumbering, DoesNotDependOnTheElementNumbering) {
     }
   }
   const Eigen::MatrixXd expected(linear_stiffness(straight));
-  const BodyModel turned(std::move(mesh), material, GetParam().pressure);
-  EXPECT_LT((Eigen::MatrixXd(linear_stiffness(turned)) - expected).norm(), 1e-12 * expected.norm());
+  const BodyModel rotated(std::move(mesh), material, GetParam().pressure);
+  EXPECT_LT((Eigen::MatrixXd(linear_stiffness(rotated)) - expected).norm(), 1e-12 * expected.norm());
 }
 
 TEST(AssemblyErrors, ReportsElementsThatDoNotShareTheNodesOfAnEdge) {

@@ -54,9 +54,9 @@ TEST(ContactPatch, UniformPressurePassesAnyInterfaceWithCommonEdges) {
   std::printf("%4s %4s %8s %6s %14s %12s %12s\n", "A", "B", "surface", "turned", "F error", "p least", "p largest");
   for (const auto& [n_A, n_B] : {std::pair<std::size_t, std::size_t>{4, 4}, {4, 5}, {4, 9}, {7, 3}, {5, 5}}) {
     for (const bool whole : {false, true}) {
-      for (const bool turned : {false, true}) {
-        const Pose X_A = turned ? X_rotated : Pose{};
-        const Pose X_B = turned ? X_other : Pose{};
+      for (const bool rotated : {false, true}) {
+        const Pose X_A = rotated ? X_rotated : Pose{};
+        const Pose X_B = rotated ? X_other : Pose{};
         const auto ends = [&](const Pose& X) {
           return [&whole, X](const Vector3& p) { return whole || std::abs((X.inverse() * p).z()) < 1e-9; };
         };
@@ -70,7 +70,7 @@ TEST(ContactPatch, UniformPressurePassesAnyInterfaceWithCommonEdges) {
         const double expected = pressure * side * side;
         const auto [least, largest] =
             pressures(*contact, state, [&](const Vector3& p) { return std::abs((X_A.inverse() * p).z()) < 1e-9; });
-        std::printf("%4zu %4zu %8s %6d %14.2e %12.9f %12.9f\n", n_A, n_B, whole ? "whole" : "ends", turned,
+        std::printf("%4zu %4zu %8s %6d %14.2e %12.9f %12.9f\n", n_A, n_B, whole ? "whole" : "ends", rotated,
                     (force - Vector3(0.0, 0.0, expected)).norm() / expected, least / pressure, largest / pressure);
         EXPECT_LT((force - Vector3(0.0, 0.0, expected)).norm(), patch * expected);
         EXPECT_NEAR(least, pressure, patch * pressure);
@@ -80,7 +80,7 @@ TEST(ContactPatch, UniformPressurePassesAnyInterfaceWithCommonEdges) {
         // The column's axis, up to the shortening of A.
         const Vector3 cop = X_A.inverse() * r.p_ACop;
         EXPECT_LT(cop.head<2>().norm(), patch * side);
-        EXPECT_NEAR(r.dF_A_dX(5, 5), turned ? r.dF_A_dX(5, 5) : expected / depth, patch * expected / depth);
+        EXPECT_NEAR(r.dF_A_dX(5, 5), rotated ? r.dF_A_dX(5, 5) : expected / depth, patch * expected / depth);
         EXPECT_NEAR(r.stored_energy, 0.5 * expected * depth, patch * expected * depth);
         EXPECT_NEAR(r.gap, -depth, 1e-9 * depth);
       }

@@ -172,9 +172,9 @@ std::vector<double> gaps_at_depth(const std::vector<Vector3>& points, const Sign
   double low = -1.0;
   double high = 1.0;
   std::vector<double> gaps(points.size());
-  const auto smallest = [&](double way) {
+  const auto smallest = [&](double path) {
     for (std::size_t i = 0; i < points.size(); ++i) {
-      gaps[i] = partner.closest(start.R * (points[i] + way * push) + start.p).gap;
+      gaps[i] = partner.closest(start.R * (points[i] + path * push) + start.p).gap;
     }
     return *std::ranges::min_element(gaps);
   };

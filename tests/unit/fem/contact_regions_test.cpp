@@ -65,7 +65,7 @@ PairState tilted() {
   return state;
 }
 
-Response answer(const ContactBackend& backend, const PairState& state) {
+Response response(const ContactBackend& backend, const PairState& state) {
   return backend.evaluate(*backend.initial_history(), state);
 }
 
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(All, ContactRegions,
 TEST_P(ContactRegions, HalvesSumToThePair) {
   const auto backend = open(GetParam(), "x- x+");
   EXPECT_THAT(backend->traits().regions, testing::ElementsAre("x-", "x+"));
-  const Response r = answer(*backend, tilted());
+  const Response r = response(*backend, tilted());
   ASSERT_EQ(r.regions.size(), 2U);
   const RegionLoad& low = r.regions[0];
   const RegionLoad& high = r.regions[1];
@@ -102,14 +102,14 @@ TEST_P(ContactRegions, SeparatedHaveNoLoad) {
   const auto backend = open(GetParam(), "x- x+");
   PairState apart = tilted();
   apart.X_AB.p.z() = -0.01;
-  EXPECT_THAT(answer(*backend, apart).regions, testing::ElementsAre(RegionLoad{}, RegionLoad{}));
+  EXPECT_THAT(response(*backend, apart).regions, testing::ElementsAre(RegionLoad{}, RegionLoad{}));
 }
 
 TEST_P(ContactRegions, HaveNoSideEffects) {
   const auto with = open(GetParam(), "x- x+ y- y+");
   const auto without = open(GetParam(), "");
-  Response a = answer(*with, tilted());
-  const Response b = answer(*without, tilted());
+  Response a = response(*with, tilted());
+  const Response b = response(*without, tilted());
   EXPECT_EQ(a.regions.size(), 4U);
   EXPECT_TRUE(b.regions.empty());
   EXPECT_EQ(a.F_A.vector(), b.F_A.vector());
@@ -123,7 +123,7 @@ TEST(ContactRegionsOfABox, EndInsideASideWithoutLossOfForce) {
   for (const char* element : {"hex8", "hex27"}) {
     PairSpec pair = press({"fem_condensed", element}, "x- x+");
     pair.parameters["contact_box"] = std::vector<double>{-0.0135, -1, -1, 0.0165, 1, 1};
-    const Response r = answer(*make_backend(pair, test::quiet()), tilted());
+    const Response r = response(*make_backend(pair, test::quiet()), tilted());
     EXPECT_NEAR(r.regions[0].force + r.regions[1].force, r.normal_force, 200 * precision * r.normal_force) << element;
     EXPECT_NEAR(r.normal_force, r.F_A.force.norm(), 200 * precision * r.normal_force) << element;
     EXPECT_NEAR(r.area, 0.03 * 0.04, 200 * precision * r.area) << element;

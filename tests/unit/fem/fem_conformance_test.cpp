@@ -165,9 +165,9 @@ TEST_P(FemConformance, NoPoseWithinTheBoundIsInContact) {
   // Full order, layers and a second deformable body have no bound, nor does a cylinder with ends, whose gap is no
   // distance.
   const auto& [name, partner, friction] = GetParam();
-  const bool says = name == "fem_condensed" && partner != "body" && partner != "cylinder";
-  EXPECT_EQ(backend->evaluate(*latched, at(0.0, -1e-3)).bound.known, says);
-  EXPECT_EQ(refuted > 0, says);
+  const bool reports = name == "fem_condensed" && partner != "body" && partner != "cylinder";
+  EXPECT_EQ(backend->evaluate(*latched, at(0.0, -1e-3)).bound.known, reports);
+  EXPECT_EQ(refuted > 0, reports);
 }
 
 TEST_P(FemConformance, PushesTheBodiesApart) {

@@ -131,9 +131,9 @@ TEST_F(FemEntry, FullOrderReadsItsComplianceFromTheCacheAndStopsOnRequest) {
   context_.cache_directory = directory_.string();
   for (const double friction : {0.0, 0.3}) {
     pair_.parameters["friction"] = friction;
-    std::stop_source gone;
-    context_.stop = gone.get_token();
-    gone.request_stop();
+    std::stop_source client_lost;
+    context_.stop = client_lost.get_token();
+    client_lost.request_stop();
     try {
       (void)make_backend(pair_, context_);
       FAIL() << "prepared although stopped";
@@ -151,7 +151,7 @@ class LayeredEntry : public FemEntry {
     pair_.parameters["layer_depth"] = 0.01;
   }
   /// Wrench and its tangent at the test pose.
-  [[nodiscard]] static Eigen::Matrix<double, 6, 7> answer(const ContactBackend& contact) {
+  [[nodiscard]] static Eigen::Matrix<double, 6, 7> response(const ContactBackend& contact) {
     const Response r = contact.evaluate(*contact.initial_history(), pressed());
     Eigen::Matrix<double, 6, 7> both;
     both << r.F_A.vector(), r.dF_A_dX;
@@ -170,12 +170,12 @@ class LayeredEntry : public FemEntry {
 constexpr const char* making = "condense the interior";
 
 TEST_F(LayeredEntry, InteriorFromTheCacheGivesTheSameBits) {
-  const auto first = answer(*make_backend(pair_, context_));
+  const auto first = response(*make_backend(pair_, context_));
   EXPECT_GT(first(5, 0), 1000.0) << "[N]";
   EXPECT_THAT(stages_, testing::Contains(making));
   const auto reopened = [&] {
     stages_.clear();
-    return answer(*make_backend(pair_, context_));
+    return response(*make_backend(pair_, context_));
   };
   EXPECT_EQ(reopened(), first);
   EXPECT_THAT(stages_, testing::Contains("interior loaded from the cache"));
@@ -209,12 +209,12 @@ TEST_F(LayeredEntry, InteriorFromTheCacheGivesTheSameBits) {
 
 TEST_F(LayeredEntry, StopEndsTheCondensationOfTheInterior) {
   for (const double from : {0.0, 0.32, 0.45}) {  // before assembly, before the factorisation, between blocks of columns
-    std::stop_source gone;
-    context_.stop = gone.get_token();
+    std::stop_source client_lost;
+    context_.stop = client_lost.get_token();
     int calls_after = 0;
     context_.on_progress = [&](std::string_view stage, double fraction) {
-      calls_after += gone.stop_requested() ? 1 : 0;
-      if (stage == making && fraction >= from) gone.request_stop();
+      calls_after += client_lost.stop_requested() ? 1 : 0;
+      if (stage == making && fraction >= from) client_lost.request_stop();
     };
     try {
       (void)make_backend(pair_, context_);
@@ -222,7 +222,7 @@ TEST_F(LayeredEntry, StopEndsTheCondensationOfTheInterior) {
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::cancelled) << error.what();
     }
-    EXPECT_TRUE(gone.stop_requested());
+    EXPECT_TRUE(client_lost.stop_requested());
     EXPECT_LE(calls_after, 1) << "stages after the stop, first at fraction " << from;
     EXPECT_THAT(kept_interiors(), testing::IsEmpty());
   }
@@ -231,12 +231,13 @@ TEST_F(LayeredEntry, StopEndsTheCondensationOfTheInterior) {
 // The interior's own matrix is stored beside all that follows.
 TEST_F(LayeredEntry, IncludesTheMatrixOfTheInterior) {
   pair_.parameters["max_memory"] = 1e4;
-  const std::string said = refusal();
+  const std::string message = refusal();
   const std::string before = "the stiffness of the interior behind the layer would take about ";
-  ASSERT_THAT(said, testing::HasSubstr(before));
+  ASSERT_THAT(message, testing::HasSubstr(before));
   double amount = 0.0;
   std::array<char, 3> unit{};
-  ASSERT_EQ(std::sscanf(said.c_str() + said.find(before) + before.size(), "%lf %2s", &amount, unit.data()), 2) << said;
+  ASSERT_EQ(std::sscanf(message.c_str() + message.find(before) + before.size(), "%lf %2s", &amount, unit.data()), 2)
+      << message;
   const double bytes = amount * (unit[0] == 'M' ? 1e6 : 1e3);
   // Three digits are reported: a hundredth more is enough for the matrix, and for nothing else.
   pair_.parameters["max_memory"] = 1.01 * bytes;
@@ -293,7 +294,7 @@ TEST_F(LayeredEntry, TwoConcurrentSessionsCondenseOnce) {
       backends[0] = make_backend(pair_, context_);
     }
     EXPECT_EQ(condensations, 1);
-    EXPECT_EQ(answer(*backends[0]), answer(*backends[1]));
+    EXPECT_EQ(response(*backends[0]), response(*backends[1]));
   }
 }
 

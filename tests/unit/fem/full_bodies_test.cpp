@@ -135,16 +135,16 @@ TEST(FullBodies, BothBodiesCountTowardsTheMemoryLimit) {
   };
   // From above: the second body is the first one that finds too little memory.
   double bytes = 1e8;
-  std::string said;
-  while (said.empty()) {
+  std::string message;
+  while (message.empty()) {
     try {
       (void)open(bytes *= 0.9);
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::limit);
-      said = error.what();
+      message = error.what();
     }
   }
-  EXPECT_NE(said.find("are in use"), std::string::npos) << said;
+  EXPECT_NE(message.find("are in use"), std::string::npos) << message;
 }
 
 /// Inverted: z becomes -z, elements with reversed orientation.
@@ -378,11 +378,11 @@ TEST(FullBodies, IncompressibleBodiesRelaxAsTheirSeries) {
   const SolidBody B = test::solid_body(below(3, 8), material(E_B, nu), "z0", at_plane, PressureKind::element);
   const auto contact =
       test::two_full_bodies(A, B, viscoelastic(), viscoelastic(), {.friction = 0.3, .max_penetration = 0.01});
-  const PairState held = at_penetration(1e-5);
-  Committed c = contact->commit(*contact->initial_history(), held);
+  const PairState relaxed = at_penetration(1e-5);
+  Committed c = contact->commit(*contact->initial_history(), relaxed);
   const double sudden = c.response.F_A.force.z();
   for (const double t : {0.02, 0.1, 0.5, 3.0, 100.0}) {
-    c = contact->commit(*c.history, at_time(t, held));
+    c = contact->commit(*c.history, at_time(t, relaxed));
     const double left = 1.0 + 0.3 * std::expm1(-t / 0.1) + 0.2 * std::expm1(-t / 2.0);
     std::printf("%7.2f s: F / F(0) %.6f, series %.6f\n", t, c.response.F_A.force.z() / sudden, left);
     EXPECT_NEAR(c.response.F_A.force.z() / sudden, left, 5e-3) << t;

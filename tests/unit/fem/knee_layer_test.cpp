@@ -114,17 +114,17 @@ TEST(KneeLayer, FullOrderFindsANodeOnAnEdgeOfThePartner) {
   PairState state;
   state.X_AB.R = rotation_from_vector(Vector3(-0.0003, 0.004, 0.0));
   state.X_AB.p = Vector3(0.0002, -0.00076, 0.0006);
-  const auto answer = [&](const PairSpec& pair) {
+  const auto response = [&](const PairSpec& pair) {
     const auto backend = make_backend(pair, context());
     return backend->evaluate(*backend->initial_history(), state);
   };
-  const Response condensed = answer(knee("fem_condensed"));
-  const Response full = answer(knee("fem_full", {{"material_law", std::string("linear")}}));
+  const Response condensed = response(knee("fem_condensed"));
+  const Response full = response(knee("fem_full", {{"material_law", std::string("linear")}}));
   EXPECT_GT(full.statistics.iterations, 10) << "no node lies on an edge: the test is not significant";
   EXPECT_LT((full.F_A.vector() - condensed.F_A.vector()).norm(), 1e-6 * condensed.F_A.vector().norm());
   EXPECT_NEAR(full.peak_pressure, condensed.peak_pressure, 1e-6 * condensed.peak_pressure);
-  EXPECT_NO_THROW((void)answer(knee("fem_full"))) << "neo-Hookean";
-  EXPECT_NO_THROW((void)answer(knee("fem_full", {{"material_law", std::string("linear")}, {"friction", 0.05}})));
+  EXPECT_NO_THROW((void)response(knee("fem_full"))) << "neo-Hookean";
+  EXPECT_NO_THROW((void)response(knee("fem_full", {{"material_law", std::string("linear")}, {"friction", 0.05}})));
 }
 
 // An integrator that searches for the onset of contact evaluates overlaps below the rounding of positions.

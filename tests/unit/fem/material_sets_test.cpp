@@ -358,11 +358,11 @@ TEST_F(LayeredPad, RelaxesWhereItsMaterialDoes) {
   const auto pad = make();
   const double depth = 2e-3;
   const Committed pressed = pad->commit(*pad->initial_history(), state(0.0, depth));
-  Committed held = pressed;
+  Committed relaxed = pressed;
   for (const double t : {0.05, 0.1, 1.0, 10.0, 1e4, 1e7}) {
-    const double before = held.response.F_A.force.z();
-    held = pad->commit(*pad->load_history(held.history->save()), state(t, depth));
-    EXPECT_LT(held.response.F_A.force.z(), before * (1.0 + 1e-12)) << t;
+    const double before = relaxed.response.F_A.force.z();
+    relaxed = pad->commit(*pad->load_history(relaxed.history->save()), state(t, depth));
+    EXPECT_LT(relaxed.response.F_A.force.z(), before * (1.0 + 1e-12)) << t;
   }
   const LameConstants c = lame_constants(pair_.main.materials[1]);
   const double mu = 0.5 * c.mu;
@@ -371,8 +371,8 @@ TEST_F(LayeredPad, RelaxesWhereItsMaterialDoes) {
   pair_.main.materials[1] = part("pad", 2.0 * mu * (1.0 + nu), nu, elastic);
   const double last = force(depth);
   std::printf("pressed %.4f N, relaxed %.4f N, of the slow modulus %.4f N\n", pressed.response.F_A.force.z(),
-              held.response.F_A.force.z(), last);
-  EXPECT_NEAR(held.response.F_A.force.z(), last, 1e-8 * last) << "[N] Newton's method ends at 1e-10 of the force";
+              relaxed.response.F_A.force.z(), last);
+  EXPECT_NEAR(relaxed.response.F_A.force.z(), last, 1e-8 * last) << "[N] Newton's method ends at 1e-10 of the force";
   EXPECT_GT(pressed.response.F_A.force.z(), 1.1 * last);
 }
 
@@ -408,16 +408,16 @@ TEST_F(LayeredPad, OverlappingSetsAreReported) {
 
 TEST_F(LayeredPad, InvalidLawsAreReported) {
   const std::string where = "contact.pad-plate.main.materials.pad.law";
-  const auto refused = [&](ParameterMap own) {
+  const auto rejected = [&](ParameterMap own) {
     pair_.main.materials = {made_of(1e9, 0.3), part("pad", 2e6, 0.3, std::move(own))};
     return refusal();
   };
-  EXPECT_EQ(refused(law("neo_hookean")), "accepted");
+  EXPECT_EQ(rejected(law("neo_hookean")), "accepted");
   for (const char* backend : {"fem_full", "fem_condensed", "fem_modal"}) {
     pair_.backend = backend;
-    EXPECT_THAT(refused(law("moony")), AllOf(HasSubstr(where + ".material_law"), HasSubstr("mooney_rivlin")));
-    EXPECT_THAT(refused(law("yeoh")), AllOf(HasSubstr(where + ".yeoh_ratios"), HasSubstr("needs the two ratios")));
-    EXPECT_THAT(refused({{"yeoh_ratio", 1.0}}), AllOf(HasSubstr(where), HasSubstr("yeoh_ratios")));
+    EXPECT_THAT(rejected(law("moony")), AllOf(HasSubstr(where + ".material_law"), HasSubstr("mooney_rivlin")));
+    EXPECT_THAT(rejected(law("yeoh")), AllOf(HasSubstr(where + ".yeoh_ratios"), HasSubstr("needs the two ratios")));
+    EXPECT_THAT(rejected({{"yeoh_ratio", 1.0}}), AllOf(HasSubstr(where), HasSubstr("yeoh_ratios")));
   }
   pair_.backend = "fem_full";
   pair_.main.materials = {part("pad", 2e6, 0.3, law("linear")), part("bone", 1e9, 0.3, law("linear"))};

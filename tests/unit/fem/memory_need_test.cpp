@@ -41,12 +41,12 @@ BodyModel block(int n, const ElementKind& kind) {
   return {test::block_mesh_of(kind.n_nodes, {0.0, 0.0, 0.0}, {0.04, 0.04, 0.04}, n, n, n), tissue, kind.pressure};
 }
 
-Support held(const BodyModel& body) {
+Support clamped_support(const BodyModel& body) {
   return {.inertia_relief = false, .clamped_nodes = body.mesh().node_sets.at("z1")};
 }
 
 /// Error that rejects `work`.
-std::string refused(const std::function<void()>& work) {
+std::string rejected(const std::function<void()>& work) {
   const auto error = refusal(work);
   if (!error) return "no error";
   if (error->code() != ErrorCode::limit) return fmt::format("{}: {}", to_string(error->code()), error->what());
@@ -75,18 +75,18 @@ std::string run_in_child_process(const std::function<std::string()>& work) {
   if (::pipe(ends) != 0) return "no pipe";
   const pid_t child = ::fork();
   if (child == 0) {
-    const std::string said = work();
-    (void)!::write(ends[1], said.data(), said.size());
+    const std::string message = work();
+    (void)!::write(ends[1], message.data(), message.size());
     std::_Exit(0);
   }
   ::close(ends[1]);
-  std::string said;
+  std::string message;
   char buffer[1024];
-  for (ssize_t n = 0; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;) said.append(buffer, static_cast<size_t>(n));
+  for (ssize_t n = 0; (n = ::read(ends[0], buffer, sizeof buffer)) > 0;) message.append(buffer, static_cast<size_t>(n));
   ::close(ends[0]);
   int end = 0;
   ::waitpid(child, &end, 0);
-  return WIFEXITED(end) ? said : "ended by signal " + std::to_string(WTERMSIG(end));
+  return WIFEXITED(end) ? message : "ended by signal " + std::to_string(WTERMSIG(end));
 }
 
 void allow(double more) {
@@ -107,14 +107,16 @@ TEST(MemoryNeed, CondensationReportsItsNeedInAdvance) {
   MemoryLimit limit{.bytes = 1e4, .key = "contact.pair.parameters.max_memory"};
   bool began = false;
   const auto watch = [&](std::string_view, double fraction) { began = began || fraction > 0.0; };
-  EXPECT_THAT(refused([&] { (void)condense(body, held(body), candidates, watch, {}, limit); }),
+  EXPECT_THAT(rejected([&] { (void)condense(body, clamped_support(body), candidates, watch, {}, limit); }),
               AllOf(HasSubstr("contact.pair.parameters.max_memory| contact.pair.parameters.max_memory: condensing "
                               "this body to 25 candidate nodes would take about"),
                     HasSubstr("allowed are 10 kB"), HasSubstr("larger elements"), HasSubstr("raise this limit")));
   EXPECT_FALSE(began);
-  EXPECT_THAT(refused([&] { (void)condensed_stiffness(body, held(body).clamped_nodes, candidates, quiet, {}, limit); }),
+  EXPECT_THAT(rejected([&] {
+                (void)condensed_stiffness(body, clamped_support(body).clamped_nodes, candidates, quiet, {}, limit);
+              }),
               HasSubstr("25 candidate nodes would take about"));
-  EXPECT_THAT(refused([&] { (void)vibration_modes(body, held(body), 5, {}, limit); }),
+  EXPECT_THAT(rejected([&] { (void)vibration_modes(body, clamped_support(body), 5, {}, limit); }),
               HasSubstr("finding 5 vibration modes of this body would take about"));
 }
 
@@ -140,14 +142,14 @@ TEST(MemoryNeed, EstimateOfTheFactorEqualsTheFactor) {
 
 /// [B] peak memory of `work`.
 double peak_of(const std::function<void()>& work) {
-  const std::string said = run_in_child_process([&] {
+  const std::string message = run_in_child_process([&] {
     ::malloc_trim(0);  // otherwise freed memory would be reused without a trace
     const double before = status("VmRSS");
     std::ofstream("/proc/self/clear_refs") << "5";  // resets the high-water mark
     work();
     return std::to_string(status("VmHWM") - before);
   });
-  return std::strtod(said.c_str(), nullptr);
+  return std::strtod(message.c_str(), nullptr);
 }
 
 TEST(MemoryNeed, EqualsTheAllocationOfTheProcess) {
@@ -156,7 +158,7 @@ TEST(MemoryNeed, EqualsTheAllocationOfTheProcess) {
     const BodyModel body = block(n, kind);
     const std::vector<std::uint32_t> candidates = body.mesh().node_sets.at("z0");
     std::vector<std::int64_t> inner, last;
-    const std::vector<bool> fixed = clamped_dofs(body, held(body).clamped_nodes);
+    const std::vector<bool> fixed = clamped_dofs(body, clamped_support(body).clamped_nodes);
     const std::vector<bool> chosen = clamped_dofs(body, candidates);
     for (std::size_t dof = 0; dof < fixed.size(); ++dof) {
       if (!fixed[dof]) (chosen[dof] ? last : inner).push_back(static_cast<std::int64_t>(dof));
@@ -165,7 +167,7 @@ TEST(MemoryNeed, EqualsTheAllocationOfTheProcess) {
     const double before = condensation_memory(order.size(), candidates.size()).total();
     const double exact =
         condensation_memory(SparseCholesky(linear_stiffness(body), std::move(order)).size(), candidates.size()).total();
-    const double peak = peak_of([&] { (void)condense(body, held(body), candidates, quiet, {}); });
+    const double peak = peak_of([&] { (void)condense(body, clamped_support(body), candidates, quiet, {}); });
     std::printf("%s: %s estimated before, %s exact, %s taken\n", name, memory_text(before).c_str(),
                 memory_text(exact).c_str(), memory_text(peak).c_str());
     // Not counted: graphs and orderings (about 100 B for each of K's blocks), panels of the inverse, memory retained by
@@ -179,14 +181,14 @@ TEST(MemoryNeed, EqualsTheAllocationOfTheProcess) {
 TEST(MemoryNeed, AboveTheProcessLimitIsRejectedByName) {
   const BodyModel body = block(8, *named_element("tet10_mixed"));
   const std::vector<std::uint32_t> candidates = body.mesh().node_sets.at("z0");
-  const auto peak = peak_of([&] { (void)condense(body, held(body), candidates, quiet, {}); });
+  const auto peak = peak_of([&] { (void)condense(body, clamped_support(body), candidates, quiet, {}); });
   for (const double part : {0.1, 0.4, 0.7, 0.95}) {
-    const std::string said = run_in_child_process([&] {
+    const std::string message = run_in_child_process([&] {
       allow(part * peak);
-      return refused([&] { (void)condense(body, held(body), candidates, quiet, {}, any); });
+      return rejected([&] { (void)condense(body, clamped_support(body), candidates, quiet, {}, any); });
     });
-    EXPECT_THAT(said, AllOf(HasSubstr("contact.pair.parameters.max_memory| "), HasSubstr("would take about"),
-                            HasSubstr("ulimit -v")))
+    EXPECT_THAT(message, AllOf(HasSubstr("contact.pair.parameters.max_memory| "), HasSubstr("would take about"),
+                               HasSubstr("ulimit -v")))
         << part;
   }
 }
@@ -196,16 +198,16 @@ TEST(MemoryNeed, FailedAllocationOfAFactorIsReported) {
   const SparseMatrix K = linear_stiffness(body);
   std::vector<std::int64_t> free;
   for (std::size_t dof = 0; dof < body.n_dofs(); ++dof) {
-    if (!clamped_dofs(body, held(body).clamped_nodes)[dof]) free.push_back(static_cast<std::int64_t>(dof));
+    if (!clamped_dofs(body, clamped_support(body).clamped_nodes)[dof]) free.push_back(static_cast<std::int64_t>(dof));
   }
-  const std::string said = run_in_child_process([&] {
+  const std::string message = run_in_child_process([&] {
     SparseCholesky factor(K, free, {});
     const MemoryNeed need = factorisation_memory(factor.size());
     allow(0.5 * need.factors);
-    return refused([&] { with_memory_report(any, need, "solving", [&] { (void)factor.factorize(K); }); });
+    return rejected([&] { with_memory_report(any, need, "solving", [&] { (void)factor.factorize(K); }); });
   });
-  EXPECT_THAT(said, AllOf(HasSubstr("contact.pair.parameters.max_memory: solving would take about"),
-                          HasSubstr("the allocation failed"), HasSubstr("ulimit -v")));
+  EXPECT_THAT(message, AllOf(HasSubstr("contact.pair.parameters.max_memory: solving would take about"),
+                             HasSubstr("the allocation failed"), HasSubstr("ulimit -v")));
 }
 
 #endif

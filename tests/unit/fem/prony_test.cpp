@@ -249,10 +249,10 @@ TEST(FiberProny, UniaxialRelaxationFollowsTheClosedForm) {
   double t = 0.0;
   for (const double dt : {0.001, 0.03, 0.2, 0.0, 1.7, 40.0}) {
     t += dt;
-    const Hyperelastic held = point.at(F, dt);
-    std::printf("%8.3f s: %.9e Pa, closed form %.9e Pa\n", t, held.P(2, 2), of_matrix + left(t) * fiber);
-    EXPECT_NEAR(held.P(2, 2), of_matrix + left(t) * fiber, 1e-12 * fiber) << t;
-    EXPECT_NEAR(held.P(0, 0), 0.0, 1e-9 * fiber) << t;
+    const Hyperelastic relaxed = point.at(F, dt);
+    std::printf("%8.3f s: %.9e Pa, closed form %.9e Pa\n", t, relaxed.P(2, 2), of_matrix + left(t) * fiber);
+    EXPECT_NEAR(relaxed.P(2, 2), of_matrix + left(t) * fiber, 1e-12 * fiber) << t;
+    EXPECT_NEAR(relaxed.P(0, 0), 0.0, 1e-9 * fiber) << t;
     EXPECT_GE(point.commit(F, dt), 0.0);
   }
 }
@@ -429,15 +429,15 @@ TEST_F(RelaxingPad, RelaxesFromTheInstantaneousToTheLongTermForce) {
   double heat = 0.0;
   // Over a long step the stress is assumed linear in time, so that the last one has to follow a long one.
   for (const double t : {3.05, 3.2, 4.0, 8.0, 100.0, 1e4, 1e7}) {
-    const Committed held = pad->commit(*history, state(t, depth));
-    history = held.history;
-    const double force = held.response.F_A.force.z();
+    const Committed relaxed = pad->commit(*history, state(t, depth));
+    history = relaxed.history;
+    const double force = relaxed.response.F_A.force.z();
     std::printf("%8.3f %12.4f\n", t, force);
     EXPECT_LT(force, before);
     EXPECT_GE(force, last * (1.0 - 1e-9));
-    EXPECT_GT(held.response.dissipated_increment, 0.0);
-    EXPECT_GT(held.response.stored_energy, 0.0);
-    heat += held.response.dissipated_increment;
+    EXPECT_GT(relaxed.response.dissipated_increment, 0.0);
+    EXPECT_GT(relaxed.response.stored_energy, 0.0);
+    heat += relaxed.response.dissipated_increment;
     before = force;
   }
   EXPECT_LT(heat, pressed.response.stored_energy) << "energy dissipated without motion was stored before";
@@ -504,12 +504,12 @@ TEST_F(RelaxingPad, RelaxesAsALayerAndWithFriction) {
     if (pair_.backend == "fem_layered") pair_.parameters["layer_depth"] = 0.008;
     const auto pad = make();
     const Committed pressed = pad->commit(*pad->initial_history(), state(0.0, 2e-3));
-    const Committed held = pad->commit(*pressed.history, state(1.0, 2e-3));
+    const Committed relaxed = pad->commit(*pressed.history, state(1.0, 2e-3));
     std::printf("%-12s %.4f N at once, %.4f N after 1 s\n", backend, pressed.response.F_A.force.z(),
-                held.response.F_A.force.z());
-    EXPECT_LT(held.response.F_A.force.z(), 0.97 * pressed.response.F_A.force.z());
-    EXPECT_GT(held.response.F_A.force.z(), 0.5 * pressed.response.F_A.force.z());
-    const Committed apart = pad->commit(*held.history, state(1.1, -1e-3));
+                relaxed.response.F_A.force.z());
+    EXPECT_LT(relaxed.response.F_A.force.z(), 0.97 * pressed.response.F_A.force.z());
+    EXPECT_GT(relaxed.response.F_A.force.z(), 0.5 * pressed.response.F_A.force.z());
+    const Committed apart = pad->commit(*relaxed.history, state(1.1, -1e-3));
     EXPECT_EQ(apart.response.F_A.vector(), Vector6(Vector6::Zero()));
     Committed recovered = apart;
     for (const double t : {10.0, 100.0, 1e4, 1e7}) recovered = pad->commit(*recovered.history, state(t, -1e-3));
@@ -534,15 +534,15 @@ TEST_F(RelaxingPad, RelaxesByItsFibres) {
   pair_.parameters["fiber_prony_coefficients"] = shares;  // half of it decays
   pair_.parameters["fiber_prony_times"] = times;
   const auto pad = make();
-  Committed held = pad->commit(*pad->initial_history(), state(0.0, depth));
-  EXPECT_NEAR(held.response.F_A.force.z(), first, 1e-8 * first);
+  Committed relaxed = pad->commit(*pad->initial_history(), state(0.0, depth));
+  EXPECT_NEAR(relaxed.response.F_A.force.z(), first, 1e-8 * first);
   for (const double t : {0.1, 1.0, 10.0, 1e4, 1e7}) {
-    const double before = held.response.F_A.force.z();
-    held = pad->commit(*pad->load_history(held.history->save()), state(t, depth));
-    EXPECT_LT(held.response.F_A.force.z(), before * (1.0 + 1e-9)) << t;
+    const double before = relaxed.response.F_A.force.z();
+    relaxed = pad->commit(*pad->load_history(relaxed.history->save()), state(t, depth));
+    EXPECT_LT(relaxed.response.F_A.force.z(), before * (1.0 + 1e-9)) << t;
   }
-  std::printf("pressed %.4f N, relaxed %.4f N, half the fibres %.4f N\n", first, held.response.F_A.force.z(), last);
-  EXPECT_NEAR(held.response.F_A.force.z(), last, 1e-7 * last);
+  std::printf("pressed %.4f N, relaxed %.4f N, half the fibres %.4f N\n", first, relaxed.response.F_A.force.z(), last);
+  EXPECT_NEAR(relaxed.response.F_A.force.z(), last, 1e-7 * last);
   EXPECT_GT(first, 1.05 * last);
 }
 

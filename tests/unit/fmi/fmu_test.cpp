@@ -521,11 +521,11 @@ TEST(FmuErrors, OfTheScenarioAreReported) {
 }
 
 TEST_P(EveryFmiVersion, FailingFmuEndsTheRunWithItsMessage) {
-  const std::map<int, const char*> answers = {{2, "returned 'reject'"},
-                                              {3, "returned 'error'"},
-                                              {4, "returned 'fatal'"},
-                                              {5, "expected finite numbers from the FMU, found nan for 'force'"}};
-  for (const auto& [status, text] : answers) {
+  const std::map<int, const char*> responses = {{2, "returned 'reject'"},
+                                                {3, "returned 'error'"},
+                                                {4, "returned 'fatal'"},
+                                                {5, "expected finite numbers from the FMU, found nan for 'force'"}};
+  for (const auto& [status, text] : responses) {
     const auto parameters =
         fmt::format(", {{variable: fail_at, value: 0.1}}, {{variable: fail_with, value: {}}}", status);
     const RecordedRun run = run_input(unit_input(slider(unit_force("0.02", parameters)), unit_members(GetParam())),

@@ -230,7 +230,7 @@ TEST(FclibFile, TruncationIsReported) {
 
 TEST(FclibFile, WrongDimensionsAreReported) {
   const FclibFile file;
-  const auto refused = [&](int dimension) -> std::string {
+  const auto rejected = [&](int dimension) -> std::string {
     LocalProblem problem = small_problem();
     problem.dimension = dimension;
     write_fclib(problem, {}, file.path);
@@ -241,8 +241,8 @@ TEST(FclibFile, WrongDimensionsAreReported) {
     }
     return "";
   };
-  EXPECT_THAT(refused(4), testing::HasSubstr("expected contacts of dimension 2 or 3, found 4"));
-  EXPECT_THAT(refused(2), testing::HasSubstr("for 3 contacts of dimension 2, found 9 x 9"));
+  EXPECT_THAT(rejected(4), testing::HasSubstr("expected contacts of dimension 2 or 3, found 4"));
+  EXPECT_THAT(rejected(2), testing::HasSubstr("for 3 contacts of dimension 2, found 9 x 9"));
 }
 
 TEST(FclibFile, MissingFolderIsReported) {

@@ -107,10 +107,10 @@ TEST(FittedPose, WeightsMarkers) {
 }
 
 TEST(FootTemplate, HasFramesOfTheFoot) {
-  const Pose turned{.R = rotation_from_vector({0.0, 0.0, 0.3}), .p = {0.5, 0.2, 0.0}};
-  const FootTemplate foot = make_foot_template(standing(turned), names, up);
+  const Pose rotated{.R = rotation_from_vector({0.0, 0.0, 0.3}), .p = {0.5, 0.2, 0.0}};
+  const FootTemplate foot = make_foot_template(standing(rotated), names, up);
   EXPECT_NEAR(foot.length, std::hypot(0.28, 0.01, 0.015), 1e-12);
-  EXPECT_LT((foot.X_WH.p - turned * Vector3(0.0, 0.0, 0.08)).norm(), 1e-12);
+  EXPECT_LT((foot.X_WH.p - rotated * Vector3(0.0, 0.0, 0.08)).norm(), 1e-12);
   EXPECT_NEAR(foot.X_WH.R.col(2).z(), 1.0, 1e-12);
   EXPECT_NEAR(foot.toe_tip_H.x(), std::hypot(0.28, 0.01) - 0.06 * std::cos(std::atan(0.01 / 0.28)), 1e-3);
   EXPECT_GT((toe_pose(foot, 0.1) * (foot.toe_tip_H - foot.p_HT)).z(), foot.toe_tip_H.z()) << "extension lifts";

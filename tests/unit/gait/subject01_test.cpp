@@ -132,8 +132,8 @@ TEST_F(Subject01, PoseStaysSmoothOverAGlitch) {
   }
   for (std::size_t i = frame(1.617); i < frame(1.783); ++i) {
     const Matrix3 step = left.X_WH[i].R.transpose() * left.X_WH[i + 1].R;
-    const double turn = Eigen::AngleAxisd(step).angle() / degree;
-    EXPECT_LT(turn, 1.2) << "between frames " << i + 1 << " and " << i + 2;
+    const double rotation = Eigen::AngleAxisd(step).angle() / degree;
+    EXPECT_LT(rotation, 1.2) << "between frames " << i + 1 << " and " << i + 2;
   }
 }
 

@@ -134,10 +134,10 @@ void expect_cubes(const VolumeMesh& mesh, const std::string& what) {
     const Vector3& origin = mesh.nodes[element[0]];
     for (std::size_t i = 0; i < 27; ++i) {
       const auto& place = hexahedron_places[i];
-      const Vector3 wanted = origin + 0.5 * place[0] * (mesh.nodes[element[1]] - origin) +
-                             0.5 * place[1] * (mesh.nodes[element[3]] - origin) +
-                             0.5 * place[2] * (mesh.nodes[element[4]] - origin);
-      EXPECT_NEAR((mesh.nodes[element[i]] - wanted).norm(), 0.0, 1e-14) << "element " << e << ", node " << i;
+      const Vector3 expected = origin + 0.5 * place[0] * (mesh.nodes[element[1]] - origin) +
+                               0.5 * place[1] * (mesh.nodes[element[3]] - origin) +
+                               0.5 * place[2] * (mesh.nodes[element[4]] - origin);
+      EXPECT_NEAR((mesh.nodes[element[i]] - expected).norm(), 0.0, 1e-14) << "element " << e << ", node " << i;
     }
     EXPECT_NEAR(element_volume(mesh, e), 1.0, 1e-14);
   }

@@ -62,9 +62,9 @@ TEST(SurfaceCheck, WindingAndInsideOut) {
 TEST(SurfaceCheck, CavityMustPointInward) {
   const SurfaceMesh inner = samples::moved(scaled(cube(), 0.5), {0.25, 0.25, 0.25});
   EXPECT_TRUE(check_surface(samples::joined(cube(), inside_out(inner))).sound());
-  const SurfaceReport wrong = check_surface(samples::joined(cube(), inner));
-  EXPECT_EQ(wrong.count(SurfaceDefect::inside_out), 1U);
-  EXPECT_EQ(wrong.n_components, 2U);
+  const SurfaceReport invalid = check_surface(samples::joined(cube(), inner));
+  EXPECT_EQ(invalid.count(SurfaceDefect::inside_out), 1U);
+  EXPECT_EQ(invalid.n_components, 2U);
 }
 
 TEST(SurfaceCheck, SelfIntersection) {

@@ -68,9 +68,9 @@ class Reference {
     EXPECT_NEAR(model_->body_mass[b], ours.mass, 1e-12 * ours.mass) << ours.name;
     EXPECT_LT((Eigen::Map<const Vector3>(model_->body_ipos + 3 * b) - ours.center_of_mass).norm(), 1e-14) << ours.name;
     const Eigen::SelfAdjointEigenSolver<Matrix3> principal(ours.inertia);
-    Matrix3 turned = principal.eigenvectors();
-    if (turned.determinant() < 0.0) turned.col(0) *= -1.0;
-    const Quaternion q(turned);
+    Matrix3 rotated = principal.eigenvectors();
+    if (rotated.determinant() < 0.0) rotated.col(0) *= -1.0;
+    const Quaternion q(rotated);
     moments = principal.eigenvalues();
     axes << q.w(), q.x(), q.y(), q.z();
     mj_setConst(model_, data_);

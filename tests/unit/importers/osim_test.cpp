@@ -818,9 +818,11 @@ std::vector<std::string> cells(const std::string& line) {
 
 /// Pose of the tibia in the femur for the six coordinates of the model's knee.
 Pose knee_pose(const std::map<std::string, double>& row) {
-  const auto turn = [](double angle, const Vector3& axis) { return Eigen::AngleAxisd(angle, axis).toRotationMatrix(); };
-  return {.R = turn(-row.at("knee_flex_r"), Vector3::UnitZ()) * turn(row.at("knee_add_r"), Vector3::UnitX()) *
-               turn(row.at("knee_rot_r"), Vector3::UnitY()),
+  const auto rotation = [](double angle, const Vector3& axis) {
+    return Eigen::AngleAxisd(angle, axis).toRotationMatrix();
+  };
+  return {.R = rotation(-row.at("knee_flex_r"), Vector3::UnitZ()) * rotation(row.at("knee_add_r"), Vector3::UnitX()) *
+               rotation(row.at("knee_rot_r"), Vector3::UnitY()),
           .p = {row.at("knee_tx_r"), row.at("knee_ty_r"), row.at("knee_tz_r")}};
 }
 

@@ -116,10 +116,10 @@ KnownMotion oscillator_on_circle() {
     return Vector2d(-omega2 * std::atan2(q.y(), q.x()) * Vector2d(-q.y(), q.x()));
   };
   particle->stiffness = [](const Vector2d& q) {
-    const Vector2d turned(-q.y(), q.x());
-    Matrix2d turn;
-    turn << 0.0, -1.0, 1.0, 0.0;
-    return Matrix2d(-omega2 * (turned * turned.transpose() / q.dot(q) + std::atan2(q.y(), q.x()) * turn));
+    const Vector2d rotated(-q.y(), q.x());
+    Matrix2d rotation;
+    rotation << 0.0, -1.0, 1.0, 0.0;
+    return Matrix2d(-omega2 * (rotated * rotated.transpose() / q.dot(q) + std::atan2(q.y(), q.x()) * rotation));
   };
   return {.particle = std::move(particle), .exact = [](double t) {
             const double phi = amplitude * std::cos(oscillator_omega * t);

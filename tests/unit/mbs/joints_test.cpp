@@ -224,7 +224,7 @@ struct CustomJoint {
   int equations;
 };
 
-Matrix3 turn(const Vector3& axis, double angle) {
+Matrix3 rotation(const Vector3& axis, double angle) {
   return rotation_from_vector(angle * axis.normalized());
 }
 
@@ -253,7 +253,7 @@ std::vector<CustomJoint> custom_joints() {
                    three(axis(oblique, of("u", own)), axis(y, of("u", "polynomial: [0.01, 0.02, -0.1]")), axis(x, "")),
                    shifts),
        [=] {
-         return Pose{.R = turn(oblique, 0.4) * turn(y, 0.01 + 0.02 * 0.4 - 0.1 * 0.16),
+         return Pose{.R = rotation(oblique, 0.4) * rotation(y, 0.01 + 0.02 * 0.4 - 0.1 * 0.16),
                      .p = {along_spline(0.4), 0.1, 0.0}};
        },
        5},
@@ -262,7 +262,7 @@ std::vector<CustomJoint> custom_joints() {
                    three(axis(x, ""), axis(oblique, of("u", "polynomial: [0.3, -1]")), axis(z, ", constant: 0.2")),
                    shifts),
        [=] {
-         return Pose{.R = turn(oblique, 0.3 - 2.9) * turn(z, 0.2), .p = {along_spline(2.9), 0.1, 0.0}};
+         return Pose{.R = rotation(oblique, 0.3 - 2.9) * rotation(z, 0.2), .p = {along_spline(2.9), 0.1, 0.0}};
        },
        5},
       {"two turns", "{u: {initial: 0.7}, v: {initial: 1.4}}",
@@ -271,7 +271,7 @@ std::vector<CustomJoint> custom_joints() {
            three(axis(x, of("v", "sine: {amplitude: 0.2}")), axis(oblique, of("u", own)), axis(z, of("v", own))),
            shifts),
        [=] {
-         return Pose{.R = turn(x, 0.2 * std::sin(1.4)) * turn(oblique, 0.7) * turn(z, 1.4),
+         return Pose{.R = rotation(x, 0.2 * std::sin(1.4)) * rotation(oblique, 0.7) * rotation(z, 1.4),
                      .p = {along_spline(0.7), 0.1, 0.0}};
        },
        4},
@@ -279,13 +279,14 @@ std::vector<CustomJoint> custom_joints() {
        fmt::format("rotations: {}, translations: {}",
                    three(axis(z, of("u", own)), axis(x, of("v", own)), axis(-y, of("w", own))), shifts),
        [=] {
-         return Pose{.R = turn(z, -0.7) * turn(x, 0.3) * turn(-y, 2.5), .p = {along_spline(-0.7), 0.1, 0.0}};
+         return Pose{.R = rotation(z, -0.7) * rotation(x, 0.3) * rotation(-y, 2.5),
+                     .p = {along_spline(-0.7), 0.1, 0.0}};
        },
        3},
       {"planar", "{u: {initial: -0.7}, v: {initial: 0.3}, w: {initial: 2.5}}",
        fmt::format("rotations: {}, translations: {}", three(axis(z, of("u", own)), axis(x, ""), axis(y, "")),
                    three(axis(x, of("v", own)), axis(oblique, of("w", own)), axis(z, ", constant: 0.3"))),
-       [=] { return Pose{.R = turn(z, -0.7), .p = 0.3 * x + 2.5 * oblique.normalized() + 0.3 * z}; }, 3},
+       [=] { return Pose{.R = rotation(z, -0.7), .p = 0.3 * x + 2.5 * oblique.normalized() + 0.3 * z}; }, 3},
       {"slider", "{u: {initial: -0.7}}",
        fmt::format("translations: {}", three(axis(x, ""), axis(oblique, of("u", own)), axis(z, ", constant: 0.3"))),
        [=] { return Pose{.R = Matrix3::Identity(), .p = -0.7 * oblique.normalized() + 0.3 * z}; }, 5},
@@ -295,14 +296,14 @@ std::vector<CustomJoint> custom_joints() {
                    three(axis(z, of("u", own)), axis(x, of("v", own)), axis(y, of("w", own))),
                    three(axis(x, of("a", own)), axis(y, of("b", own)), axis(z, of("c", own)))),
        [=] {
-         return Pose{.R = turn(z, -0.7) * turn(x, 0.3) * turn(y, 0.5), .p = {1, 2, 3}};
+         return Pose{.R = rotation(z, -0.7) * rotation(x, 0.3) * rotation(y, 0.5), .p = {1, 2, 3}};
        },
        0},
       {"ellipsoid", "{u: {initial: -0.7}, v: {initial: 0.3}, w: {initial: 0.5}}",
        fmt::format("ellipsoid: [0.1, 0.2, 0.3], rotations: {}",
                    three(axis(x, of("u", own)), axis(y, of("v", own)), axis(z, of("w", own)))),
        [=] {
-         const Matrix3 R = turn(x, -0.7) * turn(y, 0.3) * turn(z, 0.5);
+         const Matrix3 R = rotation(x, -0.7) * rotation(y, 0.3) * rotation(z, 0.5);
          return Pose{.R = R, .p = R.col(2).cwiseProduct(Vector3(0.1, 0.2, 0.3))};
        },
        3},
@@ -371,7 +372,7 @@ TEST(CustomJoints, CouplersAndDriversOfCoordinatesHaveExactDerivatives) {
                         ? ", v: {follows: {polynomial: [0.2, 1]}}, w: {follows: {polynomial: [0, 0.1]}}"
                         : "") +
         (which == 6 ? ", a: {follows: {polynomial: [0.2, 1]}}" : "") + "}}\n";
-    model.bodies[2].X_WB = {.R = turn(Vector3::UnitZ(), 0.2), .p = Vector3::Zero()};
+    model.bodies[2].X_WB = {.R = rotation(Vector3::UnitZ(), 0.2), .p = Vector3::Zero()};
     const VectorX q0 = System(model).initial_q();
     const Model built = build_model(scenario_with(model, text));
     expect_derivatives(*built.joints.at(2).make(q0), q0, "coupler");

@@ -80,16 +80,16 @@ TEST(Wrapping, CylinderFollowsItsClosedForm) {
 // A line that reaches and leaves a cylinder beyond its ends passes it, as in OpenSim; one of both within is enough.
 TEST(Wrapping, CylinderHasFiniteLength) {
   const double h = 0.05;
-  const auto way = [&](double z1, double z2) {
+  const auto path = [&](double z1, double z2) {
     return wrap({.radii = {0.02, 0.02, infinite}, .half_length = h}, {-0.04, 0.001, z1}, {0.04, 0.001, z2}).touches;
   };
-  EXPECT_TRUE(way(0.0, 0.0));
-  EXPECT_TRUE(way(-0.9 * h, -0.9 * h));
-  EXPECT_FALSE(way(1.1 * h, 1.1 * h));
-  EXPECT_FALSE(way(-1.1 * h, -1.1 * h));
-  EXPECT_TRUE(way(0.6 * h, 1.5 * h));
+  EXPECT_TRUE(path(0.0, 0.0));
+  EXPECT_TRUE(path(-0.9 * h, -0.9 * h));
+  EXPECT_FALSE(path(1.1 * h, 1.1 * h));
+  EXPECT_FALSE(path(-1.1 * h, -1.1 * h));
+  EXPECT_TRUE(path(0.6 * h, 1.5 * h));
   // Between both points on the surface, but not at either.
-  EXPECT_FALSE(way(-9.0 * h, 9.0 * h));
+  EXPECT_FALSE(path(-9.0 * h, 9.0 * h));
 }
 
 // In a plane of symmetry the path over an ellipsoid is an arc of that ellipse, whose length is an integral.

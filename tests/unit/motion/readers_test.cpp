@@ -156,9 +156,9 @@ TEST(MotionTable, ReadsMotAndCsv) {
 
 // The table of a run has empty last columns where a contact has no centre of pressure.
 TEST(MotionTable, LinesMayHaveEmptyEnds) {
-  const std::vector<std::string> wanted{"x"};
-  EXPECT_THAT(motion_columns("t,x,y,z\n0,1,,\n1,2,3,4\n", "run.csv", wanted).front(), ElementsAre(1.0, 2.0));
-  EXPECT_THAT(refusal([&] { (void)motion_columns("t,x,y,z\n0,1,\n", "run.csv", wanted); }),
+  const std::vector<std::string> expected{"x"};
+  EXPECT_THAT(motion_columns("t,x,y,z\n0,1,,\n1,2,3,4\n", "run.csv", expected).front(), ElementsAre(1.0, 2.0));
+  EXPECT_THAT(refusal([&] { (void)motion_columns("t,x,y,z\n0,1,\n", "run.csv", expected); }),
               HasSubstr("run.csv:2: expected 4 entries as in the headings, found 2"));
   EXPECT_THAT(read_motion_table("time,x,\n0,1,\n", "sheet.csv").column("x"), ElementsAre(1.0));
 }

@@ -96,11 +96,11 @@ std::vector<std::string> missing(const Lines& from, const Lines& in) {
 }
 
 TEST(WireGuard, ReleasedFieldsAndCallsAreUnchanged) {
-  const auto gone = missing(read_golden(), contract());
-  EXPECT_TRUE(gone.empty()) << "no longer in the contract, which older peers rely on:\n"
-                            << testing::PrintToString(gone)
-                            << "\nkeep number and type, or reserve the number and add a new "
-                            << "field";
+  const auto removed = missing(read_golden(), contract());
+  EXPECT_TRUE(removed.empty()) << "no longer in the contract, which older peers rely on:\n"
+                               << testing::PrintToString(removed)
+                               << "\nkeep number and type, or reserve the number and add a new "
+                               << "field";
 }
 
 TEST(WireGuard, NewFieldsAndCallsAreListed) {

@@ -75,9 +75,9 @@ class Page : public testing::Test {
   Page() { start(*runs_.run); }
   nlohmann::json get(const std::string& path) {
     httplib::Client client("127.0.0.1", page_.port());
-    const auto answer = client.Get(path.c_str());
-    EXPECT_TRUE(answer) << path;
-    return answer && answer->status == 200 ? nlohmann::json::parse(answer->body) : nlohmann::json();
+    const auto response = client.Get(path.c_str());
+    EXPECT_TRUE(response) << path;
+    return response && response->status == 200 ? nlohmann::json::parse(response->body) : nlohmann::json();
   }
 
   Runs runs_;
@@ -120,10 +120,10 @@ TEST_F(Page, StopsARunWithTheTokenOnly) {
   const auto without = client.Post("/api/runs/run-1/cancel", "", "text/plain");
   ASSERT_TRUE(without);
   EXPECT_EQ(without->status, 403);
-  const auto wrong =
+  const auto invalid =
       client.Post("/api/runs/run-1/cancel", {{"X-Heelstrike-Token", std::string(32, '0')}}, "", "text/plain");
-  ASSERT_TRUE(wrong);
-  EXPECT_EQ(wrong->status, 403);
+  ASSERT_TRUE(invalid);
+  EXPECT_EQ(invalid->status, 403);
   EXPECT_EQ(runs_.cancelled, "");
   const std::string url = page_.url();
   const auto at = url.find("#token=");
@@ -139,10 +139,10 @@ TEST_F(Page, IsReadOnlyByDefault) {
   const LivePage page(runs_, {});
   EXPECT_EQ(page.url().find("token"), std::string::npos);
   httplib::Client client("127.0.0.1", page.port());
-  const auto answer = client.Post("/api/runs/run-1/cancel", {{"X-Heelstrike-Token", ""}}, "", "text/plain");
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, 403);
-  EXPECT_THAT(answer->body, HasSubstr("--allow-stop"));
+  const auto response = client.Post("/api/runs/run-1/cancel", {{"X-Heelstrike-Token", ""}}, "", "text/plain");
+  ASSERT_TRUE(response);
+  EXPECT_EQ(response->status, 403);
+  EXPECT_THAT(response->body, HasSubstr("--allow-stop"));
   EXPECT_EQ(runs_.cancelled, "");
 }
 
@@ -150,9 +150,9 @@ TEST_F(Page, RespondsUnderItsHostNameOnly) {
   // A name of a foreign site that its owner lets point to this machine.
   httplib::Client client("127.0.0.1", page_.port());
   for (const char* path : {"/", "/api/runs", "/api/runs/run-1"}) {
-    const auto answer = client.Get(path, {{"Host", "evil.example:" + std::to_string(page_.port())}});
-    ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->status, 403) << path;
+    const auto response = client.Get(path, {{"Host", "evil.example:" + std::to_string(page_.port())}});
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->status, 403) << path;
   }
   const auto own = client.Get("/");
   ASSERT_TRUE(own);

@@ -97,10 +97,10 @@ TEST(PressureMap, ViewsAlongTheLoadedAxis) {
 
 // A tibia, x forward, y up: its plateaus are seen from above, right to the right.
 TEST(PressureMap, PlateausAreSideBySide) {
-  const Pose turned{.R = rotation_from_vector(Vector3(M_PI / 2.0, 0.0, 0.0)), .p = Vector3::Zero()};
+  const Pose rotated{.R = rotation_from_vector(Vector3(M_PI / 2.0, 0.0, 0.0)), .p = Vector3::Zero()};
   FieldGrid grid = flat_sole(26, 11);
   std::fill_n(grid.arrays[0].values.begin(), 26 * 11, 1e5);
-  const PressureMap map(placed(grid, turned), {});
+  const PressureMap map(placed(grid, rotated), {});
   const PlanView view = map.view(map.peak(), 51);
   EXPECT_EQ(view.depth, 1);
   EXPECT_EQ(view.axes, (std::array<int, 2>{2, 0}));

@@ -67,18 +67,18 @@ TEST(Digest, MatchesThePublishedVectors) {
 
 TEST(Call, OnlyALostConnectionIsRepeatedUntilTheTimeout) {
   int attempts = 0;
-  const auto answer = [&](grpc::StatusCode code, const std::string& text) {
+  const auto response = [&](grpc::StatusCode code, const std::string& text) {
     return [&attempts, code, text](grpc::ClientContext&) {
       ++attempts;
       return grpc::Status(code, text);
     };
   };
   const CallOptions patient{.reconnect_timeout = std::chrono::milliseconds{100}};
-  EXPECT_THROW(call("X", patient, answer(grpc::UNAVAILABLE, "")), Error);
+  EXPECT_THROW(call("X", patient, response(grpc::UNAVAILABLE, "")), Error);
   EXPECT_GT(attempts, 2) << "pauses of 20, 40 and 40 ms";
   const auto final = [&](grpc::StatusCode code, const std::string& text) {
     attempts = 0;
-    EXPECT_THROW(call("X", patient, answer(code, text)), Error);
+    EXPECT_THROW(call("X", patient, response(code, text)), Error);
     return attempts == 1;
   };
   EXPECT_TRUE(final(grpc::DEADLINE_EXCEEDED, ""));
@@ -86,7 +86,7 @@ TEST(Call, OnlyALostConnectionIsRepeatedUntilTheTimeout) {
   EXPECT_TRUE(final(grpc::RESOURCE_EXHAUSTED, "larger than max"));
   EXPECT_FALSE(final(grpc::INTERNAL, "Received RST_STREAM with error code 2"));
   attempts = 0;
-  EXPECT_THROW(call("X", {}, answer(grpc::UNAVAILABLE, "")), Error);
+  EXPECT_THROW(call("X", {}, response(grpc::UNAVAILABLE, "")), Error);
   EXPECT_EQ(attempts, 1) << "without patience nothing is repeated";
 }
 

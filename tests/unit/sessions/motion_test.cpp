@@ -56,15 +56,15 @@ class MotionTest : public testing::Test {
   /// Single commits of all frames. @return [pair][frame]
   static std::vector<std::vector<Response>> one_by_one(const Sessions& sessions, const Motion& motion,
                                                        std::int64_t first_step) {
-    std::vector<std::vector<Response>> answers(n_pairs);
+    std::vector<std::vector<Response>> results(n_pairs);
     std::vector<PairState> states(n_pairs);
     std::vector<Response> responses(n_pairs);
     for (std::size_t k = 0; k < motion[0].size(); ++k) {
       for (std::size_t i = 0; i < n_pairs; ++i) states[i] = motion[i][k];
       commit_sessions(sessions.all, first_step + static_cast<std::int64_t>(k), states, responses);
-      for (std::size_t i = 0; i < n_pairs; ++i) answers[i].push_back(responses[i]);
+      for (std::size_t i = 0; i < n_pairs; ++i) results[i].push_back(responses[i]);
     }
-    return answers;
+    return results;
   }
 
   static void expect_same(const std::vector<std::vector<Response>>& a, const std::vector<std::vector<Response>>& b,
@@ -87,9 +87,9 @@ TEST_F(MotionTest, EqualsSingleCommitsAndContinuesLikeThem) {
   const auto expected = one_by_one(single, motion, 0);
   for (const bool expensive : {false, true}) {
     const Sessions sessions = open(expensive);
-    const MotionResponses answers = commit_motion_of_sessions(sessions.all, 0, motion, {});
-    EXPECT_EQ(answers.error, nullptr);
-    expect_same(answers.responses, expected, 40);
+    const MotionResponses results = commit_motion_of_sessions(sessions.all, 0, motion, {});
+    EXPECT_EQ(results.error, nullptr);
+    expect_same(results.responses, expected, 40);
     expect_same_state(sessions, single);
   }
   const Sessions mixed = open(true);
@@ -108,14 +108,14 @@ TEST_F(MotionTest, EndsForAllBeforeTheFirstRejectedState) {
   motion[1][7].t = 6.0;  // rejected at the same frame: the first pair is reported
   motion[0][11].t = 8.0;
   const Sessions sessions = open(true);
-  const MotionResponses answers = commit_motion_of_sessions(sessions.all, 0, motion, {});
-  ASSERT_NE(answers.error, nullptr);
-  EXPECT_EQ(answers.error->code(), ErrorCode::recoverable);
-  EXPECT_STREQ(answers.error->what(), "refused at 6");
+  const MotionResponses results = commit_motion_of_sessions(sessions.all, 0, motion, {});
+  ASSERT_NE(results.error, nullptr);
+  EXPECT_EQ(results.error->code(), ErrorCode::recoverable);
+  EXPECT_STREQ(results.error->what(), "refused at 6");
   const Sessions single = open(false);
   Motion taken = motion;
   for (auto& states : taken) states.resize(7);
-  expect_same(answers.responses, one_by_one(single, taken, 0), 7);
+  expect_same(results.responses, one_by_one(single, taken, 0), 7);
   expect_same_state(sessions, single);
   // The rejected frame is skipped and the motion continues.
   Motion rest = bounce(20);
@@ -140,9 +140,9 @@ TEST_F(MotionTest, InternalErrorAtOneStateKeepsThePrecedingStates) {
   const Sessions sessions = open(true);
   Motion motion = bounce(10);
   motion[1][6].t = -1.0;
-  const MotionResponses answers = commit_motion_of_sessions(sessions.all, 0, motion, {});
-  ASSERT_NE(answers.error, nullptr);
-  EXPECT_EQ(answers.error->code(), ErrorCode::internal);
+  const MotionResponses results = commit_motion_of_sessions(sessions.all, 0, motion, {});
+  ASSERT_NE(results.error, nullptr);
+  EXPECT_EQ(results.error->code(), ErrorCode::internal);
   for (const Session* session : sessions.all) EXPECT_EQ(session->committed_step(), 5);
 }
 
@@ -156,11 +156,11 @@ TEST_F(MotionTest, RepetitionMayBeginLaterAndEndLater) {
   const MotionResponses expected = commit_motion_of_sessions(whole.all, 0, motion, {});
   const Sessions parts = open(true);
   (void)commit_motion_of_sessions(parts.all, 0, head, {});
-  const MotionResponses answers = commit_motion_of_sessions(parts.all, 12, tail, {});
+  const MotionResponses results = commit_motion_of_sessions(parts.all, 12, tail, {});
   for (std::size_t i = 0; i < n_pairs; ++i) {
-    ASSERT_EQ(answers.responses[i].size(), 18U);
+    ASSERT_EQ(results.responses[i].size(), 18U);
     for (std::size_t k = 0; k < 18; ++k) {
-      EXPECT_EQ(bits_of(answers.responses[i][k]), bits_of(expected.responses[i][12 + k])) << i << " frame " << k;
+      EXPECT_EQ(bits_of(results.responses[i][k]), bits_of(expected.responses[i][12 + k])) << i << " frame " << k;
     }
   }
   expect_same_state(parts, whole);
@@ -225,8 +225,8 @@ TEST_F(MotionTest, StopDuringACallLeavesAllSessionsUnchanged) {
   EXPECT_LT(commits, 20) << "no session continues to the end";
   for (const Session* session : sessions.all) EXPECT_EQ(session->committed_step(), -1);
   const Sessions others = open(false);
-  const MotionResponses answers = commit_motion_of_sessions(sessions.all, 0, bounce(20), {});
-  expect_same(answers.responses, one_by_one(others, bounce(20), 0), 20);
+  const MotionResponses results = commit_motion_of_sessions(sessions.all, 0, bounce(20), {});
+  expect_same(results.responses, one_by_one(others, bounce(20), 0), 20);
 }
 
 TEST_F(MotionTest, InterveningCommitIsDetected) {
@@ -239,10 +239,10 @@ TEST_F(MotionTest, InterveningCommitIsDetected) {
   };
   for (const auto& interrupt : interruptions) {
     sessions.all[1]->restore_state(fresh);
-    Session::RejectedIndex refused{100};
+    Session::RejectedIndex rejected{100};
     std::vector<Session::PreparedMotion> prepared;
     for (std::size_t i = 0; i < n_pairs; ++i) {
-      prepared.push_back(sessions.all[i]->prepare_motion(0, motion[i], refused, {}));
+      prepared.push_back(sessions.all[i]->prepare_motion(0, motion[i], rejected, {}));
     }
     interrupt();
     EXPECT_EQ(error_of([&] { Session::publish_motion(sessions.all, prepared, 5); }).first, ErrorCode::out_of_order);

@@ -50,19 +50,19 @@ class SessionTest : public testing::Test {
 
 TEST_F(SessionTest, StepsAreConsecutive) {
   EXPECT_EQ(session->committed_step(), -1);
-  const auto refused = [&](std::int64_t step) {
+  const auto rejected = [&](std::int64_t step) {
     return error_of([&] { (void)session->prepare_commit(step, state(0, 0.5, 1)); }).first;
   };
-  for (const std::int64_t step : {-2, -1, 1, 2}) EXPECT_EQ(refused(step), ErrorCode::out_of_order) << step;
+  for (const std::int64_t step : {-2, -1, 1, 2}) EXPECT_EQ(rejected(step), ErrorCode::out_of_order) << step;
   commit(0, state(0, 0.5, 1));
   EXPECT_EQ(session->committed_step(), 0);
   for (const std::int64_t step : {-1, 0, 2, 7}) {
     if (step != 0) {
-      EXPECT_EQ(refused(step), ErrorCode::out_of_order) << step;
+      EXPECT_EQ(rejected(step), ErrorCode::out_of_order) << step;
     }
   }
   commit(1, state(0.1, 0.4, 1));
-  EXPECT_EQ(refused(0), ErrorCode::out_of_order);
+  EXPECT_EQ(rejected(0), ErrorCode::out_of_order);
   EXPECT_EQ(session->committed_step(), 1);
 }
 
@@ -252,13 +252,13 @@ TEST_F(SessionTest, StateOfAnotherPairIsRejectedWithoutSideEffects) {
   PairSpec hertz = ball_on_ground();
   hertz.backend = "hertz";
   hertz.parameters.erase("restitution");
-  const auto refused = [&](std::string_view bytes) { return error_of([&] { session->restore_state(bytes); }).second; };
-  EXPECT_THAT(refused(open_session(hertz, no_context())->save_state()),
+  const auto rejected = [&](std::string_view bytes) { return error_of([&] { session->restore_state(bytes); }).second; };
+  EXPECT_THAT(rejected(open_session(hertz, no_context())->save_state()),
               AllOf(HasSubstr("back-end 'flores'"), HasSubstr("found 'hertz'")));
-  EXPECT_THAT(refused(open_session(ball_on_ground("x", 0.61), no_context())->save_state()), HasSubstr("digest"));
-  EXPECT_THAT(refused("garbage"), HasSubstr("truncated"));
-  EXPECT_THAT(refused(std::string(2000, 'x')), HasSubstr("saved state"));
-  EXPECT_THAT(refused(saved + "x"), HasSubstr("remain after the end"));
+  EXPECT_THAT(rejected(open_session(ball_on_ground("x", 0.61), no_context())->save_state()), HasSubstr("digest"));
+  EXPECT_THAT(rejected("garbage"), HasSubstr("truncated"));
+  EXPECT_THAT(rejected(std::string(2000, 'x')), HasSubstr("saved state"));
+  EXPECT_THAT(rejected(saved + "x"), HasSubstr("remain after the end"));
   for (std::size_t bit = 3; bit < 8 * saved.size(); bit += 37) {
     std::string changed = saved;
     changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << (bit % 8)));

@@ -45,10 +45,10 @@ class MacroSteps : public mbs::CouplingScheme {
   }
   std::span<const Response> accept(double t, const ConstVector& q, const ConstVector& qd) override {
     if (t < end_) return responses(t, q, qd);
-    const Response answer = exchange_.commit(t, q, qd)[0];
+    const Response response = exchange_.commit(t, q, qd)[0];
     begin_ = end_ = t;
-    first_ = last_ = answer.F_A.force;
-    set_gap(answer.gap, answer.gap_rate);
+    first_ = last_ = response.F_A.force;
+    set_gap(response.gap, response.gap_rate);
     now_[0].F_A.force = first_;
     return now_;
   }

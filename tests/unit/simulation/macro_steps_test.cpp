@@ -264,13 +264,13 @@ TEST(Acceleration, LeastSquaresSolvesALinearProblemInAsManyIterationsAsUnknowns)
   VectorX diagonal(n), b(n);
   diagonal << -3.0, 5.0, -0.5, 2.0, -8.0, 0.25;
   b << 1.0, -2.0, 3.0, 0.5, 4.0, -1.0;
-  const auto answer = [&](const VectorX& x) { return VectorX(diagonal.cwiseProduct(x) + b); };
+  const auto result = [&](const VectorX& x) { return VectorX(diagonal.cwiseProduct(x) + b); };
   const VectorX exact = b.cwiseQuotient(VectorX::Ones(n) - diagonal);
   for (const mbs::AccelerationEntry& entry : mbs::acceleration_registry()) {
     const auto method = entry.make({.size = n, .relaxation = 0.5, .filter = 1e-9, .reused_steps = 0});
     method->start(VectorX::Ones(n));
     VectorX x = VectorX::Zero(n);
-    for (Eigen::Index i = 0; i <= n; ++i) x = method->next(x, answer(x));
+    for (Eigen::Index i = 0; i <= n; ++i) x = method->next(x, result(x));
     const double error = (x - exact).norm();
     fmt::print("{:8} error after {} guesses {:.2e}\n", entry.name, n + 1, error);
     // Rounding, times the condition of the columns: at most the ratio of the eigenvalues of A - 1 to the sixth.
@@ -286,7 +286,7 @@ TEST(Acceleration, ColumnsDependentOnNewerOnesAreOmitted) {
   // One unknown is significant, the others follow it: after two iterations every further column is a multiple of the
   // first, up to rounding, which unfiltered columns would amplify.
   const VectorX follows = VectorX::LinSpaced(4, 1.0, 4.0);
-  const auto answer = [&](const VectorX& x) { return VectorX(follows * (-9.0 * x[0] + 2.0)); };
+  const auto result = [&](const VectorX& x) { return VectorX(follows * (-9.0 * x[0] + 2.0)); };
   const VectorX exact = follows * 0.2;
   const auto& entry = mbs::acceleration_registry().back();
   const auto method = entry.make({.size = 4, .relaxation = 0.5, .filter = 1e-3, .reused_steps = 1});
@@ -294,7 +294,7 @@ TEST(Acceleration, ColumnsDependentOnNewerOnesAreOmitted) {
     method->start(VectorX::Constant(4, 1e10));  // a tolerance of 1e-10
     VectorX x = VectorX::Zero(4);
     for (int i = 0; i < 6; ++i) {
-      x = method->next(x, answer(x));
+      x = method->next(x, result(x));
       // In the second macro step the columns of the preceding one suffice immediately.
       if (i >= 2 || step == 1) {
         EXPECT_LT((x - exact).norm(), 1e-12) << "guess " << i << " of macro step " << step;

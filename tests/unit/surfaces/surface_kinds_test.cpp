@@ -99,8 +99,8 @@ TEST_P(EverySurfaceKind, NormalAndCurvatureAreDerivativesOfTheGap) {
       const SurfacePoint after = distance->closest(p + step);
       const SurfacePoint before = distance->closest(p - step);
       EXPECT_NEAR((after.gap - before.gap) / (2.0 * h), at.normal[k], 1e-6);
-      const Vector3 turn = (after.normal - before.normal) / (2.0 * h);
-      EXPECT_LT((turn - at.curvature.col(k)).norm(), 1e-6 / 0.1);
+      const Vector3 rotation = (after.normal - before.normal) / (2.0 * h);
+      EXPECT_LT((rotation - at.curvature.col(k)).norm(), 1e-6 / 0.1);
     }
   }
 }

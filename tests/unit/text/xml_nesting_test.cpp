@@ -30,11 +30,11 @@ std::string nested(std::size_t depth, const std::string& open, const std::string
 
 TEST(XmlNesting, DepthIsLimitedAcrossOtherContent) {
   EXPECT_EQ(message_of(nested(max_xml_depth, "<a>", "</a>")), "accepted");
-  const auto refused = AllOf(HasSubstr("part.xml, line 1001"), HasSubstr("at most 1000 nested elements"));
-  EXPECT_THAT(message_of(nested(max_xml_depth + 1, "<a>\n", "</a>")), refused);
-  EXPECT_THAT(message_of(nested(max_xml_depth + 1, "<a b='/>' c=\"</a>\">\n", "</a>")), refused);
-  EXPECT_THAT(message_of(nested(max_xml_depth + 1, "<a><!-- </a> --><![CDATA[</a>]]><?p </a>?>\n", "</a>")), refused);
-  EXPECT_THAT(message_of(nested(50'000, "<a>\n", "")), refused);  // not closed
+  const auto rejected = AllOf(HasSubstr("part.xml, line 1001"), HasSubstr("at most 1000 nested elements"));
+  EXPECT_THAT(message_of(nested(max_xml_depth + 1, "<a>\n", "</a>")), rejected);
+  EXPECT_THAT(message_of(nested(max_xml_depth + 1, "<a b='/>' c=\"</a>\">\n", "</a>")), rejected);
+  EXPECT_THAT(message_of(nested(max_xml_depth + 1, "<a><!-- </a> --><![CDATA[</a>]]><?p </a>?>\n", "</a>")), rejected);
+  EXPECT_THAT(message_of(nested(50'000, "<a>\n", "")), rejected);  // not closed
 }
 
 TEST(XmlNesting, LongFilesAreNotDeep) {

@@ -101,11 +101,11 @@ TEST(BlockFriction, FullOrderEqualsCondensedInStickSlipAndReversal) {
     // Sliding only reduces the force of sticking, and sticking parts have the stiffness of the bounds, wherever nodes
     // have reversed. While no node carries ten times its part of the force, no node slides before a tenth of the path
     // to full slip, and the force is that of sticking.
-    const double way = std::abs(x[i] - rotated_x);
+    const double path = std::abs(x[i] - rotated_x);
     const double change = std::abs(fx[i] - rotated_force);
-    EXPECT_LE(change, upper_stiffness * way + same) << "t = " << t[i];
-    if (way * k < 0.1 * mu * normal_force * (rotated_force == 0.0 ? 1.0 : 2.0)) {
-      EXPECT_GE(change, lower_stiffness() * way - same) << "t = " << t[i];
+    EXPECT_LE(change, upper_stiffness * path + same) << "t = " << t[i];
+    if (path * k < 0.1 * mu * normal_force * (rotated_force == 0.0 ? 1.0 : 2.0)) {
+      EXPECT_GE(change, lower_stiffness() * path - same) << "t = " << t[i];
     }
     if (i > reversals[0]) {
       work -= 0.5 * (fx[i] + fx[i - 1]) * (x[i] - x[i - 1]);

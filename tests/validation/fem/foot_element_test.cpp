@@ -58,7 +58,7 @@ TEST(FootElement, SideBySide) {
   std::printf("foot on a plate, 5 mm, elements of 12 mm, shear modulus 0.2 MPa\n");
   std::printf("%7s %12s %10s %9s %11s %6s %8s %9s %8s\n", "nu", "element", "F [N]", "A [cm2]", "peak [kPa]", "nodes",
               "dofs", "open [s]", "warned");
-  std::map<std::pair<std::string, double>, Response> answers;
+  std::map<std::pair<std::string, double>, Response> responses;
   for (const double nu : {0.45, 0.49, 0.4999}) {
     for (const std::string element : {"tet4", "tet10", "tet4_mixed", "tet10_mixed"}) {
       warnings = 0;
@@ -66,7 +66,7 @@ TEST(FootElement, SideBySide) {
       const auto contact = make_backend(foot_pair(element, nu), context);
       const auto open = std::chrono::steady_clock::now();
       const Response r = contact->evaluate(*contact->initial_history(), state);
-      answers[{element, nu}] = r;
+      responses[{element, nu}] = r;
       std::printf("%7.4f %12s %10.3f %9.3f %11.3f %6d %8d %9.2f %8zu\n", nu, element.c_str(), r.F_A.force.z(),
                   1e4 * r.area, 1e-3 * r.peak_pressure, r.statistics.active_points, dofs(*contact, state),
                   std::chrono::duration<double>(open - begin).count(), warnings);
@@ -74,7 +74,7 @@ TEST(FootElement, SideBySide) {
     }
   }
   std::filesystem::remove_all(cache);
-  const auto force = [&](const char* element, double nu) { return answers.at({element, nu}).F_A.force.z(); };
+  const auto force = [&](const char* element, double nu) { return responses.at({element, nu}).F_A.force.z(); };
   // With a constant shear modulus, an incompressible body is stiffer than one with nu = 0.45, but not without bound:
   // locking elements are.
   EXPECT_GT(force("tet4", 0.4999), 1.5 * force("tet10_mixed", 0.4999))

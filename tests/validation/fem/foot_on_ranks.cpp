@@ -97,12 +97,12 @@ const std::vector<Input> bodies{
     {.mesh = "block of hex27 without pressures", .clamp_height = 0.06, .n_nodes = 27}};
 
 std::vector<ElementFace> fixed_faces(const VolumeMesh& mesh, double clamp_height) {
-  std::vector<ElementFace> held = boundary_faces(mesh);
-  std::erase_if(held, [&](const ElementFace& face) {
+  std::vector<ElementFace> constrained = boundary_faces(mesh);
+  std::erase_if(constrained, [&](const ElementFace& face) {
     const auto nodes = nodes_of_faces(mesh, {&face, 1});
     return std::ranges::any_of(nodes, [&](std::uint32_t node) { return mesh.nodes[node].z() < clamp_height; });
   });
-  return held;
+  return constrained;
 }
 
 BodyModel curved_body(VolumeMesh mesh, PressureKind pressure) {
@@ -217,13 +217,13 @@ void cell_terms(const ReferenceElement& reference, const Input& input, const Lam
 }
 
 /// Adds the free degrees of freedom to the equations of all ranks.
-void add_terms(const CellTerms& terms, const dealii::AffineConstraints<double>& held, lac::MPI::SparseMatrix& K,
+void add_terms(const CellTerms& terms, const dealii::AffineConstraints<double>& constrained, lac::MPI::SparseMatrix& K,
                lac::MPI::Vector& f) {
   const auto n = static_cast<unsigned>(terms.dofs.size());
   const dealii::FullMatrix<double> matrix(n, n, terms.matrix.data());  // symmetric: by rows as by columns
   const dealii::Vector<double> vector(terms.vectors.data(), terms.vectors.data() + n);
   const std::vector<dealii::types::global_dof_index> dofs(terms.dofs.begin(), terms.dofs.end());
-  held.distribute_local_to_global(matrix, vector, dofs, K, f);
+  constrained.distribute_local_to_global(matrix, vector, dofs, K, f);
 }
 
 lac::MPI::Vector solve_on_ranks(const ElasticSpace& space, const Input& input, const LameConstants& material,
@@ -231,11 +231,11 @@ lac::MPI::Vector solve_on_ranks(const ElasticSpace& space, const Input& input, c
   const dealii::IndexSet owned = space.dofs().locally_owned_dofs();
   dealii::IndexSet relevant;
   dealii::DoFTools::extract_locally_relevant_dofs(space.dofs(), relevant);
-  dealii::AffineConstraints<double> held(relevant);
-  dealii::DoFTools::make_zero_boundary_constraints(space.dofs(), clamped_boundary, held);
-  held.close();
+  dealii::AffineConstraints<double> constrained(relevant);
+  dealii::DoFTools::make_zero_boundary_constraints(space.dofs(), clamped_boundary, constrained);
+  constrained.close();
   dealii::DynamicSparsityPattern pattern(relevant);
-  dealii::DoFTools::make_sparsity_pattern(space.dofs(), pattern, held, false);
+  dealii::DoFTools::make_sparsity_pattern(space.dofs(), pattern, constrained, false);
   dealii::SparsityTools::distribute_sparsity_pattern(pattern, owned, world, relevant);
   lac::MPI::SparseMatrix K;
   K.reinit(owned, owned, pattern, world);
@@ -243,7 +243,7 @@ lac::MPI::Vector solve_on_ranks(const ElasticSpace& space, const Input& input, c
   const ReferenceElement reference = make_reference_element(input.n_nodes);
   space.sum([&](const ElasticSpace::Cell& cell,
                 CellTerms& terms) { cell_terms(reference, input, material, space.straight_nodes(cell), terms); },
-            [&](const CellTerms& terms) { add_terms(terms, held, K, f); });
+            [&](const CellTerms& terms) { add_terms(terms, constrained, K, f); });
   K.compress(dealii::VectorOperation::add);
   f.compress(dealii::VectorOperation::add);
   lac::MPI::Vector u(owned, world);
@@ -251,7 +251,7 @@ lac::MPI::Vector solve_on_ranks(const ElasticSpace& space, const Input& input, c
   lac::SparseDirectMUMPS solver(control, world);
   solver.set_symmetric_mode(true);
   solver.solve(K, u, f);
-  held.distribute(u);
+  constrained.distribute(u);
   return u;
 }
 

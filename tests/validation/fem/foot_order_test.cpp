@@ -62,21 +62,21 @@ TEST_P(FootOrder, CondensedEqualsFullLinear) {
   std::vector<std::shared_ptr<const History>> histories;
   for (const auto& [name, model] : models) histories.push_back(model->initial_history());
   for (const double depth : {2e-3, 4e-3, 6e-3, 8.8e-3}) {
-    std::vector<Response> answers;
+    std::vector<Response> responses;
     for (std::size_t m = 0; m < models.size(); ++m) {
       PairState state;
       // The sole lies at -ankle_height of the foot's frame; dragged by a tenth of the depth.
       state.X_AB.p = Vector3(friction > 0.0 ? 0.1 * depth : 0.0, 0.0, -FootDimensions{}.ankle_height + depth);
       const Committed c = models[m].second->commit(*histories[m], state);
       histories[m] = c.history;
-      answers.push_back(c.response);
+      responses.push_back(c.response);
       const Response& r = c.response;
       std::printf("%8.1f %20s %11.4f %10.4f %9.3f %9.3f %9.3f %11.3f %6d\n", 1e3 * depth, models[m].first,
                   r.F_A.force.z(), r.F_A.force.x(), 1e4 * r.area, 1e3 * r.p_ACop.x(), 1e3 * r.p_ACop.y(),
                   1e-3 * r.peak_pressure, r.statistics.active_points);
     }
-    const Response& a = answers[0];
-    const Response& b = answers[1];
+    const Response& a = responses[0];
+    const Response& b = responses[1];
     const double force = b.F_A.force.norm();
     EXPECT_LT((a.F_A.force - b.F_A.force).norm(), 1e-6 * force) << "issue: condensed-linear equals full-linear to 1e-6";
     EXPECT_NEAR(a.area, b.area, 1e-6 * b.area);
@@ -85,7 +85,7 @@ TEST_P(FootOrder, CondensedEqualsFullLinear) {
     // The error of a linear body is of the order of the strain: a neo-Hookean column compressed by the strain e carries
     // E A (1/(1 - e)^2 - (1 - e)) / 3 = E A e (1 + e + ...), a linear one E A e.
     const double strain = depth / FootDimensions{}.ankle_height;
-    EXPECT_NEAR(answers[2].F_A.force.z(), a.F_A.force.z(), strain * a.F_A.force.z());
+    EXPECT_NEAR(responses[2].F_A.force.z(), a.F_A.force.z(), strain * a.F_A.force.z());
   }
 }
 

@@ -142,14 +142,14 @@ Shell hollow_sphere(const ElementKind& kind, std::size_t n) {
       const double radial = (1.0 - b3 / r3) / (b3 - 1.0);
       const double hoop = (1.0 + 0.5 * b3 / r3) / (b3 - 1.0);
       const Vector3 n_r = x.normalized();
-      const Matrix3 wanted = hoop * Matrix3::Identity() + (radial - hoop) * n_r * n_r.transpose();
+      const Matrix3 expected = hoop * Matrix3::Identity() + (radial - hoop) * n_r * n_r.transpose();
       const auto s = stress.col(static_cast<Eigen::Index>(e * rule.weights.size() + q));
       Matrix3 found;
       found << s[0], s[3], s[5], s[3], s[1], s[4], s[5], s[4], s[2];
       const double weight = body.point_geometry(rule, e, q).weight;
       volume += weight;
-      result.stress += weight * (found - wanted).squaredNorm();
-      result.pressure += weight * std::pow((found - wanted).trace() / 3.0, 2);
+      result.stress += weight * (found - expected).squaredNorm();
+      result.pressure += weight * std::pow((found - expected).trace() / 3.0, 2);
     }
   }
   result.stress = std::sqrt(result.stress / volume);

@@ -30,8 +30,8 @@ std::unique_ptr<CondensedContact> meshed_ball(const Meshed& mesh) {
   options.contact_direction = mesh.direction;
   options.meshing.order = mesh.order;
   VolumeMesh ball = make_ball(options).mesh;
-  const Matrix3 turn = Quaternion::FromTwoVectors(mesh.direction, Vector3(-Vector3::UnitZ())).toRotationMatrix();
-  for (Vector3& p : ball.nodes) p = turn * p;
+  const Matrix3 rotation = Quaternion::FromTwoVectors(mesh.direction, Vector3(-Vector3::UnitZ())).toRotationMatrix();
+  for (Vector3& p : ball.nodes) p = rotation * p;
   return std::make_unique<CondensedContact>("fem_condensed", ball_model(std::move(ball), 0.0125), ParameterMap{});
 }
 

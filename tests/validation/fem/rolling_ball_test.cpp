@@ -52,10 +52,10 @@ TEST(RollingBall, DoesNotCreep) {
   EXPECT_LT(largest, 0.5 * rolling_friction * first.F_A.force.z());
   EXPECT_NEAR(last.F_A.force.z(), first.F_A.force.z(), 5e-3 * first.F_A.force.z());
   // Fixed: a hundred commits of the same state change nothing.
-  const Response held = ball.evaluate(*history, rolled(0.0, hertz::R));
+  const Response constrained = ball.evaluate(*history, rolled(0.0, hertz::R));
   for (int i = 0; i < 100; ++i) history = ball.commit(*history, rolled(0.0, hertz::R)).history;
   const Response later = ball.evaluate(*history, rolled(0.0, hertz::R));
-  EXPECT_NEAR(held.F_A.force.x(), later.F_A.force.x(), 1e-9 * held.F_A.force.z());
+  EXPECT_NEAR(constrained.F_A.force.x(), later.F_A.force.x(), 1e-9 * constrained.F_A.force.z());
   EXPECT_NEAR(later.dissipated_increment, 0.0, 1e-12);
 }
 

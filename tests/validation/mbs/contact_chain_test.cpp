@@ -87,9 +87,9 @@ TEST_P(EveryEventIntegrator, SliderStopsAndStays) {
   constexpr double limit = 0.4 * 2.0 * g;  // [N]
   const double stop = 0.5 * 2.001 * 2.0 * 2.0 / limit;
   // The friction spring recovers its elongation, and overshoots by as much.
-  const double way = limit / 1.0e6;
-  EXPECT_NEAR(run.column("s.x_m").back(), stop, 2.0 * way);
-  EXPECT_NEAR(run.column("s.vx_m_s").back(), 0.0, way * std::sqrt(1.0e6 / 2.0));
+  const double path = limit / 1.0e6;
+  EXPECT_NEAR(run.column("s.x_m").back(), stop, 2.0 * path);
+  EXPECT_NEAR(run.column("s.vx_m_s").back(), 0.0, path * std::sqrt(1.0e6 / 2.0));
 }
 
 }  // namespace
