@@ -7,7 +7,7 @@
 
 #include "gait/c3d_plates.hpp"
 #include "tests/unit/gait/c3d_writer.hpp"
-#include "tests/unit/motion/refusal.hpp"
+#include "tests/unit/motion/rejection.hpp"
 
 namespace heelstrike {
 namespace {

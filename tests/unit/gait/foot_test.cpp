@@ -8,7 +8,7 @@
 
 #include "gait/foot_motion.hpp"
 #include "gait/ground_speed.hpp"
-#include "tests/unit/motion/refusal.hpp"
+#include "tests/unit/motion/rejection.hpp"
 
 namespace heelstrike {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "gait/force_plate.hpp"
-#include "tests/unit/motion/refusal.hpp"
+#include "tests/unit/motion/rejection.hpp"
 
 namespace heelstrike {
 namespace {

@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include "gait/signal_filter.hpp"
-#include "tests/unit/motion/refusal.hpp"
+#include "tests/unit/motion/rejection.hpp"
 
 namespace heelstrike {
 namespace {

@@ -14,7 +14,7 @@
 #include "gait/force_plate.hpp"
 #include "gait/ground_speed.hpp"
 #include "gait/plate_synchrony.hpp"
-#include "tests/unit/motion/refusal.hpp"
+#include "tests/unit/motion/rejection.hpp"
 
 namespace heelstrike {
 namespace {

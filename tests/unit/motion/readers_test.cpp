@@ -6,7 +6,7 @@
 #include "common/motion/motion_table.hpp"
 #include "gait/axis_map.hpp"
 #include "gait/marker_file.hpp"
-#include "tests/unit/motion/refusal.hpp"
+#include "tests/unit/motion/rejection.hpp"
 
 namespace heelstrike {
 namespace {

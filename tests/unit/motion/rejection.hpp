@@ -17,7 +17,7 @@ std::string refusal(Call call) {
     EXPECT_EQ(e.code(), ErrorCode::invalid_input) << e.what();
     return e.what();
   }
-  return "nothing was refused";
+  return "nothing was rejected";
 }
 
 }  // namespace heelstrike
