@@ -1,5 +1,5 @@
 // Screened Poisson distance in a ball: against its own closed form and against the true distance.
-#include "fem_server/fem/approximate_distance.hpp"
+#include "fem_server/fem/approximate_partner.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What the factorisation says of matrices that have no inverse.
-#include "mbs_server/formulation/sparse_lu.hpp"
+#include "mbs_server/formulation/sparse_matrix.hpp"
 
 #include <gtest/gtest.h>
 
