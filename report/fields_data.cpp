@@ -14,8 +14,7 @@
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
 #include "common/spatial/spatial.hpp"
-#include "common/text/base64.hpp"
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
 #include "report/pressure_map.hpp"
 
 namespace heelstrike::report {

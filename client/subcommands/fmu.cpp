@@ -11,7 +11,7 @@
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/process/module_folder.hpp"
+#include "common/process/loaded_module.hpp"
 #include "library/composition/embedded.hpp"
 #include "library/fmu/fmu_export.hpp"
 #include "library/terminal/progress_display.hpp"

@@ -12,7 +12,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/files/read_file.hpp"
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
 #include "gait/c3d_file.hpp"
 #include "importers/robots/mjcf_model.hpp"
 #include "importers/robots/urdf_model.hpp"

@@ -18,7 +18,7 @@
 #include "client/subcommands/subcommand.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
-#include "common/process/child_process.hpp"
+#include "common/process/process.hpp"
 #include "common/results/run_folder.hpp"
 #include "library/registries/catalog.hpp"
 #include "library/terminal/screen.hpp"

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
 
 namespace heelstrike::osim {
 namespace {

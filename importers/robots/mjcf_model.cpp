@@ -9,7 +9,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/files/read_file.hpp"
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
 #include "importers/robots/mjcf_geometry.hpp"
 
 namespace heelstrike::models {

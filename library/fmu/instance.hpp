@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "common/process/module_folder.hpp"
+#include "common/process/loaded_module.hpp"
 #include "library/fmu/fmu.hpp"
 
 namespace heelstrike::fmu {

@@ -8,7 +8,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backend_interface/field_request.hpp"
 #include "fem_server/bodies/body_fields.hpp"
-#include "fem_server/geometry/write_fields.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
 
 namespace heelstrike::fem {
 

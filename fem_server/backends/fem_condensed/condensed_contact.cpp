@@ -9,7 +9,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
-#include "fem_server/backend_interface/slip_speed.hpp"
+#include "fem_server/backend_interface/slip.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/contact_solver/deformable_partner.hpp"

@@ -13,7 +13,7 @@
 #include "common/friction/local_problem.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backend_interface/contact_options.hpp"
-#include "fem_server/backend_interface/slip_work.hpp"
+#include "fem_server/backend_interface/slip.hpp"
 #include "fem_server/backends/fem_condensed/condensed_history.hpp"
 #include "fem_server/contact_solver/contact_response.hpp"
 #include "fem_server/contact_solver/contact_wrench.hpp"

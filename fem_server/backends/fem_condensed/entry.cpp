@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "common/errors/error.hpp"
-#include "common/parameters/parameter_kinds.hpp"
+#include "common/parameters/parameter.hpp"
 #include "fem_server/backends/fem_condensed/cloud_contact.hpp"
 #include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/bodies/body_laws.hpp"
@@ -15,7 +15,6 @@
 #include "fem_server/bodies/prepared_compliance.hpp"
 #include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/contact_solver/detection/body_interface.hpp"
-#include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"

@@ -9,7 +9,6 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/contact_solver/deformable_partner.hpp"
-#include "fem_server/fem/approximate_distance.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
 #include "scenario/surfaces/block.hpp"
