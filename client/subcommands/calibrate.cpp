@@ -179,71 +179,70 @@ ExitCode run(const CalibrateOptions& options, bool as_json, const std::stop_toke
   return ExitCode::ok;
 }
 
-}  // namespace
-
-void add_calibrate(CLI::App& program, Invocation& invocation) {
-  auto* command =
-      program.add_subcommand("calibrate", "Identify the modulus that gives a force at a depth, with sensitivities");
+Action add_calibrate(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<CalibrateOptions>();
-  add_scenario_argument(*command, options->scenario);
-  auto* depth = command->add_option("--depth", options->depth, "Overlap of the undeformed shapes, e.g. 8.8mm")
+  add_scenario_argument(command, options->scenario);
+  auto* depth = command.add_option("--depth", options->depth, "Overlap of the undeformed shapes, e.g. 8.8mm")
                     ->type_name("LENGTH");
-  auto* force = command->add_option("--force", options->force, "Force at that depth [N]")
+  auto* force = command.add_option("--force", options->force, "Force at that depth [N]")
                     ->check(CLI::PositiveNumber)
                     ->type_name("N");
   command
-      ->add_flag("--registration", options->registration,
-                 "Instead: identify the registration of the feet's surfaces from the centres of pressure of incomplete "
-                 "stances")
+      .add_flag("--registration", options->registration,
+                "Instead: identify the registration of the feet's surfaces from the centres of pressure of incomplete "
+                "stances")
       ->excludes(depth)
       ->excludes(force);
   command
-      ->add_option("--free", options->free,
-                   "For --registration: pitch, roll, yaw, lateral, forward, toe_angle; height in a kinematic analysis")
+      .add_option("--free", options->free,
+                  "For --registration: pitch, roll, yaw, lateral, forward, toe_angle; height in a kinematic analysis")
       ->type_name("NAMES")
       ->capture_default_str();
   command
-      ->add_option("--moduli", options->moduli,
-                   "For --registration: Young's moduli [Pa] to try, ascending, e.g. 2e5,4e5,8e5; the registration is "
-                   "fitted with each, and the modulus of the least error is refined")
+      .add_option("--moduli", options->moduli,
+                  "For --registration: Young's moduli [Pa] to try, ascending, e.g. 2e5,4e5,8e5; the registration is "
+                  "fitted with each, and the modulus of the least error is refined")
       ->type_name("PA,PA,..");
-  command->add_option("--pair", options->pair, "Contact pair, when the scenario has several")->type_name("NAME");
+  command.add_option("--pair", options->pair, "Contact pair, when the scenario has several")->type_name("NAME");
   command
-      ->add_option(
+      .add_option(
           "--direction", options->direction,
           "Direction of the partner's motion in the main body's frame: x y z; default: the normal of a plane partner")
       ->expected(3);
-  command->add_option("--fit", options->fit, "Identified value: the modulus, or the height of the clamp (clamped_box)")
+  command.add_option("--fit", options->fit, "Identified value: the modulus, or the height of the clamp (clamped_box)")
       ->check(CLI::IsMember({"modulus", "clamp"}))
       ->capture_default_str();
-  command->add_option("--clamp-range", options->clamp_range, "LOW:HIGH for --fit clamp, e.g. -20mm:10mm")
+  command.add_option("--clamp-range", options->clamp_range, "LOW:HIGH for --fit clamp, e.g. -20mm:10mm")
       ->type_name("RANGE");
-  command->add_option("--clamp-step", options->clamp_step, "Difference for dF/dz")
+  command.add_option("--clamp-step", options->clamp_step, "Difference for dF/dz")
       ->type_name("LENGTH")
       ->capture_default_str();
-  command->add_option("--tolerance", options->tolerance, "Relative tolerance of the force")
+  command.add_option("--tolerance", options->tolerance, "Relative tolerance of the force")
       ->check(CLI::Range(1e-9, 0.1))
       ->capture_default_str();
-  command->add_option("--journal", options->journal, "Journal of all trials; a repeated command reuses them")
+  command.add_option("--journal", options->journal, "Journal of all trials; a repeated command reuses them")
       ->type_name("FILE")
       ->excludes("--registration");
-  command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
-  add_set_option(*command, options->overrides);
-  command->add_option("--fem", options->servers.fem, "Solve on a running fem_server: host:port or unix:/path")
+  add_override_options(command, options->overrides);
+  command.add_option("--fem", options->servers.fem, "Solve on a running fem_server: host:port or unix:/path")
       ->type_name("ADDRESS");
-  command->add_flag("--json", invocation.json, "Print the result as JSON");
-  add_footer(
-      *command,
-      "  heelstrike calibrate examples/foot_press.yaml --depth 8.8mm --force 622\n"
-      "  heelstrike calibrate examples/foot_press.yaml --depth 8.8mm --force 622 --fit clamp --clamp-range -20mm:5mm\n"
-      "  heelstrike calibrate examples/gait_subject01.yaml --registration --free pitch,roll,lateral,toe_angle\n"
-      "  heelstrike calibrate examples/gait_subject01_toes.yaml --registration --free pitch,lateral --moduli "
-      "2e5,4e5,8e5 --set contact.friction=0");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](const std::stop_token& stop) {
-      return run(*options, invocation.json, stop);
-    };
-  });
+  command.add_flag("--json", as_json, "Print the result as JSON");
+  return [options](bool json, const std::stop_token& stop) { return run(*options, json, stop); };
+}
+
+}  // namespace
+
+Subcommand calibrate_command() {
+  return {.name = "calibrate",
+          .summary = "Identify the modulus that gives a force at a depth, with sensitivities",
+          .examples =
+              "  heelstrike calibrate examples/foot_press.yaml --depth 8.8mm --force 622\n"
+              "  heelstrike calibrate examples/foot_press.yaml --depth 8.8mm --force 622 --fit clamp --clamp-range "
+              "-20mm:5mm\n"
+              "  heelstrike calibrate examples/gait_subject01.yaml --registration --free pitch,roll,lateral,toe_angle\n"
+              "  heelstrike calibrate examples/gait_subject01_toes.yaml --registration --free pitch,lateral --moduli "
+              "2e5,4e5,8e5 --set contact.friction=0",
+          .add = add_calibrate};
 }
 
 }  // namespace heelstrike::client

@@ -22,6 +22,7 @@
 #include "library/runs/execute.hpp"
 #include "library/terminal/screen.hpp"
 #include "report/shapes.hpp"
+#include "report/tables.hpp"
 #include "report/write_report.hpp"
 
 namespace heelstrike::client {
@@ -229,7 +230,8 @@ RunFolder open_folder(const CompareOptions& options, const fs::path& path, RunRe
   return {path,
           request.yaml,
           options.force || options.resume,
-          {.scenario = fs::absolute(options.scenario), .files = file_digests(request)}};
+          {.scenario = fs::absolute(options.scenario), .files = file_digests(request)},
+          report::table_files()};
 }
 
 /// A variant that cannot run the scenario, or fails, is a row with its reason; errors of files or servers end the
@@ -337,14 +339,10 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
   return comparison.exit_code();
 }
 
-}  // namespace
-
-void add_compare(CLI::App& program, Invocation& invocation) {
-  auto* command =
-      program.add_subcommand("compare", "Run a scenario with several back-ends or coupling schemes and compare them");
+Action add_compare(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<CompareOptions>();
-  add_scenario_argument(*command, options->scenario);
-  auto* subject = command->add_option_group("what", "Compared variants");
+  add_scenario_argument(command, options->scenario);
+  auto* subject = command.add_option_group("what", "Compared variants");
   subject->add_option("--backends", options->backends, "Back-ends to compare, separated by commas")
       ->delimiter(',')
       ->type_name("NAME,NAME,...");
@@ -354,32 +352,36 @@ void add_compare(CLI::App& program, Invocation& invocation) {
                       ->delimiter(',')
                       ->type_name("NAME,NAME,...");
   subject->require_option(1);
-  command->add_option("--macro-steps", options->macro_steps, "With --schemes: macro steps [s], separated by commas")
+  command.add_option("--macro-steps", options->macro_steps, "With --schemes: macro steps [s], separated by commas")
       ->delimiter(',')
       ->needs(schemes)
       ->type_name("H,H,...");
-  command->add_option("--reference", options->reference, "Reference back-end of the deviations")->type_name("NAME");
-  command->add_option("-o,--output", options->output, "Folder to create; default runs/SCENARIO-comparison[-N]")
+  command.add_option("--reference", options->reference, "Reference back-end of the deviations")->type_name("NAME");
+  command.add_option("-o,--output", options->output, "Folder to create; default runs/SCENARIO-comparison[-N]")
       ->type_name("FOLDER");
-  command->add_flag("--force", options->force, "Overwrite the comparison in an existing folder");
-  command->add_flag("--resume", options->resume,
-                    "In an existing folder: keep complete runs, resume the interrupted one");
-  add_set_option(*command, options->overrides);
-  command->add_flag("--quiet", options->quiet, "No progress, only the table and errors");
-  command->add_flag("--json", invocation.json, "Print the comparison as JSON");
-  add_connection_options(*command, options->connection);
-  add_footer(
-      *command,
-      "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hunt_crossley,lankarani_nikravesh\n"
-      "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hertz --reference hertz --json\n"
-      "  heelstrike compare examples/bouncing_ball.yaml --schemes gauss_seidel,implicit --macro-steps 1e-5,1e-6\n\n"
-      "A failed back-end is a row with its reason; the exit code is then 3.\n"
-      "A run without some of its frames keeps its numbers; the exit code is then 7.");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token stop) {
-      return compare(*options, invocation.json, stop);
-    };
-  });
+  command.add_flag("--force", options->force, "Overwrite the comparison in an existing folder");
+  command.add_flag("--resume", options->resume,
+                   "In an existing folder: keep complete runs, resume the interrupted one");
+  add_set_option(command, options->overrides);
+  command.add_flag("--quiet", options->quiet, "No progress, only the table and errors");
+  command.add_flag("--json", as_json, "Print the comparison as JSON");
+  add_connection_options(command, options->connection);
+  return [options](bool json, const std::stop_token& stop) { return compare(*options, json, stop); };
+}
+
+}  // namespace
+
+Subcommand compare_command() {
+  return {
+      .name = "compare",
+      .summary = "Run a scenario with several back-ends or coupling schemes and compare them",
+      .examples =
+          "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hunt_crossley,lankarani_nikravesh\n"
+          "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hertz --reference hertz --json\n"
+          "  heelstrike compare examples/bouncing_ball.yaml --schemes gauss_seidel,implicit --macro-steps 1e-5,1e-6\n\n"
+          "A failed back-end is a row with its reason; the exit code is then 3.\n"
+          "A run without some of its frames keeps its numbers; the exit code is then 7.",
+      .add = add_compare};
 }
 
 }  // namespace heelstrike::client

@@ -1,36 +1,41 @@
-#include <array>
+#include <vector>
 
 #include "client/subcommands/subcommand.hpp"
 
 namespace heelstrike::client {
 
-void add_run(CLI::App& program, Invocation& invocation);
-void add_resume(CLI::App& program, Invocation& invocation);
-void add_attach(CLI::App& program, Invocation& invocation);
-void add_compare(CLI::App& program, Invocation& invocation);
-void add_compare_grf(CLI::App& program, Invocation& invocation);
-void add_plantar(CLI::App& program, Invocation& invocation);
-void add_report(CLI::App& program, Invocation& invocation);
-void add_sweep(CLI::App& program, Invocation& invocation);
-void add_verify(CLI::App& program, Invocation& invocation);
-void add_watch(CLI::App& program, Invocation& invocation);
-void add_validate(CLI::App& program, Invocation& invocation);
-void add_mesh(CLI::App& program, Invocation& invocation);
-void add_condense(CLI::App& program, Invocation& invocation);
-void add_calibrate(CLI::App& program, Invocation& invocation);
-void add_backends(CLI::App& program, Invocation& invocation);
-void add_fmu(CLI::App& program, Invocation& invocation);
-void add_import(CLI::App& program, Invocation& invocation);
-void add_import_osim(CLI::App& program, Invocation& invocation);
-void add_hdf5(CLI::App& program, Invocation& invocation);
-void add_schema(CLI::App& program, Invocation& invocation);
-void add_doctor(CLI::App& program, Invocation& invocation);
+// One function Subcommand NAME_command() for each file.
+#define HEELSTRIKE_SUBCOMMANDS(LISTED) \
+  LISTED(run)                          \
+  LISTED(resume)                       \
+  LISTED(attach)                       \
+  LISTED(compare)                      \
+  LISTED(compare_grf)                  \
+  LISTED(plantar)                      \
+  LISTED(report)                       \
+  LISTED(verify)                       \
+  LISTED(sweep)                        \
+  LISTED(watch)                        \
+  LISTED(validate)                     \
+  LISTED(mesh)                         \
+  LISTED(condense)                     \
+  LISTED(calibrate)                    \
+  LISTED(fmu)                          \
+  LISTED(hdf5)                         \
+  LISTED(import)                       \
+  LISTED(import_osim)                  \
+  LISTED(backends)                     \
+  LISTED(schema)                       \
+  LISTED(doctor)
 
-std::span<const AddSubcommand> subcommands() {
-  static constexpr std::array all{
-      add_run,    add_resume, add_attach, add_compare,     add_compare_grf, add_plantar,  add_report,
-      add_verify, add_sweep,  add_watch,  add_validate,    add_mesh,        add_condense, add_calibrate,
-      add_fmu,    add_hdf5,   add_import, add_import_osim, add_backends,    add_schema,   add_doctor};
+#define HEELSTRIKE_LISTED(NAME) Subcommand NAME##_command();
+HEELSTRIKE_SUBCOMMANDS(HEELSTRIKE_LISTED)
+#undef HEELSTRIKE_LISTED
+
+std::span<const Subcommand> subcommands() {
+#define HEELSTRIKE_LISTED(NAME) NAME##_command(),
+  static const std::vector<Subcommand> all = {HEELSTRIKE_SUBCOMMANDS(HEELSTRIKE_LISTED)};
+#undef HEELSTRIKE_LISTED
   return all;
 }
 

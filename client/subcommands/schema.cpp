@@ -12,23 +12,28 @@
 #include "scenario/schema/schema.hpp"
 
 namespace heelstrike::client {
+namespace {
 
-void add_schema(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("schema", "Show every key of a scenario file with unit, range and default");
-  command->add_flag("--json", invocation.json,
-                    "JSON Schema (2020-12) for editors, with the parameters of all back-ends");
-  add_footer(*command, "  heelstrike schema > scenario.md\n  heelstrike schema --json > scenario.schema.json");
-  command->callback([&invocation] {
-    invocation.action = [&invocation](std::stop_token) {
-      if (invocation.json) {
-        fmt::print("{}\n",
-                   json_schema(config::scenario_schema(scenario_catalog()), schemas_of(known_backends({}))).dump(1));
-      } else {
-        fmt::print("{}", config::scenario_reference(scenario_catalog()));
-      }
-      return ExitCode::ok;
-    };
-  });
+Action add_schema(CLI::App& command, bool& as_json) {
+  command.add_flag("--json", as_json, "JSON Schema (2020-12) for editors, with the parameters of all back-ends");
+  return [](bool json, const std::stop_token& /*stop*/) {
+    if (json) {
+      fmt::print("{}\n",
+                 json_schema(config::scenario_schema(scenario_catalog()), schemas_of(known_backends({}))).dump(1));
+    } else {
+      fmt::print("{}", config::scenario_reference(scenario_catalog()));
+    }
+    return ExitCode::ok;
+  };
+}
+
+}  // namespace
+
+Subcommand schema_command() {
+  return {.name = "schema",
+          .summary = "Show every key of a scenario file with unit, range and default",
+          .examples = "  heelstrike schema > scenario.md\n  heelstrike schema --json > scenario.schema.json",
+          .add = add_schema};
 }
 
 }  // namespace heelstrike::client

@@ -14,7 +14,6 @@
 #include "client/live/server_runs.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/subcommands/tls_options.hpp"
 #include "common/errors/error.hpp"
 #include "report/live/folder_runs.hpp"
 #include "report/live/live_page.hpp"
@@ -135,33 +134,35 @@ ExitCode watch(const WatchOptions& options, const std::stop_token& stop) {
   return options.web ? watch_in_browser(*runs, options, stop) : watch_in_terminal(*runs, options, stop);
 }
 
-}  // namespace
-
-void add_watch(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("watch", "Show the progress of runs in the terminal or on a local page");
+Action add_watch(CLI::App& command, bool& /*as_json*/) {
   const auto options = std::make_shared<WatchOptions>();
   command
-      ->add_option("what", options->what,
-                   "Run folders, or the address of a running mbs_server: host:port or unix:/path")
+      .add_option("what", options->what, "Run folders, or the address of a running mbs_server: host:port or unix:/path")
       ->required()
       ->type_name("RUN|ADDRESS");
-  command->add_option("--run", options->run, "Show only this run of the server")->type_name("ID");
-  auto* once = command->add_flag("--once", options->once, "Print the current state and exit");
+  command.add_option("--run", options->run, "Show only this run of the server")->type_name("ID");
+  auto* once = command.add_flag("--once", options->once, "Print the current state and exit");
   auto* web =
-      command->add_flag("--web", options->web, "Serve a page to this machine (127.0.0.1) instead")->excludes(once);
-  command->add_option("--port", options->page.port, "Port of the page; default: any free port")
+      command.add_flag("--web", options->web, "Serve a page to this machine (127.0.0.1) instead")->excludes(once);
+  command.add_option("--port", options->page.port, "Port of the page; default: any free port")
       ->check(CLI::Range(1, 65535))
       ->needs(web);
   command
-      ->add_flag("--allow-stop", options->page.allow_stop, "Allow the page to stop runs; its address then has a token")
+      .add_flag("--allow-stop", options->page.allow_stop, "Allow the page to stop runs; its address then has a token")
       ->needs(web);
-  add_tls_options(*command, options->tls, "Encryption");
-  add_footer(*command,
-             "  heelstrike watch runs/bouncing_ball-flores\n"
-             "  heelstrike watch 127.0.0.1:50061 --web --allow-stop\n\nWatching does not affect a run.");
-  command->callback([&invocation, options] {
-    invocation.action = [options](std::stop_token stop) { return watch(*options, stop); };
-  });
+  add_tls_options(command, options->tls, "Encryption");
+  return [options](bool /*json*/, const std::stop_token& stop) { return watch(*options, stop); };
+}
+
+}  // namespace
+
+Subcommand watch_command() {
+  return {.name = "watch",
+          .summary = "Show the progress of runs in the terminal or on a local page",
+          .examples =
+              "  heelstrike watch runs/bouncing_ball-flores\n"
+              "  heelstrike watch 127.0.0.1:50061 --web --allow-stop\n\nWatching does not affect a run.",
+          .add = add_watch};
 }
 
 }  // namespace heelstrike::client

@@ -705,4 +705,18 @@ TreeModel read_mjcf(const fs::path& file, const MjcfOptions& import_options) {
   return MjcfReader(import_options).read(file);
 }
 
+ModelFormat mjcf_format() {
+  return {
+      .name = "MJCF",
+      .description = "MJCF of MuJoCo 2 and 3",
+      .root = "mujoco",
+      .example = "anymal.xml --keyframe home -o anymal",
+      .options = robot_options(
+          {{.name = "--keyframe", .value = "NAME", .description = "Keyframe of an MJCF model with the initial pose"}}),
+      .import = [](const ModelInput& input) {
+        const MjcfOptions options{.meshes = mesh_import_options(input), .keyframe = input.value("--keyframe")};
+        return import_tree(read_mjcf(input.file, options), input);
+      }};
+}
+
 }  // namespace heelstrike::models

@@ -355,4 +355,28 @@ Import import_tree(const TreeModel& model, const InertiaRepair& repair) {
   return TreeImporter(model, repair).run();
 }
 
+Import import_tree(const TreeModel& model, const ModelInput& input) {
+  return import_tree(model, InertiaRepair{.balance = input.has("--balance-inertia"),
+                                          .min_mass = input.number("--bound-mass"),
+                                          .min_moment = input.number("--bound-inertia")});
+}
+
+std::vector<ModelOption> robot_options(std::vector<ModelOption> own) {
+  const Range bound{.min = 0.0, .max = 1e12};
+  own.insert(own.end(),
+             {{.name = "--skip-meshes", .value = {}, .description = "Skip mesh files, and list them"},
+              {.name = "--balance-inertia",
+               .value = {},
+               .description = "Replace principal moments by their mean where one exceeds the sum of the others"},
+              {.name = "--bound-mass",
+               .value = "MASS",
+               .description = "Minimum mass of every moving body [kg]",
+               .range = bound},
+              {.name = "--bound-inertia",
+               .value = "MOMENT",
+               .description = "Minimum principal moment of inertia of every moving body [kg m^2]",
+               .range = bound}});
+  return own;
+}
+
 }  // namespace heelstrike::models

@@ -422,10 +422,44 @@ TreeModel UrdfReader::read(const std::string& text) {
   return std::move(model_);
 }
 
+std::map<std::string, fs::path> packages_of(const std::vector<std::string>& texts) {
+  std::map<std::string, fs::path> packages;
+  for (const std::string& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw input_error("package", fmt::format("--package: expected NAME=FOLDER, found '{}'", text));
+    }
+    packages[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return packages;
+}
+
 }  // namespace
 
 TreeModel read_urdf(const std::string& text, const fs::path& file, const UrdfOptions& import_options) {
   return UrdfReader(file, import_options).read(text);
+}
+
+ModelFormat urdf_format() {
+  return {.name = "URDF",
+          .description = "URDF",
+          .root = "robot",
+          .example = "leg.urdf --base free -o leg",
+          .options = robot_options({{.name = "--package",
+                                     .value = "NAME=FOLDER",
+                                     .description = "Folder of a package of a URDF model, for its meshes; repeatable",
+                                     .repeatable = true},
+                                    {.name = "--base",
+                                     .value = "BASE",
+                                     .description = "Root link of a URDF model: fixed to the ground, or free",
+                                     .choices = {"fixed", "free"}}}),
+          .import = [](const ModelInput& input) {
+            UrdfOptions options{
+                .base_is_free = input.value("--base") == "free", .packages = {}, .meshes = mesh_import_options(input)};
+            const auto given = input.options.find("--package");
+            if (given != input.options.end()) options.packages = packages_of(given->second);
+            return import_tree(read_urdf(input.text, input.file, options), input);
+          }};
 }
 
 }  // namespace heelstrike::models

@@ -4,16 +4,30 @@
 
 namespace heelstrike::mbs {
 
-// One function for each file.
-JointType spherical_joint(), revolute_joint(), cylindrical_joint(), prismatic_joint(), universal_joint(),
-    planar_joint(), fixed_joint(), point_on_line_joint(), point_on_plane_joint(), distance_joint(), gear_joint(),
-    custom_joint(), coupler_joint();
+// One function JointType NAME_joint() for each file.
+#define HEELSTRIKE_JOINTS(LISTED) \
+  LISTED(spherical)               \
+  LISTED(revolute)                \
+  LISTED(cylindrical)             \
+  LISTED(prismatic)               \
+  LISTED(universal)               \
+  LISTED(planar)                  \
+  LISTED(fixed)                   \
+  LISTED(point_on_line)           \
+  LISTED(point_on_plane)          \
+  LISTED(distance)                \
+  LISTED(gear)                    \
+  LISTED(custom)                  \
+  LISTED(coupler)
+
+#define HEELSTRIKE_LISTED(NAME) JointType NAME##_joint();
+HEELSTRIKE_JOINTS(HEELSTRIKE_LISTED)
+#undef HEELSTRIKE_LISTED
 
 std::span<const JointType> joint_types() {
-  static const std::vector<JointType> types = {
-      spherical_joint(), revolute_joint(), cylindrical_joint(),   prismatic_joint(),      universal_joint(),
-      planar_joint(),    fixed_joint(),    point_on_line_joint(), point_on_plane_joint(), distance_joint(),
-      gear_joint(),      custom_joint(),   coupler_joint()};
+#define HEELSTRIKE_LISTED(NAME) NAME##_joint(),
+  static const std::vector<JointType> types = {HEELSTRIKE_JOINTS(HEELSTRIKE_LISTED)};
+#undef HEELSTRIKE_LISTED
   return types;
 }
 
