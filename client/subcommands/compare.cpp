@@ -10,7 +10,6 @@
 #include <system_error>
 
 #include "client/studies/comparison.hpp"
-#include "client/studies/earlier_runs.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/subcommand.hpp"

@@ -18,7 +18,6 @@
 #include "library/runs/run_request.hpp"
 #include "library/terminal/screen.hpp"
 #include "report/grf_report.hpp"
-#include "report/stance_figure.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -12,7 +12,6 @@
 #include "common/errors/plain_text.hpp"
 #include "common/text/table.hpp"
 #include "library/composition/embedded.hpp"
-#include "library/terminal/progress_display.hpp"
 #include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {

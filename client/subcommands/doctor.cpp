@@ -23,7 +23,7 @@
 #include "library/composition/geometry.hpp"
 #include "library/registries/catalog.hpp"
 #include "library/runs/remote_runner.hpp"
-#include "library/servers/health.hpp"
+#include "library/servers/servers.hpp"
 #include "library/terminal/screen.hpp"
 #include "report/pictures.hpp"
 #include "rpc/call.hpp"

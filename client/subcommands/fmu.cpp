@@ -14,7 +14,7 @@
 #include "common/process/module_folder.hpp"
 #include "library/composition/embedded.hpp"
 #include "library/fmu/fmu_export.hpp"
-#include "library/terminal/progress_display.hpp"
+#include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -18,7 +18,7 @@
 #include "library/composition/geometry.hpp"
 #include "library/runs/mesh_file.hpp"
 #include "library/runs/run_request.hpp"
-#include "library/terminal/progress_display.hpp"
+#include "library/terminal/screen.hpp"
 #include "scenario/surfaces/knee.hpp"
 
 namespace heelstrike::client {

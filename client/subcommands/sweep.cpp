@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "client/studies/comparison.hpp"
-#include "client/studies/earlier_runs.hpp"
 #include "client/studies/sweep_grid.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/stored_command.hpp"

@@ -10,7 +10,7 @@
 #include "common/errors/error.hpp"
 #include "importers/robots/mjcf_geometry.hpp"
 #include "importers/robots/mjcf_model.hpp"
-#include "importers/robots/tree_surfaces.hpp"
+#include "importers/robots/tree_scenario.hpp"
 #include "importers/robots/urdf_model.hpp"
 #include "tests/support/local_run.hpp"
 #include "tests/unit/importers/models.hpp"

@@ -1,5 +1,5 @@
 // The picture of one stance: every component over per cent of stance, what was given, and the plan view.
-#include "report/stance_figure.hpp"
+#include "report/grf_report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
