@@ -12,9 +12,9 @@
 #include "common/files/output_file.hpp"
 #include "common/results/thinning.hpp"
 #include "gait/ground_reactions.hpp"
-#include "report/body_turns.hpp"
 #include "report/columns.hpp"
 #include "report/feet.hpp"
+#include "report/relative_rotations.hpp"
 #include "report/shapes.hpp"
 #include "report/tables.hpp"
 

@@ -168,7 +168,7 @@ void check_names(const CompareOptions& options, const BackendSchemas& schemas) {
 /// An assignment that no compared back-end accepts is an error of the command.
 void check_assignments(const CompareOptions& options, const BackendSchemas& schemas) {
   if (options.overrides.assignments.empty()) return;
-  const auto accepted = [&](const std::vector<std::string>& assignments, std::exception_ptr& refusal) {
+  const auto accepted = [&](const std::vector<std::string>& assignments, std::exception_ptr& rejection) {
     for (const std::string& backend : options.backends) {
       try {
         (void)load_request(options.scenario, {.backend = backend, .assignments = assignments}, schemas);
@@ -176,15 +176,15 @@ void check_assignments(const CompareOptions& options, const BackendSchemas& sche
       } catch (const Error& error) {
         // The message of a back-end with a similar name is the most helpful one.
         const bool helpful = std::string_view(error.what()).find("did you mean") != std::string_view::npos;
-        if (!refusal || helpful) refusal = std::current_exception();
+        if (!rejection || helpful) rejection = std::current_exception();
       }
     }
     return false;
   };
-  std::exception_ptr refusal;
-  if (accepted(options.overrides.assignments, refusal)) return;
+  std::exception_ptr rejection;
+  if (accepted(options.overrides.assignments, rejection)) return;
   for (const std::string& assignment : options.overrides.assignments) {
-    if (!accepted({assignment}, refusal)) std::rethrow_exception(refusal);
+    if (!accepted({assignment}, rejection)) std::rethrow_exception(rejection);
   }
 }
 

@@ -291,9 +291,9 @@ report::GrfPage page_of(const GrfReport& report, const CompareGrfOptions& option
 /// All compared rows of all stances, for other programs.
 std::string rows_csv(const GrfReport& report) {
   std::string text = "plate,stance,time_s,stance_percent";
-  for (const char* who : {"measured", "run"}) {
+  for (const char* source : {"measured", "run"}) {
     for (const char* what : {"vx_N", "vy_N", "vz_N", "moment_Nm", "px_m", "py_m", "pz_m"}) {
-      text += fmt::format(",{}_{}", who, what);
+      text += fmt::format(",{}_{}", source, what);
     }
   }
   text += '\n';

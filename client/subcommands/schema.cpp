@@ -221,9 +221,9 @@ json key_schema(const KeySchema& key, const BackendSchemas& backends) {
   return schema;
 }
 
-/// JSON Schema (2020-12), for editors and for programs that write scenarios: kinds, ranges, choices, required and unknown
-/// keys, and defaults of the table. Constraints that depend on other values (existing names, orders of an integrator)
-/// are checked by `heelstrike validate` only.
+/// JSON Schema (2020-12), for editors and for programs that write scenarios: kinds, ranges, choices, required and
+/// unknown keys, and defaults of the table. Constraints that depend on other values (existing names, orders of an
+/// integrator) are checked by `heelstrike validate` only.
 /// @param backends  parameters are checked for the `backend` of the pair; empty = any parameters
 json json_schema(const KeySchema& scenario, const BackendSchemas& backends) {
   json schema = key_schema(scenario, backends);

@@ -117,9 +117,9 @@ void start(Task& task, const SweepOptions& options, const fs::path& folder) {
 /// Stores the result of a run that has ended.
 void finish(Task& task, const ProcessEnd& how, const fs::path& folder) {
   task.child.reset();
-  const bool refused =
+  const bool rejected =
       !how.by_signal && (how.code == to_int(ExitCode::file) || how.code == to_int(ExitCode::bad_input));
-  if (refused && std::exchange(task.can_resume, false)) {
+  if (rejected && std::exchange(task.can_resume, false)) {
     task.state = State::waiting;  // the checkpoint is unusable: restart from the beginning
     return;
   }

@@ -385,7 +385,7 @@ std::vector<MassProperties> TreeImporter::masses() {
     all[*place.mover] = welded(all[*place.mover], expressed_in(place.X_BL, *model_.links[i].mass));
   }
   for (std::size_t k = 0; k < moving_links_.size(); ++k) all[k] = repaired(moving_links_[k].link, all[k]);
-  std::vector<std::string> mistakes;
+  std::vector<std::string> errors;
   for (std::size_t k = 0; k < moving_links_.size(); ++k) {
     const Link& link = model_.links[moving_links_[k].link];
     const MassProperties* carried = all[k].mass == 0.0 ? find_carried_mass(k, all) : nullptr;
@@ -393,15 +393,14 @@ std::vector<MassProperties> TreeImporter::masses() {
       all[k] = make_massless_body(*carried, Vector3::Zero());
       add_omission(fmt::format("link {}: its missing mass; set to {} kg, {} of the carried mass", link.name,
                                all[k].mass, light));
-    } else if (std::string mistake = find_inertia_error(moving_links_[k].link, all[k]); !mistake.empty()) {
-      mistakes.push_back(std::move(mistake));
+    } else if (std::string error = find_inertia_error(moving_links_[k].link, all[k]); !error.empty()) {
+      errors.push_back(std::move(error));
     }
   }
-  if (mistakes.empty()) return all;
-  throw input_error("model",
-                    fmt::format("{}: {}{}", model_.file,
-                                mistakes.size() > 1 ? fmt::format("{} links are invalid: ", mistakes.size()) : "",
-                                fmt::join(mistakes, "\n  ")));
+  if (errors.empty()) return all;
+  throw input_error("model", fmt::format("{}: {}{}", model_.file,
+                                         errors.size() > 1 ? fmt::format("{} links are invalid: ", errors.size()) : "",
+                                         fmt::join(errors, "\n  ")));
 }
 
 std::string TreeImporter::bodies_text() {
@@ -465,8 +464,8 @@ void TreeImporter::add_loop(const Loop& loop) {
   if (a.body == b.body) return add_omission(fmt::format("{}: both of its bodies are merged", what));
   const Vector3 at_a = pose_of(loop.a) * loop.X_AJ.p, at_b = pose_of(loop.b) * loop.X_BJ.p;
   const double apart = (at_a - at_b).norm();
-  const double turned = (pose_of(loop.a).R * loop.X_AJ.R - pose_of(loop.b).R * loop.X_BJ.R).norm();
-  if (apart > rounding * (at_a.norm() + at_b.norm()) || (loop.kind == Loop::Kind::weld && turned > rounding)) {
+  const double rotation_error = (pose_of(loop.a).R * loop.X_AJ.R - pose_of(loop.b).R * loop.X_BJ.R).norm();
+  if (apart > rounding * (at_a.norm() + at_b.norm()) || (loop.kind == Loop::Kind::weld && rotation_error > rounding)) {
     return add_omission(fmt::format("{}: its points are {} m apart at the initial pose", what, apart));
   }
   const std::string name = new_name(loop.name, "equality");

@@ -97,83 +97,81 @@ FMI_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String g
   auto instance = std::make_unique<FmuInstance>();
   if (functions != nullptr && functions->logger != nullptr) {
     instance->log = [log = functions->logger, environment = functions->componentEnvironment,
-                     who = std::string(name == nullptr ? "" : name)](FmiStatus status, const char* category,
-                                                                     const char* text) {
+                     instance_name = std::string(name == nullptr ? "" : name)](FmiStatus status, const char* category,
+                                                                               const char* text) {
       // The text is an argument, not the format: it may contain format specifiers.
-      log(environment, who.c_str(), static_cast<int>(status), category, "%s", text);
+      log(environment, instance_name.c_str(), static_cast<int>(status), category, "%s", text);
     };
   }
   const FmiStatus status = guarded(*instance, [&] {
     if (guid == nullptr)
       throw heelstrike::input_error("guid", "an FMU is instantiated with its guid, found none (null)");
     const bool is_given = resources != nullptr && *resources != '\0';
-    instance->unit = std::make_unique<Fmu>(is_given ? std::filesystem::path(path_of(resources)) : resources_beside(),
-                                           guid, type != co_simulation);
+    instance->fmu = std::make_unique<Fmu>(is_given ? std::filesystem::path(path_of(resources)) : resources_beside(),
+                                          guid, type != co_simulation);
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }
 
 FMI_EXPORT fmi2Status fmi2SetupExperiment(fmi2Component component, fmi2Boolean, fmi2Real, fmi2Real start,
                                           fmi2Boolean stop_defined, fmi2Real stop) {
-  return call(component, [&](Fmu& unit) { unit.setup(start, stop_defined != 0 ? std::optional(stop) : std::nullopt); });
+  return call(component, [&](Fmu& fmu) { fmu.setup(start, stop_defined != 0 ? std::optional(stop) : std::nullopt); });
 }
 FMI_EXPORT fmi2Status fmi2EnterInitializationMode(fmi2Component component) {
-  return call(component, [](Fmu& unit) { unit.enter_initialization(); });
+  return call(component, [](Fmu& fmu) { fmu.enter_initialization(); });
 }
 FMI_EXPORT fmi2Status fmi2ExitInitializationMode(fmi2Component component) {
-  return call(component, [](Fmu& unit) { unit.exit_initialization(); });
+  return call(component, [](Fmu& fmu) { fmu.exit_initialization(); });
 }
 
 FMI_EXPORT fmi2Status fmi2GetReal(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
                                   fmi2Real* values) {
-  return call(component, [&](Fmu& unit) { unit.get(list(references, n), list(values, n)); });
+  return call(component, [&](Fmu& fmu) { fmu.get(list(references, n), list(values, n)); });
 }
 FMI_EXPORT fmi2Status fmi2SetReal(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
                                   const fmi2Real* values) {
-  return call(component, [&](Fmu& unit) { unit.set(list(references, n), list(values, n)); });
+  return call(component, [&](Fmu& fmu) { fmu.set(list(references, n), list(values, n)); });
 }
 NO_VARIABLES(fmi2GetInteger, fmi2Integer*)
 NO_VARIABLES(fmi2GetBoolean, fmi2Boolean*)
 FMI_EXPORT fmi2Status fmi2GetString(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
                                     fmi2String* values) {
-  return call(component, [&](Fmu& unit) { unit.get_texts(list(references, n), list(values, n)); });
+  return call(component, [&](Fmu& fmu) { fmu.get_texts(list(references, n), list(values, n)); });
 }
 NO_VARIABLES(fmi2SetInteger, const fmi2Integer*)
 NO_VARIABLES(fmi2SetBoolean, const fmi2Boolean*)
 FMI_EXPORT fmi2Status fmi2SetString(fmi2Component component, const fmi2ValueReference* references, std::size_t n,
                                     const fmi2String* values) {
-  return call(component, [&](Fmu& unit) { unit.set_texts(list(references, n), texts(values, n)); });
+  return call(component, [&](Fmu& fmu) { fmu.set_texts(list(references, n), texts(values, n)); });
 }
 
 FMI_EXPORT fmi2Status fmi2GetDirectionalDerivative(fmi2Component component, const fmi2ValueReference* unknowns,
                                                    std::size_t n_unknowns, const fmi2ValueReference* knowns,
                                                    std::size_t n_knowns, const fmi2Real* seed, fmi2Real* sensitivity) {
-  return call(component, [&](Fmu& unit) {
+  return call(component, [&](Fmu& fmu) {
     require_not_null(sensitivity);
-    const auto result =
-        unit.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_knowns), false);
+    const auto result = fmu.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_knowns), false);
     std::copy(result.begin(), result.end(), sensitivity);
   });
 }
 FMI_EXPORT fmi2Status fmi2SetRealInputDerivatives(fmi2Component component, const fmi2ValueReference* references,
                                                   std::size_t n, const fmi2Integer* orders, const fmi2Real* values) {
-  return call(component,
-              [&](Fmu& unit) { unit.set_derivatives(list(references, n), list(orders, n), list(values, n)); });
+  return call(component, [&](Fmu& fmu) { fmu.set_derivatives(list(references, n), list(orders, n), list(values, n)); });
 }
 NO_VARIABLES(fmi2GetRealOutputDerivatives, const fmi2Integer*, fmi2Real*)
 FMI_EXPORT fmi2Status fmi2DoStep(fmi2Component component, fmi2Real t, fmi2Real h, fmi2Boolean) {
-  return call(component, [&](Fmu& unit) { unit.do_step(t, h); });
+  return call(component, [&](Fmu& fmu) { fmu.do_step(t, h); });
 }
 // A step ends before fmi2DoStep returns: no step can be pending or cancelled.
 UNSUPPORTED(fmi2CancelStep)
 UNSUPPORTED(fmi2GetStatus, int, fmi2Status*)
 FMI_EXPORT fmi2Status fmi2GetRealStatus(fmi2Component component, int kind, fmi2Real* value) {
   constexpr int last_successful_time = 2;
-  return call(component, [&](Fmu& unit) {
+  return call(component, [&](Fmu& fmu) {
     require_not_null(value);
     if (kind != last_successful_time)
       throw heelstrike::input_error("s", "fmi2GetRealStatus: only fmi2LastSuccessfulTime");
-    *value = unit.time();
+    *value = fmu.time();
   });
 }
 UNSUPPORTED(fmi2GetIntegerStatus, int, fmi2Integer*)
@@ -182,23 +180,23 @@ UNSUPPORTED(fmi2GetStringStatus, int, fmi2String*)
 
 // Model exchange.
 FMI_EXPORT fmi2Status fmi2EnterEventMode(fmi2Component component) {
-  return call(component, [](Fmu& unit) { unit.enter_event_mode(); });
+  return call(component, [](Fmu& fmu) { fmu.enter_event_mode(); });
 }
 // Contacts become active or inactive. The continuous states do not jump, but the flag is set because importers restart
 // their integrators when states change.
 FMI_EXPORT fmi2Status fmi2NewDiscreteStates(fmi2Component component, fmi2EventInfo* info) {
-  return call(component, [&](Fmu& unit) {
+  return call(component, [&](Fmu& fmu) {
     require_not_null(info);
     *info = {};
-    info->valuesOfContinuousStatesChanged = unit.update_discrete_states() ? 1 : 0;
+    info->valuesOfContinuousStatesChanged = fmu.update_discrete_states() ? 1 : 0;
   });
 }
 FMI_EXPORT fmi2Status fmi2CompletedIntegratorStep(fmi2Component component, fmi2Boolean, fmi2Boolean* event,
                                                   fmi2Boolean* terminate) {
-  return call(component, [&](Fmu& unit) {
+  return call(component, [&](Fmu& fmu) {
     require_not_null(event, terminate);
     *event = *terminate = 0;
-    *event = unit.complete_step() ? 1 : 0;
+    *event = fmu.complete_step() ? 1 : 0;
   });
 }
 

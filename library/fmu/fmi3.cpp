@@ -62,13 +62,13 @@ std::function<void(FmiStatus, const char*, const char*)> logger(fmi3InstanceEnvi
   };
 }
 
-void make_unit(FmuInstance& instance, fmi3String token, fmi3String resource_path, bool model_exchange) {
+void make_fmu(FmuInstance& instance, fmi3String token, fmi3String resource_path, bool model_exchange) {
   if (token == nullptr) {
     throw heelstrike::input_error("instantiationToken", "an FMU is instantiated with its token, found none (null)");
   }
   const bool is_given = resource_path != nullptr && *resource_path != '\0';
-  instance.unit = std::make_unique<Fmu>(is_given ? std::filesystem::path(resource_path) : resources_beside(), token,
-                                        model_exchange);
+  instance.fmu = std::make_unique<Fmu>(is_given ? std::filesystem::path(resource_path) : resources_beside(), token,
+                                       model_exchange);
 }
 
 }  // namespace
@@ -102,8 +102,8 @@ FMI_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String token
     };
   }
   const FmiStatus status = guarded(*instance, [&] {
-    make_unit(*instance, token, resource_path, false);
-    if (n_intermediate > 0) instance->unit->require_known(list(intermediate, n_intermediate));
+    make_fmu(*instance, token, resource_path, false);
+    if (n_intermediate > 0) instance->fmu->require_known(list(intermediate, n_intermediate));
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }
@@ -114,7 +114,7 @@ FMI_EXPORT fmi3Instance fmi3InstantiateModelExchange(fmi3String, fmi3String toke
   auto instance = std::make_unique<FmuInstance>();
   instance->log = logger(environment, log);
   instance->event_mode = true;
-  const FmiStatus status = guarded(*instance, [&] { make_unit(*instance, token, resource_path, true); });
+  const FmiStatus status = guarded(*instance, [&] { make_fmu(*instance, token, resource_path, true); });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }
 
@@ -131,42 +131,42 @@ FMI_EXPORT fmi3Instance fmi3InstantiateScheduledExecution(fmi3String, fmi3String
 
 FMI_EXPORT fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean, fmi3Float64, fmi3Float64 start,
                                                   fmi3Boolean stop_defined, fmi3Float64 stop) {
-  return call(instance, [&](Fmu& unit) {
-    unit.setup(start, stop_defined ? std::optional(stop) : std::nullopt);
-    unit.enter_initialization();
+  return call(instance, [&](Fmu& fmu) {
+    fmu.setup(start, stop_defined ? std::optional(stop) : std::nullopt);
+    fmu.enter_initialization();
   });
 }
 FMI_EXPORT fmi3Status fmi3ExitInitializationMode(fmi3Instance instance) {
-  return call(instance, [&](Fmu& unit) { unit.exit_initialization(static_cast<FmuInstance*>(instance)->event_mode); });
+  return call(instance, [&](Fmu& fmu) { fmu.exit_initialization(static_cast<FmuInstance*>(instance)->event_mode); });
 }
 
 FMI_EXPORT fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
                                      fmi3Float64* values, std::size_t n_values) {
-  return call(instance, [&](Fmu& unit) {
+  return call(instance, [&](Fmu& fmu) {
     require_scalars(n, n_values);
-    unit.get(list(references, n), list(values, n));
+    fmu.get(list(references, n), list(values, n));
   });
 }
 FMI_EXPORT fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
                                      const fmi3Float64* values, std::size_t n_values) {
-  return call(instance, [&](Fmu& unit) {
+  return call(instance, [&](Fmu& fmu) {
     require_scalars(n, n_values);
-    unit.set(list(references, n), list(values, n));
+    fmu.set(list(references, n), list(values, n));
   });
 }
 
 FMI_EXPORT fmi3Status fmi3GetString(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
                                     fmi3String* values, std::size_t n_values) {
-  return call(instance, [&](Fmu& unit) {
+  return call(instance, [&](Fmu& fmu) {
     require_scalars(n, n_values);
-    unit.get_texts(list(references, n), list(values, n));
+    fmu.get_texts(list(references, n), list(values, n));
   });
 }
 FMI_EXPORT fmi3Status fmi3SetString(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
                                     const fmi3String* values, std::size_t n_values) {
-  return call(instance, [&](Fmu& unit) {
+  return call(instance, [&](Fmu& fmu) {
     require_scalars(n, n_values);
-    unit.set_texts(list(references, n), texts(values, n));
+    fmu.set_texts(list(references, n), texts(values, n));
   });
 }
 
@@ -192,29 +192,29 @@ NO_VARIABLES(fmi3SetClock, const bool*)
 
 FMI_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3Boolean, fmi3Boolean* event,
                                  fmi3Boolean* terminate, fmi3Boolean* early, fmi3Float64* reached) {
-  return call(instance, [&](Fmu& unit) {
+  return call(instance, [&](Fmu& fmu) {
     require_not_null(event, terminate, early, reached);
     *event = *terminate = *early = false;
     const auto& self = *static_cast<FmuInstance*>(instance);
-    *reached = unit.time();
-    const bool at_event = unit.do_step(t, h, self.may_return_early, self.on_step);
-    *reached = unit.time();
+    *reached = fmu.time();
+    const bool at_event = fmu.do_step(t, h, self.may_return_early, self.on_step);
+    *reached = fmu.time();
     *event = at_event && self.event_mode;
     // A communication point accumulated by the master may exceed the end of the scenario by rounding.
-    *early = self.may_return_early && *reached < t + h && !unit.is_at_time(t + h);
+    *early = self.may_return_early && *reached < t + h && !fmu.is_at_time(t + h);
   });
 }
 
 FMI_EXPORT fmi3Status fmi3EnterStepMode(fmi3Instance instance) {
-  return call(instance, [](Fmu& unit) { unit.enter_step_mode(); });
+  return call(instance, [](Fmu& fmu) { fmu.enter_step_mode(); });
 }
 FMI_EXPORT fmi3Status fmi3EnterEventMode(fmi3Instance instance) {
-  return call(instance, [&](Fmu& unit) {
+  return call(instance, [&](Fmu& fmu) {
     if (!static_cast<FmuInstance*>(instance)->event_mode) {
       throw heelstrike::Error(heelstrike::ErrorCode::out_of_order,
                               "fmi3EnterEventMode: the FMU was instantiated without event mode (eventModeUsed)");
     }
-    unit.enter_event_mode();
+    fmu.enter_event_mode();
   });
 }
 UNSUPPORTED(fmi3EnterConfigurationMode)
@@ -226,8 +226,8 @@ FMI_EXPORT fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const 
                                                    std::size_t n_unknowns, const fmi3ValueReference* knowns,
                                                    std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
                                                    fmi3Float64* sensitivity, std::size_t n_sensitivity) {
-  return call(instance, [&](Fmu& unit) {
-    take(unit.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), false), sensitivity,
+  return call(instance, [&](Fmu& fmu) {
+    take(fmu.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), false), sensitivity,
          n_sensitivity);
   });
 }
@@ -235,8 +235,8 @@ FMI_EXPORT fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi3
                                                std::size_t n_unknowns, const fmi3ValueReference* knowns,
                                                std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
                                                fmi3Float64* sensitivity, std::size_t n_sensitivity) {
-  return call(instance, [&](Fmu& unit) {
-    take(unit.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), true), sensitivity,
+  return call(instance, [&](Fmu& fmu) {
+    take(fmu.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), true), sensitivity,
          n_sensitivity);
   });
 }
@@ -257,32 +257,32 @@ UNSUPPORTED(fmi3EvaluateDiscreteStates)
 // when states change.
 FMI_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* again, bool* terminate, bool* nominals,
                                                bool* values, bool* next_defined, double* next) {
-  return call(instance, [&](Fmu& unit) {
+  return call(instance, [&](Fmu& fmu) {
     require_not_null(again, terminate, nominals, values, next_defined, next);
     *again = *terminate = *nominals = *values = *next_defined = false;
     *next = 0.0;
-    *values = unit.update_discrete_states();
+    *values = fmu.update_discrete_states();
   });
 }
 
 // Model exchange.
 FMI_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, bool, bool* event, bool* terminate) {
-  return call(instance, [&](Fmu& unit) {
+  return call(instance, [&](Fmu& fmu) {
     require_not_null(event, terminate);
     *event = *terminate = false;
-    *event = unit.complete_step();
+    *event = fmu.complete_step();
   });
 }
 FMI_EXPORT fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, std::size_t* n) {
-  return call(instance, [&](Fmu& unit) {
+  return call(instance, [&](Fmu& fmu) {
     require_not_null(n);
-    *n = unit.n_indicators();
+    *n = fmu.n_indicators();
   });
 }
 FMI_EXPORT fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, std::size_t* n) {
-  return call(instance, [&](Fmu& unit) {
+  return call(instance, [&](Fmu& fmu) {
     require_not_null(n);
-    *n = unit.n_continuous_states();
+    *n = fmu.n_continuous_states();
   });
 }
 UNSUPPORTED(fmi3ActivateModelPartition, fmi3ValueReference, double)

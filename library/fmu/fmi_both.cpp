@@ -14,9 +14,9 @@ using namespace heelstrike::fmu;
 namespace {
 
 // FMU states are strings behind an opaque pointer of the importer.
-void get_state(Fmu& unit, void** state) {
+void get_state(Fmu& fmu, void** state) {
   require_not_null(state);
-  auto bytes = std::make_unique<std::string>(unit.save());
+  auto bytes = std::make_unique<std::string>(fmu.save());
   delete static_cast<std::string*>(*state);
   *state = bytes.release();
 }
@@ -54,17 +54,17 @@ FMI_EXPORT void fmi2FreeInstance(void* instance) {
   delete static_cast<FmuInstance*>(instance);
 }
 FMI_EXPORT int fmi2Terminate(void* instance) {
-  return call(instance, [](Fmu& unit) { unit.terminate(); });
+  return call(instance, [](Fmu& fmu) { fmu.terminate(); });
 }
 FMI_EXPORT int fmi2Reset(void* instance) {
-  return call(instance, [](Fmu& unit) { unit.reset(); });
+  return call(instance, [](Fmu& fmu) { fmu.reset(); });
 }
 
 FMI_EXPORT int fmi2GetFMUstate(void* instance, void** state) {
-  return call(instance, [&](Fmu& unit) { get_state(unit, state); });
+  return call(instance, [&](Fmu& fmu) { get_state(fmu, state); });
 }
 FMI_EXPORT int fmi2SetFMUstate(void* instance, void* state) {
-  return call(instance, [&](Fmu& unit) { unit.restore(bytes_of(state)); });
+  return call(instance, [&](Fmu& fmu) { fmu.restore(bytes_of(state)); });
 }
 FMI_EXPORT int fmi2FreeFMUstate(void* instance, void** state) {
   return call(instance, [&](Fmu&) { free_state(state); });
@@ -83,28 +83,28 @@ FMI_EXPORT int fmi2DeSerializeFMUstate(void* instance, const char* bytes, std::s
 }
 
 FMI_EXPORT int fmi2EnterContinuousTimeMode(void* instance) {
-  return call(instance, [](Fmu& unit) { unit.enter_continuous_time_mode(); });
+  return call(instance, [](Fmu& fmu) { fmu.enter_continuous_time_mode(); });
 }
 FMI_EXPORT int fmi2SetTime(void* instance, double t) {
-  return call(instance, [&](Fmu& unit) { unit.set_time(t); });
+  return call(instance, [&](Fmu& fmu) { fmu.set_time(t); });
 }
 FMI_EXPORT int fmi2SetContinuousStates(void* instance, const double* x, std::size_t n) {
-  return call(instance, [&](Fmu& unit) { unit.set_continuous_states(list(x, n)); });
+  return call(instance, [&](Fmu& fmu) { fmu.set_continuous_states(list(x, n)); });
 }
 FMI_EXPORT int fmi2GetDerivatives(void* instance, double* rates, std::size_t n) {
-  return call(instance, [&](Fmu& unit) { unit.get_rates(list(rates, n)); });
+  return call(instance, [&](Fmu& fmu) { fmu.get_rates(list(rates, n)); });
 }
 FMI_EXPORT int fmi2GetEventIndicators(void* instance, double* values, std::size_t n) {
-  return call(instance, [&](Fmu& unit) { unit.get_indicators(list(values, n)); });
+  return call(instance, [&](Fmu& fmu) { fmu.get_indicators(list(values, n)); });
 }
 FMI_EXPORT int fmi2GetContinuousStates(void* instance, double* x, std::size_t n) {
-  return call(instance, [&](Fmu& unit) { unit.get_continuous_states(list(x, n)); });
+  return call(instance, [&](Fmu& fmu) { fmu.get_continuous_states(list(x, n)); });
 }
 // Metres, quaternions, metres and radians per second: all are of the order of one for bodies of human size.
 FMI_EXPORT int fmi2GetNominalsOfContinuousStates(void* instance, double* nominals, std::size_t n) {
-  return call(instance, [&](Fmu& unit) {
+  return call(instance, [&](Fmu& fmu) {
     std::vector<double> x(list(nominals, n).size());
-    unit.get_continuous_states(x);
+    fmu.get_continuous_states(x);
     std::fill_n(nominals, n, 1.0);
   });
 }

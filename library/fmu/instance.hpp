@@ -21,7 +21,7 @@ enum class FmiStatus : int { ok = 0, warning = 1, reject = 2, error = 3, fatal =
 struct FmuInstance {
   /// Reports a message to the importer.
   std::function<void(FmiStatus status, const char* category, const char* text)> log;
-  std::unique_ptr<Fmu> unit;
+  std::unique_ptr<Fmu> fmu;
   bool is_error_logging_on = true;  ///< error_category is on
   bool event_mode = false;          ///< the importer uses it
   bool may_return_early = false;    ///< from a step: at contact events, or on request of the importer
@@ -56,7 +56,7 @@ template <typename Work>
 int call(void* handle, Work&& work) {
   if (handle == nullptr) return static_cast<int>(FmiStatus::error);
   const auto& instance = *static_cast<const FmuInstance*>(handle);
-  return static_cast<int>(guarded(instance, [&] { work(*instance.unit); }));
+  return static_cast<int>(guarded(instance, [&] { work(*instance.fmu); }));
 }
 
 /// @throws Error{invalid_input} for a null pointer
