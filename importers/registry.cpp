@@ -4,19 +4,15 @@
 
 namespace heelstrike::models {
 
-// One function ModelFormat NAME_format() for each format.
-#define HEELSTRIKE_MODEL_FORMATS(LISTED) \
-  LISTED(urdf)                           \
-  LISTED(mjcf)
-
-#define HEELSTRIKE_LISTED(NAME) ModelFormat NAME##_format();
-HEELSTRIKE_MODEL_FORMATS(HEELSTRIKE_LISTED)
-#undef HEELSTRIKE_LISTED
-
 std::span<const ModelFormat> model_formats() {
-#define HEELSTRIKE_LISTED(NAME) NAME##_format(),
-  static const std::vector<ModelFormat> formats = {HEELSTRIKE_MODEL_FORMATS(HEELSTRIKE_LISTED)};
-#undef HEELSTRIKE_LISTED
+// The function of one format.
+#define FORMAT(NAME)                    \
+  [] {                                  \
+    extern ModelFormat NAME##_format(); \
+    return NAME##_format();             \
+  }()
+  static const std::vector<ModelFormat> formats = {FORMAT(urdf), FORMAT(mjcf)};
+#undef FORMAT
   return formats;
 }
 

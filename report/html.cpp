@@ -3,6 +3,14 @@
 #include <fmt/format.h>
 #include <cstdlib>
 
+// Defined in resources.S.in.
+extern "C" {
+extern const char heelstrike_report_js_begin[], heelstrike_report_js_end[];
+extern const char heelstrike_fields_js_begin[], heelstrike_fields_js_end[];
+extern const char heelstrike_live_js_begin[], heelstrike_live_js_end[];
+extern const char heelstrike_report_css_begin[], heelstrike_report_css_end[];
+}
+
 namespace heelstrike::report {
 
 namespace {

@@ -9,17 +9,15 @@
 
 namespace heelstrike::report {
 
-// One function TableFormat NAME_table() for each file.
-#define HEELSTRIKE_TABLE_FORMATS(LISTED) LISTED(hdf5)
-
-#define HEELSTRIKE_LISTED(NAME) TableFormat NAME##_table();
-HEELSTRIKE_TABLE_FORMATS(HEELSTRIKE_LISTED)
-#undef HEELSTRIKE_LISTED
-
 std::span<const TableFormat> table_formats() {
-#define HEELSTRIKE_LISTED(NAME) NAME##_table(),
-  static const std::vector<TableFormat> formats = {HEELSTRIKE_TABLE_FORMATS(HEELSTRIKE_LISTED)};
-#undef HEELSTRIKE_LISTED
+// The function of one format.
+#define TABLE(NAME)                    \
+  [] {                                 \
+    extern TableFormat NAME##_table(); \
+    return NAME##_table();             \
+  }()
+  static const std::vector<TableFormat> formats = {TABLE(hdf5)};
+#undef TABLE
   return formats;
 }
 

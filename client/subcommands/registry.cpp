@@ -4,38 +4,21 @@
 
 namespace heelstrike::client {
 
-// One function Subcommand NAME_command() for each file.
-#define HEELSTRIKE_SUBCOMMANDS(LISTED) \
-  LISTED(run)                          \
-  LISTED(resume)                       \
-  LISTED(attach)                       \
-  LISTED(compare)                      \
-  LISTED(compare_grf)                  \
-  LISTED(plantar)                      \
-  LISTED(report)                       \
-  LISTED(verify)                       \
-  LISTED(sweep)                        \
-  LISTED(watch)                        \
-  LISTED(validate)                     \
-  LISTED(mesh)                         \
-  LISTED(condense)                     \
-  LISTED(calibrate)                    \
-  LISTED(fmu)                          \
-  LISTED(hdf5)                         \
-  LISTED(import)                       \
-  LISTED(import_osim)                  \
-  LISTED(backends)                     \
-  LISTED(schema)                       \
-  LISTED(doctor)
-
-#define HEELSTRIKE_LISTED(NAME) Subcommand NAME##_command();
-HEELSTRIKE_SUBCOMMANDS(HEELSTRIKE_LISTED)
-#undef HEELSTRIKE_LISTED
-
 std::span<const Subcommand> subcommands() {
-#define HEELSTRIKE_LISTED(NAME) NAME##_command(),
-  static const std::vector<Subcommand> all = {HEELSTRIKE_SUBCOMMANDS(HEELSTRIKE_LISTED)};
-#undef HEELSTRIKE_LISTED
+// The function of one file of this folder.
+#define SUBCOMMAND(NAME)                \
+  [] {                                  \
+    extern Subcommand NAME##_command(); \
+    return NAME##_command();            \
+  }()
+  static const std::vector<Subcommand> all = {
+      SUBCOMMAND(run),      SUBCOMMAND(resume), SUBCOMMAND(attach),      SUBCOMMAND(compare),   SUBCOMMAND(compare_grf),
+      SUBCOMMAND(plantar),  SUBCOMMAND(report), SUBCOMMAND(verify),      SUBCOMMAND(sweep),     SUBCOMMAND(watch),
+      SUBCOMMAND(validate), SUBCOMMAND(mesh),   SUBCOMMAND(condense),    SUBCOMMAND(calibrate), SUBCOMMAND(fmu),
+      SUBCOMMAND(hdf5),     SUBCOMMAND(import), SUBCOMMAND(import_osim), SUBCOMMAND(backends),  SUBCOMMAND(schema),
+      SUBCOMMAND(doctor),
+  };
+#undef SUBCOMMAND
   return all;
 }
 
