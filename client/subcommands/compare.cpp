@@ -242,7 +242,7 @@ ComparisonRow run_one(const CompareOptions& options, const Variant& variant, con
   try {
     RunRequest request = load_request(options.scenario, variant.overrides, schemas);
     for (const std::string& note : request.notes) print_message("note", note);
-    row.folder = variant.folder;
+    row.folder = variant.folder;  // also of a run that fails: its log and its rows are there
     if (options.resume && is_done(folder / variant.folder, request.yaml)) {
       row.summary = read_summary(folder / variant.folder);
       row.largest = find_peak_contact(read_timeseries(folder / variant.folder));
@@ -257,6 +257,7 @@ ComparisonRow run_one(const CompareOptions& options, const Variant& variant, con
       row.largest = find_peak_contact(read_timeseries(folder / variant.folder));
     }
   } catch (const Error& error) {
+    // A full disk or a lost server would fail every further variant as well, each after its time limits.
     const ExitCode code = exit_code(error);
     if (code == ExitCode::file || code == ExitCode::unavailable || code == ExitCode::version_mismatch) throw;
     row.failure = error.what();

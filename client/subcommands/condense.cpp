@@ -41,6 +41,7 @@ ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token
                                       fmt::print(stderr, "heelstrike: {}\n", printable(stage));
                                       return;
                                     }
+                                    // Progress repeats the name of a stage; the list has each stage once.
                                     if (stages.empty() || stages.back() != stage) stages.emplace_back(stage);
                                     display.show({.stage = std::string(stage), .fraction = fraction});
                                   },

@@ -32,8 +32,10 @@ std::vector<std::filesystem::path> run_folders(const std::filesystem::path& fold
   if (!report::is_comparison(folder)) return {folder};
   std::vector<std::filesystem::path> folders;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    // A row that failed before its first step has no table and nothing to draw.
     if (std::filesystem::exists(entry.path() / "timeseries.csv")) folders.push_back(entry.path());
   }
+  // The order of a directory depends on the file system; that of the charts must not.
   std::sort(folders.begin(), folders.end());
   return folders;
 }

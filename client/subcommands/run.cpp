@@ -53,7 +53,7 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   (void)find_pair_warnings(request);  // the preparation reports the warnings
   for (const std::string& note : request.notes) print_message("note", note);
   const fs::path path = options.output.empty() ? default_folder(request) : options.output;
-  NewFolderGuard fresh(path);
+  NewFolderGuard fresh(path);  // before the folder exists
   RunFolder folder(path, request.yaml, options.force,
                    {.scenario = fs::absolute(options.scenario), .files = file_digests(request)}, report::table_files());
   try {

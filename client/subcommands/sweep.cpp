@@ -91,6 +91,8 @@ std::vector<Task> make_tasks(const SweepOptions& options, const BackendSchemas& 
   return tasks;
 }
 
+/// Each run is a process of its own: one that crashes or exhausts the memory is a failed row and leaves the others
+/// alone.
 std::vector<std::string> arguments_of(const Task& task, const SweepOptions& options, const fs::path& folder) {
   const std::string run = (folder / task.point.folder).string();
   const std::string parent = fmt::format("--exit-with-parent={}", ::getpid());
@@ -180,6 +182,7 @@ void run_all(std::vector<Task>& tasks, const SweepOptions& options, const fs::pa
       }
       running += task.state == State::running ? 1U : 0U;
     }
+    // After all ended runs have been counted, so that a free core is used in the same round.
     for (Task& task : tasks) {
       if (running >= cores || stop.stop_requested()) break;
       if (task.state != State::waiting) continue;

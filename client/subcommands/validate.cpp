@@ -181,6 +181,7 @@ ExitCode validate(const ValidateOptions& options, bool json, const std::stop_tok
   const RunRequest request =
       load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)), stop);
   const std::vector<std::string> warnings = find_pair_warnings(request);
+  // Redundant equations and the degrees of freedom are known only from the assembled model, not from the file.
   const BuiltModel model = build_model(request, stop);
   for (const std::string& note : request.notes) print_message("note", note);
   for (const std::string& warning : warnings) print_message("warning", printable(warning));

@@ -53,6 +53,7 @@ ExitCode verify(const std::vector<fs::path>& folders, bool quiet, bool json) {
       for (const std::string& note : check.notes) print_message("note", fmt::format("{}/{}", run.string(), note));
       for (const std::string& fault : check.faults) print_message("error", fmt::format("{}/{}", run.string(), fault));
       if (!reason.empty()) print_message("warning", fmt::format("{} is not complete: {}", run.string(), reason));
+      // All runs are examined, so that one message names everything that has to be repeated.
       damaged = damaged || !check.faults.empty();
       incomplete = incomplete || !reason.empty();
       if (quiet || json || !check.faults.empty()) continue;

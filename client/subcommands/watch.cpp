@@ -67,7 +67,8 @@ constexpr std::size_t max_listed = 100;
 constexpr std::chrono::seconds follow_timeout{30};
 constexpr std::chrono::seconds reconnect_distance{1};
 
-void sleep_until_stopped(const std::stop_token& stop, std::chrono::milliseconds time) {
+/// Waits, but returns early on a stop request.
+void pause(const std::stop_token& stop, std::chrono::milliseconds time) {
   std::mutex mutex;
   std::condition_variable_any wake;
   std::unique_lock lock(mutex);
@@ -164,7 +165,7 @@ void ServerRuns::follow(const std::string& id, LiveRun& run, const std::stop_tok
         return;
       }
       run.set_note(error.what());
-      sleep_until_stopped(stop, reconnect_distance);
+      pause(stop, reconnect_distance);
     }
   }
   if (!reader.summary()) return;
@@ -210,14 +211,6 @@ std::unique_ptr<LiveRuns> open_runs(const WatchOptions& options) {
     }
   }
   return std::make_unique<FolderRuns>(folders);
-}
-
-/// Waits, but returns early on a stop request.
-void pause(const std::stop_token& stop, std::chrono::milliseconds time) {
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  std::unique_lock lock(mutex);
-  (void)wake.wait_for(lock, stop, time, [] { return false; });
 }
 
 struct Picture {
