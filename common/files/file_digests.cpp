@@ -92,13 +92,14 @@ void check_file(const fs::path& folder, const std::string& name, const std::stri
   }
 }
 
-void check_files(const fs::path& folder, const Json& json, const FileDigests& instead, FolderCheck& check) {
+void check_files(const fs::path& folder, const Json& json, std::span<const std::string> tables, FolderCheck& check) {
   if (!json.contains(files_key)) return;
   for (const auto& [name, digest] : json.at(files_key).items()) {
     std::error_code ignored;
-    const auto other = instead.find(name);
-    if (other != instead.end() && !fs::exists(folder / name, ignored) && fs::exists(folder / other->second, ignored)) {
-      check.notes.push_back(fmt::format("{}: replaced by {}", name, other->second));
+    const auto exists = [&](const std::string& file) { return fs::exists(folder / file, ignored); };
+    const auto other = std::ranges::find_if(tables, exists);
+    if (name == "timeseries.csv" && !exists(name) && other != tables.end()) {
+      check.notes.push_back(fmt::format("{}: replaced by {}", name, *other));
       continue;
     }
     check_file(folder, name, digest.get<std::string>(), check);
@@ -158,7 +159,7 @@ void record_file_digests(const fs::path& folder, std::span<const std::string> na
   write_whole_file(file, json_with_digest(std::move(json)));
 }
 
-FolderCheck check_run_folder(const fs::path& folder) {
+FolderCheck check_run_folder(const fs::path& folder, std::span<const std::string> tables) {
   std::error_code ignored;
   if (!fs::exists(folder / "summary.json", ignored)) {
     throw file_error(folder.string(), fmt::format("{}: expected the folder of a completed run, found no summary.json "
@@ -169,8 +170,7 @@ FolderCheck check_run_folder(const fs::path& folder) {
   // Unexpected keys, from another version or from corruption, are a fault, not an exception.
   try {
     const auto summary = sealed_file(folder, "summary.json", false, check);
-    // With --hdf5 the table is in another file, whose digest is in timing.json.
-    if (summary) check_files(folder, *summary, {{"timeseries.csv", "timeseries.h5"}}, check);
+    if (summary) check_files(folder, *summary, tables, check);
     const bool is_new = summary.has_value();
     const auto timing = sealed_file(folder, "timing.json", is_new, check);
     if (timing) check_files(folder, *timing, {}, check);

@@ -43,7 +43,9 @@ struct FolderCheck {
 
 /// Compares the files of a completed run with the digests in its summary.json and timing.json, and these two and its
 /// checkpoints with the digests they contain.
+/// @param tables  files that may replace timeseries.csv; their digests are in timing.json
 /// @throws Error{file} for a folder without a summary
-[[nodiscard]] FolderCheck check_run_folder(const std::filesystem::path& folder);
+[[nodiscard]] FolderCheck check_run_folder(const std::filesystem::path& folder,
+                                           std::span<const std::string> tables = {});
 
 }  // namespace heelstrike

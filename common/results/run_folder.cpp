@@ -49,7 +49,6 @@ constexpr const char* run_files[] = {"scenario.yaml",
                                      "measured_reactions.mot",
                                      "timing.json",
                                      "shapes.json",
-                                     "timeseries.h5",
                                      "contact_regions.csv",
                                      "plantar_regions.csv",
                                      "plantar_regions.sto",
@@ -72,8 +71,9 @@ constexpr OwnFolder own_folders[] = {{"checkpoints", " .ckpt .json "},
 }
 
 /// Only files that a run writes: a mistyped folder name must not cost the user other files.
-void remove_earlier_run(const fs::path& path) {
+void remove_earlier_run(const fs::path& path, std::span<const std::string> tables) {
   std::vector<fs::path> earlier;
+  for (const std::string& name : tables) earlier.push_back(path / name);
   for (const char* name : run_files) earlier.push_back(path / name);
   for (const OwnFolder& own : own_folders) {
     std::error_code none;
@@ -145,11 +145,12 @@ class RunFolder::Lock {
   int descriptor_;
 };
 
-RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force, RunOrigin origin)
+RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force, RunOrigin origin,
+                     std::span<const std::string> tables)
     : path_(std::move(path)), origin_(std::move(origin)), scenario_digest_(sha256_hex(scenario_yaml)) {
   make_folder(path_, force);
   lock_ = std::make_shared<const Lock>(path_);
-  remove_earlier_run(path_);
+  remove_earlier_run(path_, tables);
   mark_incomplete("The run has not ended, or its client was killed.");
   add_file("scenario.yaml", scenario_yaml);
   log_ = std::make_unique<OutputFile>(path_ / "run.log");

@@ -53,9 +53,11 @@ class RunFolder {
   /// Creates the folder with its parents and writes scenario.yaml, run.log and INCOMPLETE.
   /// @param force  removes the files of an earlier run, and those derived from them, from an existing folder; other
   /// files remain
+  /// @param tables  files of further table formats, removed in the same way
   /// The folder is locked during the lifetime of this object.
   /// @throws Error{file} if it exists and `force` is false, if another run writes to it, or if it cannot be written
-  RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force, RunOrigin origin = {});
+  RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force, RunOrigin origin = {},
+            std::span<const std::string> tables = {});
   /// An incomplete run, truncated to its last intact checkpoint with intact files, or to its beginning without
   /// checkpoint. Table and fields continue from there; the log keeps everything.
   /// @throws Error{file} if there is no such folder, if its run is complete, still active or has another scenario than

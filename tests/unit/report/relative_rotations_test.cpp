@@ -4,7 +4,7 @@
 #include <Eigen/Geometry>
 #include <numbers>
 
-#include "report/body_turns.hpp"
+#include "report/relative_rotations.hpp"
 
 namespace heelstrike::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "report/body_turns.hpp"
+#include "report/relative_rotations.hpp"
 
 #include <fmt/format.h>
 
@@ -31,8 +31,8 @@ std::vector<Quaternion> relative_rotations(const TimeSeries& series, const std::
 Vector3 find_max_rotation(const std::vector<Quaternion>& rotations) {
   Vector3 largest = Vector3::Zero();
   for (const Quaternion& q : rotations) {
-    const Eigen::AngleAxisd turn(q * rotations.front().inverse());
-    if (turn.angle() > largest.norm()) largest = turn.angle() * turn.axis();
+    const Eigen::AngleAxisd rotation(q * rotations.front().inverse());
+    if (rotation.angle() > largest.norm()) largest = rotation.angle() * rotation.axis();
   }
   return largest;
 }
@@ -57,15 +57,15 @@ std::vector<std::size_t> spread(std::size_t n, std::size_t budget) {
   return indices;
 }
 
-Json rotation_json(const RelativeRotation& turn, const TimeSeries& series, std::size_t budget) {
+Json rotation_json(const RelativeRotation& rotation, const TimeSeries& series, std::size_t budget) {
   std::vector<double> times;
   std::vector<double> angles;
   for (const std::size_t r : spread(series.rows(), budget)) {
     times.push_back(series.values[r * series.columns.size()]);
-    angles.push_back(turn.angle[r]);
+    angles.push_back(rotation.angle[r]);
   }
-  return {{"name", fmt::format("{} in {}", turn.b, turn.a)},
-          {"axis", {turn.axis.x(), turn.axis.y(), turn.axis.z()}},
+  return {{"name", fmt::format("{} in {}", rotation.b, rotation.a)},
+          {"axis", {rotation.axis.x(), rotation.axis.y(), rotation.axis.z()}},
           {"times", packed(times)},
           {"angle", packed(angles)}};
 }
@@ -96,30 +96,30 @@ Json path_json(const CopPath& path, std::size_t budget) {
 }  // namespace
 
 std::vector<RelativeRotation> relative_rotations(const Scenario& scenario, const TimeSeries& series) {
-  std::vector<RelativeRotation> turns;
+  std::vector<RelativeRotation> found;
   const auto add = [&](const std::string& a, const std::string& b) {
-    if (std::ranges::any_of(turns, [&](const RelativeRotation& turn) { return turn.a == a && turn.b == b; })) return;
+    if (std::ranges::any_of(found, [&](const RelativeRotation& known) { return known.a == a && known.b == b; })) return;
     const auto rotations = relative_rotations(series, a, b);
     const Vector3 largest = find_max_rotation(rotations);
     if (largest.norm() < min_rotation) return;
     const Vector3 axis = largest.normalized();
-    turns.push_back({.a = a, .b = b, .axis = axis, .angle = twists(rotations, axis)});
+    found.push_back({.a = a, .b = b, .axis = axis, .angle = twists(rotations, axis)});
   };
-  if (series.rows() == 0) return turns;
+  if (series.rows() == 0) return found;
   for (const PairModel& pair : scenario.pairs) add(pair.main_body, pair.partner_body);
   for (const JointSpec& joint : scenario.joints) {
     if (joint.ends) add(joint.ends->bodies[0], joint.ends->bodies[1]);
   }
-  return turns;
+  return found;
 }
 
 Json relative_rotations_json(const Scenario& scenario, const TimeSeries& series, std::size_t budget) {
   Json json = {{"turns", Json::array()}, {"paths", Json::array()}};
-  const auto turns = relative_rotations(scenario, series);
-  for (std::size_t t = 0; t < turns.size(); ++t) {
-    json["turns"].push_back(rotation_json(turns[t], series, budget));
+  const auto rotations = relative_rotations(scenario, series);
+  for (std::size_t t = 0; t < rotations.size(); ++t) {
+    json["turns"].push_back(rotation_json(rotations[t], series, budget));
     for (const PairModel& pair : scenario.pairs) {
-      if (pair.main_body != turns[t].a || pair.partner_body != turns[t].b) continue;
+      if (pair.main_body != rotations[t].a || pair.partner_body != rotations[t].b) continue;
       const CopPath path = cop_path(series, pair.spec.name, pair.main_body);
       if (path.times.empty()) continue;
       Json entry = {{"pair", pair.spec.name}, {"turn", t}};
