@@ -37,22 +37,22 @@ ExitCode fail(const Error& error, bool json) {
   return exit_code(error);
 }
 
-ExitCode act(const Invocation& invocation, StopSignal& stop) {
+ExitCode act(const Action& action, bool json, StopSignal& stop) {
   try {
-    return invocation.action(stop.token());
+    return action(json, stop.token());
   } catch (const Error& error) {
     // An error after a stop request is a consequence of the stop.
-    const ExitCode code = fail(error, invocation.json);
+    const ExitCode code = fail(error, json);
     return stop.requested() ? ExitCode::interrupted : code;
   } catch (const std::exception& defect) {
-    return fail(untyped_error(defect, "defect of the program, please report it"), invocation.json);
+    return fail(untyped_error(defect, "defect of the program, please report it"), json);
   }
 }
 
 /// CLI11 reports only that a subcommand is missing, without a suggestion.
-void check_subcommand(const CLI::App& program, const std::string& given) {
+void check_subcommand(const std::string& given) {
   std::vector<std::string> names;
-  for (const CLI::App* command : program.get_subcommands(nullptr)) names.push_back(command->get_name());
+  for (const Subcommand& command : subcommands()) names.push_back(command.name);
   if (given.empty() || given[0] == '-' || std::find(names.begin(), names.end(), given) != names.end()) return;
   throw input_error("command", unknown_name_message("command", given, names));
 }
@@ -60,7 +60,8 @@ void check_subcommand(const CLI::App& program, const std::string& given) {
 int run_program(int argc, char** argv) {
   StopSignal stop;                // constructed before any other thread: it blocks the signals
   std::signal(SIGXFSZ, SIG_IGN);  // a file above the size limit is then an error of its write
-  Invocation invocation;
+  Action action;
+  bool json = false;
   CLI::App program("Heelstrike: co-simulation of multibody systems with deformable contact.", "heelstrike");
   program.set_version_flag("--version", fmt::format("heelstrike {} (contract {})", program_version, contract_version));
   program.require_subcommand(1);
@@ -68,9 +69,13 @@ int run_program(int argc, char** argv) {
       "heelstrike COMMAND --help shows options and an example.\n"
       "Example: heelstrike run examples/bouncing_ball.yaml\n\n" +
       std::string(exit_code_help));
-  for (const AddSubcommand add : subcommands()) add(program, invocation);
+  for (const Subcommand& subcommand : subcommands()) {
+    CLI::App& command = *program.add_subcommand(subcommand.name, subcommand.summary);
+    command.footer("Examples:\n" + subcommand.examples + "\n\n" + std::string(exit_code_help));
+    command.callback([&action, selected = subcommand.add(command, json)] { action = selected; });
+  }
   try {
-    check_subcommand(program, argc > 1 ? argv[1] : "");
+    check_subcommand(argc > 1 ? argv[1] : "");
     program.parse(argc, argv);
   } catch (const Error& error) {
     return to_int(fail(error, false));
@@ -78,7 +83,7 @@ int run_program(int argc, char** argv) {
     const int code = program.exit(error);
     return code == 0 ? 0 : to_int(ExitCode::bad_input);
   }
-  const ExitCode code = act(invocation, stop);
+  const ExitCode code = act(action, json, stop);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     print_message("error", "standard output cannot be written");
     return to_int(code == ExitCode::ok ? ExitCode::file : code);

@@ -47,9 +47,10 @@ install(PROGRAMS scripts/demo DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/sc
 install(DIRECTORY proto/heelstrike DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/proto COMPONENT development FILES_MATCHING PATTERN "*.proto")
 install(DIRECTORY docs/guide docs/reference docs/theory docs/developer docs/pictures docs/studies
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+install(FILES ${CMAKE_BINARY_DIR}/scenario.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/reference COMPONENT doc)
 install(FILES docs/glossary.md docs/references.bib DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 
-# Man pages and completions are generated from --help, so that they match the programs.
+# Man pages, completions and the page of all commands are generated from --help, so that they match the programs.
 set(shell_pages ${CMAKE_BINARY_DIR}/shell)
 set(documented_programs heelstrike fem_server mbs_server)
 set(documented_files $<TARGET_FILE:heelstrike> $<TARGET_FILE:fem_server> $<TARGET_FILE:mbs_server>)
@@ -62,8 +63,11 @@ add_custom_command(OUTPUT ${shell_pages}/heelstrike.1
   DEPENDS ${documented_programs} ${PROJECT_SOURCE_DIR}/cmake/shell_pages.py
   COMMENT "Asking the programs for their help" VERBATIM)
 add_custom_target(shell_pages DEPENDS ${shell_pages}/heelstrike.1)
-install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target shell_pages COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)"
-  COMPONENT programs)
+foreach(component programs doc)
+  install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target shell_pages COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)"
+    COMPONENT ${component})
+endforeach()
+install(FILES ${shell_pages}/commands.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/reference COMPONENT doc)
 install(DIRECTORY ${shell_pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs FILES_MATCHING PATTERN "*.1")
 install(FILES ${shell_pages}/heelstrike.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME heelstrike COMPONENT programs)
 install(FILES ${shell_pages}/_heelstrike DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT programs)

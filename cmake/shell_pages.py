@@ -1,4 +1,4 @@
-"""Man pages and completions for bash and zsh, generated from the --help texts of the programs.
+"""Man pages, completions for bash and zsh, and a page of all commands, generated from the --help texts of the programs.
 
 Usage: shell_pages.py FOLDER PROGRAM...      the first program has subcommands
 """
@@ -89,6 +89,13 @@ fi
 """)
 
 
+def command_page(name, summaries, helps):
+    """All commands in Markdown, for the reference."""
+    rows = "".join(f"| [`{command}`](#{name}-{command}) | {summaries[command]} |\n" for command in summaries)
+    parts = "".join(f"\n## {name} {command}\n\n```\n{shown.strip()}\n```\n" for command, shown in helps.items())
+    return f"# The commands of `{name}`\n\n[Remarks](cli.md)\n\n| command | function |\n|---|---|\n{rows}{parts}"
+
+
 def main(folder, program, *servers):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -105,6 +112,7 @@ def main(folder, program, *servers):
         (folder / f"{pathlib.Path(server).name}.1").write_text(page)
     (folder / f"{name}.bash").write_text(bash_completion(name, options_of(text), options))
     (folder / f"_{name}").write_text(zsh_completion(name, summaries, options))
+    (folder / "commands.md").write_text(command_page(name, summaries, helps))
     parts = [("Description", text), *((f"{name} {command}", shown) for command, shown in sorted({**helps, **nested}.items()))]
     (folder / f"{name}.1").write_text(man_page(name, text.splitlines()[0].split(": ", 1)[1].rstrip("."), version, parts))
 

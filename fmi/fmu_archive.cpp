@@ -35,7 +35,7 @@ using Archive = std::unique_ptr<void, CloseArchive>;
 constexpr const char* description_name = "modelDescription.xml";
 constexpr const char* dependencies_name = "documentation/externalDependencies.txt";
 
-Error refused(const std::string& where, const std::string& text) {
+Error archive_error(const std::string& where, const std::string& text) {
   return input_error(where, fmt::format("{}: {}", where, text));
 }
 
@@ -44,10 +44,10 @@ Archive open_archive(const std::string& content, const fs::path& file, const std
   write_whole_file(file, content);
   Archive archive(unzOpen64(file.c_str()));
   if (archive != nullptr) return archive;
-  throw refused(where,
-                fmt::format("expected an FMU (.fmu, a zip archive), found {} bytes of another format; export the FMU "
-                            "again",
-                            content.size()));
+  throw archive_error(
+      where, fmt::format("expected an FMU (.fmu, a zip archive), found {} bytes of another format; export the FMU "
+                         "again",
+                         content.size()));
 }
 
 /// True for members that co-simulation on this platform needs; sources, other documents and other platforms are not
@@ -79,7 +79,7 @@ fs::path location_of(const std::string& name, const fs::path& folder, const std:
     throw file_error(to.string(),
                      fmt::format("{}: a part of the FMU cannot be written there: {}", to.string(), error.message()));
   }
-  throw refused(
+  throw archive_error(
       where, fmt::format("expected members with compatible paths, found '{}' {}; export the FMU again", printable(name),
                          error == std::errc::filename_too_long ? "with too long a name" : "as a file and as a folder"));
 }
@@ -112,9 +112,9 @@ void write_member(void* archive, const std::string& name, std::uint64_t size, co
   errno = 0;
   std::ofstream file(to, std::ios::binary);
   if (!file && errno == ENAMETOOLONG) {
-    throw refused(where,
-                  fmt::format("expected members with names of up to 255 characters, found '{}'; export the FMU again",
-                              printable(name)));
+    throw archive_error(
+        where, fmt::format("expected members with names of up to 255 characters, found '{}'; export the FMU again",
+                           printable(name)));
   }
   std::array<char, 1U << 16U> part;
   int n = unzOpenCurrentFile(archive) == UNZ_OK ? 0 : -1;
@@ -124,9 +124,10 @@ void write_member(void* archive, const std::string& name, std::uint64_t size, co
     if (written > size) break;
     file.write(part.data(), n);
   }
-  const bool sound = n >= 0 && unzCloseCurrentFile(archive) == UNZ_OK;  // compares the checksum
-  if (!sound || written != size)
-    throw refused(where, fmt::format("'{}' in the FMU cannot be unpacked; export the FMU again", printable(name)));
+  const bool is_intact = n >= 0 && unzCloseCurrentFile(archive) == UNZ_OK;  // compares the checksum
+  if (!is_intact || written != size)
+    throw archive_error(where,
+                        fmt::format("'{}' in the FMU cannot be unpacked; export the FMU again", printable(name)));
   file.close();
   if (!file) throw file_error(to.string(), to.string() + ": a part of the FMU cannot be written there");
 }
@@ -137,7 +138,7 @@ std::pair<std::string, std::uint64_t> current_member(void* archive, const std::s
   unz_file_info64 member;
   const int status = unzGetCurrentFileInfo64(archive, &member, name.data(), name.size() - 1, nullptr, 0, nullptr, 0);
   if (status != UNZ_OK || member.size_filename >= name.size()) {
-    throw refused(where, "the archive of the FMU is damaged; export the FMU again");
+    throw archive_error(where, "the archive of the FMU is damaged; export the FMU again");
   }
   // Some tools write other separators, or a leading "./", against the rules of the format; importers accept them.
   std::string plain = name.data();
@@ -182,24 +183,26 @@ void FmuArchive::unpack(const std::string& content) {
     }
     if (!is_needed(name)) continue;
     if (!is_inside(name)) {
-      throw refused(where_,
-                    fmt::format("expected members inside the archive, found '{}'; the FMU cannot be trusted", name));
+      throw archive_error(
+          where_, fmt::format("expected members inside the archive, found '{}'; the FMU cannot be trusted", name));
     }
     if (size > max_bytes || (bytes += size) > max_bytes) {
-      throw refused(where_, fmt::format("expected at most {} bytes when unpacked, found more; remove resources from it",
-                                        max_bytes));
+      throw archive_error(
+          where_,
+          fmt::format("expected at most {} bytes when unpacked, found more; remove resources from it", max_bytes));
     }
     const fs::path to = location_of(name, folder_, where_);
     if (!name.ends_with('/')) write_member(archive.get(), name, size, to, where_);
   }
   if (status != UNZ_END_OF_LIST_OF_FILE) {
-    throw refused(where_, "the archive of the FMU is damaged; export the FMU again");
+    throw archive_error(where_, "the archive of the FMU is damaged; export the FMU again");
   }
   fs::remove(packed);
   platforms_ = fmt::format("{}", fmt::join(platforms, ", "));
   if (!fs::exists(folder_ / description_name)) {
-    throw refused(where_, fmt::format("expected an FMU (.fmu), found an archive without {}; it is of another kind",
-                                      description_name));
+    throw archive_error(
+        where_,
+        fmt::format("expected an FMU (.fmu), found an archive without {}; it is of another kind", description_name));
   }
 }
 
@@ -216,15 +219,15 @@ std::string FmuArchive::dependencies() const {
 fs::path FmuArchive::binary(const std::string& folder, const std::string& model_identifier) const {
   fs::path path = folder_ / folder / (model_identifier + ".so");
   if (!fs::exists(path)) {
-    throw refused(where_, fmt::format("expected '{}/{}.so' in the FMU, found binaries for {}; export it for this "
-                                      "system",
-                                      folder, model_identifier, platforms_.empty() ? "no platform" : platforms_));
+    throw archive_error(where_, fmt::format("expected '{}/{}.so' in the FMU, found binaries for {}; export it for this "
+                                            "system",
+                                            folder, model_identifier, platforms_.empty() ? "no platform" : platforms_));
   }
   if (!is_whole(path)) {
-    throw refused(where_,
-                  fmt::format("expected a shared library of this system as '{}/{}.so' in the FMU, found {} bytes "
-                              "of another format or truncated; export the FMU again",
-                              folder, model_identifier, fs::is_directory(path) ? 0 : fs::file_size(path)));
+    throw archive_error(where_,
+                        fmt::format("expected a shared library of this system as '{}/{}.so' in the FMU, found {} bytes "
+                                    "of another format or truncated; export the FMU again",
+                                    folder, model_identifier, fs::is_directory(path) ? 0 : fs::file_size(path)));
   }
   return path;
 }

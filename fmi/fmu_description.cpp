@@ -8,7 +8,7 @@
 #include <pugixml.hpp>
 
 #include "common/errors/error.hpp"
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
 
 namespace heelstrike::mbs {
 namespace {

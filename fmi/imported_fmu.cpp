@@ -56,9 +56,10 @@ std::string FmuLog::text() const {
   return sentences.empty() ? "; it logged no message" : fmt::format("; its log: {}", fmt::join(sentences, " / "));
 }
 
-ImportedFmu::ImportedFmu(FmuParts parts, const std::string& folder) : parts_(std::move(parts)) {
+ImportedFmu::ImportedFmu(FmuParts parts, const std::string& folder, const CommonNames& names)
+    : parts_(std::move(parts)), library_(nullptr, ::dlclose), names_(names) {
   const auto path = archive().binary(folder, description().model_identifier);
-  library_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  library_.reset(::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (library_ == nullptr) {
     const char* reason = ::dlerror();
     const std::string needs = printable(archive().dependencies());
@@ -68,6 +69,29 @@ ImportedFmu::ImportedFmu(FmuParts parts, const std::string& folder) : parts_(std
                                   parts_.where, one_line(reason != nullptr ? reason : "unknown reason"),
                                   needs.empty() ? "" : fmt::format(" (its documentation lists: {})", needs)));
   }
+  find(exit_, names.exit);
+  find(terminate_, names.terminate);
+  find(free_, names.free);
+  if (!description().can_get_and_set_state) return;
+  find(get_state_, names.get_state);
+  find(set_state_, names.set_state);
+  find(free_state_, names.free_state);
+  if (!description().can_serialize_state) return;
+  find(size_, names.size);
+  find(serialize_, names.serialize);
+  find(deserialize_, names.deserialize);
+}
+
+void ImportedFmu::exit_initialization() {
+  require(exit_(instance_), names_.exit);
+  initialized_ = true;
+}
+
+void ImportedFmu::free_instance() {
+  if (instance_ == nullptr) return;
+  if (start_ != nullptr) (void)free_state_(instance_, &start_);
+  if (initialized_) (void)terminate_(instance_);
+  free_(instance_);
 }
 
 void ImportedFmu::set(std::span<const FmuVariable* const> variables, std::span<const double> values) {
@@ -89,11 +113,11 @@ void ImportedFmu::get(std::span<const FmuVariable* const> variables, std::span<d
 }
 
 void ImportedFmu::step(double t, double h) {
-  if (retries()) require(get_state_(instance_, &start_), names_.get);
+  if (retries()) require(get_state_(instance_, &start_), names_.get_state);
   const int status = try_step(t, h);
   if (status != discarded || !retries()) return require(status, step_text(t, h));
   for (int halvings = 1; halvings <= max_halvings; ++halvings) {
-    require(set_state_(instance_, start_), names_.set);
+    require(set_state_(instance_, start_), names_.set_state);
     const int parts = 1 << halvings;
     int outcome = 0;
     for (int i = 0; i < parts && outcome <= 1; ++i) {
@@ -106,12 +130,10 @@ void ImportedFmu::step(double t, double h) {
   require(discarded, fmt::format("{}, also in steps of {} s,", step_text(t, h), h / (1 << max_halvings)));
 }
 
-ImportedFmu::~ImportedFmu() {
-  if (library_ != nullptr) ::dlclose(library_);
-}
+ImportedFmu::~ImportedFmu() = default;
 
 void* ImportedFmu::symbol(const char* name) const {
-  void* found = ::dlsym(library_, name);
+  void* found = ::dlsym(library_.get(), name);
   if (found == nullptr) {
     throw input_error(parts_.where, fmt::format("{}: the binary of the FMU has no function {}, which its FMI version "
                                                 "requires; export it again",
@@ -131,21 +153,9 @@ void ImportedFmu::require(int status, const std::string& call) {
               parts_.where);
 }
 
-void ImportedFmu::find_state_functions(const StateFunctionNames& names) {
-  names_ = names;
-  if (!description().can_get_and_set_state) return;
-  find(get_state_, names.get);
-  find(set_state_, names.set);
-  find(free_state_, names.free);
-  if (!description().can_serialize_state) return;
-  find(size_, names.size);
-  find(serialize_, names.serialize);
-  find(deserialize_, names.deserialize);
-}
-
 std::string ImportedFmu::save() {
   void* state = nullptr;
-  require(get_state_(instance_, &state), names_.get);
+  require(get_state_(instance_, &state), names_.get_state);
   std::size_t size = 0;
   int status = size_(instance_, state, &size);
   std::string bytes(status <= 1 ? size : 0, '\0');
@@ -160,11 +170,7 @@ void ImportedFmu::restore(const std::string& bytes) {
   require(deserialize_(instance_, bytes.data(), bytes.size(), &state), names_.deserialize);
   const int status = set_state_(instance_, state);
   (void)free_state_(instance_, &state);
-  require(status, names_.set);
-}
-
-void ImportedFmu::free_start_state() {
-  if (start_ != nullptr) (void)free_state_(instance_, &start_);
+  require(status, names_.set_state);
 }
 
 void ImportedFmu::throw_instantiation_error() {

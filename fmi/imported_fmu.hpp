@@ -30,10 +30,14 @@ struct FmuParts {
   FmuDescription description;
 };
 
-struct StateFunctionNames {
-  const char* get;
-  const char* set;
+/// Names of the functions that have the same signatures in both FMI versions.
+struct CommonNames {
+  const char* exit;
+  const char* terminate;
   const char* free;
+  const char* get_state;
+  const char* set_state;
+  const char* free_state;
   const char* size;
   const char* serialize;
   const char* deserialize;
@@ -57,7 +61,7 @@ class ImportedFmu {
   virtual void set_text(const FmuVariable& variable, const std::string& value) = 0;
   /// From instantiation to initialisation at t = 0; inputs are set after it.
   virtual void enter_initialization() = 0;
-  virtual void exit_initialization() = 0;
+  void exit_initialization();
   /// Steps from `t` to `t + h` [s] with the current inputs. A discarded step is repeated from the state at `t` with the
   /// step bisected, if the FMU can restore its state and supports variable step sizes.
   void step(double t, double h);
@@ -67,8 +71,10 @@ class ImportedFmu {
   void restore(const std::string& bytes);
 
  protected:
-  /// Loads the binary. @param folder  of the platform. @throws Error{invalid_input} when it cannot be loaded
-  ImportedFmu(FmuParts parts, const std::string& folder);
+  /// Loads the binary and looks up the common functions; those of FMU states, which `save`, `restore` and `step` call,
+  /// if the FMU has the capability.
+  /// @param folder  of the platform. @throws Error{invalid_input} when it cannot be loaded or a function is missing
+  ImportedFmu(FmuParts parts, const std::string& folder, const CommonNames& names);
 
   /// Looks up a function of the binary. @throws Error{invalid_input} when it is missing
   template <typename Function>
@@ -84,12 +90,8 @@ class ImportedFmu {
   /// True if discarded steps can be repeated.
   [[nodiscard]] bool retries() const { return description().can_get_and_set_state && description().can_vary_step; }
 
-  /// Must be called before the instance is freed.
-  void free_start_state();
-
-  /// Looks up the FMU state functions that `save`, `restore` and `step` call, if the FMU has the capability; both FMI
-  /// versions define them with the same arguments.
-  void find_state_functions(const StateFunctionNames& names);
+  /// Terminates and frees the instance, in the destructor of each version: its callbacks still exist there.
+  void free_instance();
   /// @param status  of FMI: ok = 0, warning = 1, reject = 2, error = 3, fatal = 4. @throws Error{solver_failed}
   void require(int status, const std::string& call);
   [[noreturn]] void throw_instantiation_error();
@@ -103,8 +105,12 @@ class ImportedFmu {
  private:
   FmuParts parts_;
   void* start_ = nullptr;  ///< state at the start of the step; the FMU reuses its memory
-  void* library_ = nullptr;
-  StateFunctionNames names_{};
+  std::unique_ptr<void, int (*)(void*)> library_;
+  CommonNames names_;
+  bool initialized_ = false;
+  int (*exit_)(void*) = nullptr;
+  int (*terminate_)(void*) = nullptr;
+  void (*free_)(void*) = nullptr;
   int (*get_state_)(void*, void**) = nullptr;
   int (*set_state_)(void*, void*) = nullptr;
   int (*free_state_)(void*, void**) = nullptr;

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "common/errors/error.hpp"
-#include "gait/length_unit.hpp"
+#include "gait/axes_and_units.hpp"
 
 namespace heelstrike {
 namespace {
@@ -75,14 +75,14 @@ class C3dReader {
   C3dTrial read();
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const {
+  [[noreturn]] void reject(const std::string& what) const {
     throw input_error("file", fmt::format("{}: {}", trial_.markers.file_name, what));
   }
 
   // Numbers at file offsets.
   [[nodiscard]] std::uint32_t byte(std::size_t at) const {
     if (at >= bytes_.size()) {
-      refuse(fmt::format("expected more than {} bytes, found the end of the file; the file is truncated", at));
+      reject(fmt::format("expected more than {} bytes, found the end of the file; the file is truncated", at));
     }
     return static_cast<std::uint8_t>(bytes_[at]);
   }
@@ -132,7 +132,7 @@ void C3dReader::read_parameter(const std::string& name, std::size_t at, std::siz
   C3dParameter parameter;
   const int type = signed_byte(at);
   if (type != -1 && type != 1 && type != 2 && type != 4) {
-    refuse(fmt::format("parameter {}: expected a type of -1, 1, 2 or 4, found {}; the file is damaged", name, type));
+    reject(fmt::format("parameter {}: expected a type of -1, 1, 2 or 4, found {}; the file is damaged", name, type));
   }
   const std::size_t width = static_cast<std::size_t>(std::abs(type)), n_dimensions = byte(at + 1);
   std::size_t n = 1;
@@ -143,7 +143,7 @@ void C3dReader::read_parameter(const std::string& name, std::size_t at, std::siz
   }
   at += 2 + n_dimensions;
   if (at > end || n > (end - at) / width) {
-    refuse(
+    reject(
         fmt::format("parameter {}: expected data inside the parameter section, which ends at byte {}, found {} "
                     "entries of {} bytes from byte {} on; the file is damaged",
                     name, end, n, width, at));
@@ -238,7 +238,7 @@ double C3dReader::or_of_header(const std::string& name, std::size_t at, const st
   if (std::isfinite(value) && value != 0.0) return value;
   const double of_header = real(at);
   if (!std::isfinite(of_header) || of_header == 0.0) {
-    refuse(fmt::format("expected the parameter {}, found none, and {} in the header; re-export the trial", name,
+    reject(fmt::format("expected the parameter {}, found none, and {} in the header; re-export the trial", name,
                        of_header));
   }
   note(fmt::format("{} is {}; the header's {}{} is used", name, std::isfinite(value) ? "0" : "missing", of_header,
@@ -251,7 +251,7 @@ void C3dReader::read_units() {
   const std::string unit = units.empty() ? "" : units.front();
   const auto length = length_of_unit(unit);
   if (!unit.empty() && !length) {
-    refuse(fmt::format("POINT:UNITS: expected mm, cm or m, found '{}'; correct the parameter", unit));
+    reject(fmt::format("POINT:UNITS: expected mm, cm or m, found '{}'; correct the parameter", unit));
   }
   trial_.length = length.value_or(1e-3);
   if (unit.empty()) note("POINT:UNITS is missing; lengths are assumed to be in mm");
@@ -320,7 +320,7 @@ std::vector<Layout> C3dReader::layouts() const {
 void C3dReader::choose_layout() {
   const std::vector<Layout> all = layouts();
   if (all.empty()) {
-    refuse(
+    reject(
         "expected points or analog channels, at least one frame and the first data block; at least one of these is "
         "missing (POINT:USED, ANALOG:USED, POINT:FRAMES, POINT:DATA_START and the header)");
   }
@@ -334,7 +334,7 @@ void C3dReader::choose_layout() {
   if (chosen == all.end()) {
     const Layout& first = all.front();
     const std::size_t room = bytes_.size() > first.start() ? bytes_.size() - first.start() : 0;
-    refuse(fmt::format(
+    reject(fmt::format(
         "expected {} frames of {} bytes from byte {} on, found {} bytes, which are {} frames; the file is truncated",
         first.n_frames, first.frame_bytes(is_float_), first.start(), room, room / first.frame_bytes(is_float_)));
   }
@@ -355,7 +355,7 @@ void C3dReader::choose_layout() {
 void C3dReader::read_layout() {
   trial_.markers.rate = or_of_header("POINT:RATE", 20, " Hz");
   if (!(trial_.markers.rate > 0.0) || !std::isfinite(trial_.markers.rate)) {
-    refuse(fmt::format("POINT:RATE: expected a rate > 0 [Hz], found {}", trial_.markers.rate));
+    reject(fmt::format("POINT:RATE: expected a rate > 0 [Hz], found {}", trial_.markers.rate));
   }
   point_scale_ = or_of_header("POINT:SCALE", 12, "");
   is_float_ = point_scale_ < 0.0;
@@ -499,12 +499,12 @@ void C3dReader::read_events() {
 
 C3dTrial C3dReader::read() {
   if (!is_c3d(bytes_)) {
-    refuse("expected a C3D file, whose second byte is 0x50, found another value");
+    reject("expected a C3D file, whose second byte is 0x50, found another value");
   }
   const std::size_t parameters = block * (std::max<std::size_t>(byte(0), 1) - 1);
   const std::uint32_t processor = byte(parameters + 3);
   if (processor < 84 || processor > 86) {
-    refuse(
+    reject(
         fmt::format("expected processor type 84 (Intel), 85 (DEC) or 86 (MIPS) in byte 4 of the parameter section, "
                     "found {}; the file is damaged",
                     processor));

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "common/errors/error.hpp"
-#include "gait/length_unit.hpp"
+#include "gait/axes_and_units.hpp"
 
 namespace heelstrike {
 namespace {
@@ -36,7 +36,7 @@ class PlateReader {
   [[nodiscard]] const std::vector<std::size_t>& channels() const { return channels_; }
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const {
+  [[noreturn]] void reject(const std::string& what) const {
     throw input_error("file", fmt::format("force plate {}: {}", index_ + 1, what));
   }
   void note(const std::string& what) { result_.notes.push_back(fmt::format("force plate {}: {}", index_ + 1, what)); }
@@ -45,7 +45,7 @@ class PlateReader {
   [[nodiscard]] std::vector<double> part(const std::string& name, std::size_t n) const {
     const auto all = trial_.numbers("FORCE_PLATFORM:" + name);
     if (all.size() < n * (index_ + 1)) {
-      refuse(
+      reject(
           fmt::format("expected {} numbers for each plate in FORCE_PLATFORM:{}, found {} in all; correct the "
                       "parameter",
                       n, name, all.size()));
@@ -61,13 +61,13 @@ class PlateReader {
     for (std::size_t i = 0; i < 4; ++i) c[i] = trial_.length * Eigen::Map<const Vector3>(&corners[3 * i]);
     const Vector3 x = c[0] + c[3] - c[1] - c[2], y = c[0] + c[1] - c[2] - c[3], z = x.cross(y);
     if (!(z.norm() > 0.0)) {
-      refuse(
+      reject(
           "expected corners that span a surface in FORCE_PLATFORM:CORNERS, found collinear corners; correct the "
           "parameter");
     }
     constexpr double max_distance = 1000.0;  // [m]
     if (std::ranges::any_of(c, [](const Vector3& p) { return !(p.norm() < max_distance); })) {
-      refuse(fmt::format(
+      reject(fmt::format(
           "expected corners within {} m in FORCE_PLATFORM:CORNERS, found corners outside; correct the parameter",
           max_distance));
     }
@@ -84,7 +84,7 @@ class PlateReader {
     const auto numbers = part("CHANNEL", std::max(stride, needed));
     for (std::size_t i = 0; i < needed; ++i) {
       if (!(numbers[i] >= 1.0) || numbers[i] > static_cast<double>(trial_.analog.size())) {
-        refuse(fmt::format("FORCE_PLATFORM:CHANNEL: expected analog channels from 1 to {}, found {}",
+        reject(fmt::format("FORCE_PLATFORM:CHANNEL: expected analog channels from 1 to {}, found {}",
                            trial_.analog.size(), numbers[i]));
       }
       channels_.push_back(static_cast<std::size_t>(numbers[i]) - 1);

@@ -7,6 +7,7 @@
 #include "common/errors/error.hpp"
 
 namespace heelstrike {
+
 namespace {
 
 std::vector<Vector3> vectors(const MotionTable& table, const std::string& stem) {
@@ -157,6 +158,16 @@ Vector3 interpolated(std::span<const double> times, std::span<const Vector3> val
   const auto i = static_cast<std::size_t>(next - times.begin());
   const double share = (t - times[i - 1]) / (times[i] - times[i - 1]);
   return (1.0 - share) * values[i - 1] + share * values[i];
+}
+
+std::optional<double> plate_height(const ForcePlate& plate, const Vector3& up) {
+  double height = 0.0, n = 0.0;
+  for (std::size_t i = 0; i < plate.times.size(); ++i) {
+    if (plate.force[i].dot(up) < stance_threshold) continue;
+    height += plate.point[i].dot(up);
+    n += 1.0;
+  }
+  return n > 0.0 ? std::optional(height / n) : std::nullopt;
 }
 
 }  // namespace heelstrike

@@ -1,12 +1,15 @@
 /// Force plates: measurements, stances, and the centre of pressure.
+///
+/// Height of the surface of a force plate.
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "common/motion/motion_table.hpp"
+#include "common/motion/motion_file.hpp"
 #include "common/spatial/spatial.hpp"
 
 namespace heelstrike {
@@ -76,5 +79,9 @@ struct CenterOfPressure {
 
 /// Value of a series at any time, linear between the rows, constant beyond the ends.
 [[nodiscard]] Vector3 interpolated(std::span<const double> times, std::span<const Vector3> values, double t);
+
+/// [m] mean height of the centre of pressure along `up` while the force exceeds stance_threshold; none if it never
+/// does.
+[[nodiscard]] std::optional<double> plate_height(const ForcePlate& plate, const Vector3& up);
 
 }  // namespace heelstrike

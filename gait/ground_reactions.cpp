@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "gait/axis_map.hpp"
+#include "gait/axes_and_units.hpp"
 #include "gait/force_plate.hpp"
 #include "gait/marker_drivers.hpp"
-#include "gait/plate_height.hpp"
 
 namespace heelstrike {
 namespace {
@@ -85,7 +84,7 @@ std::string ground_reactions(const Scenario& scenario, const TimeSeries& series,
       const auto plate = std::ranges::find(measured, foot.plate, &ForcePlate::name);
       if (foot.plate.empty() || plate == measured.end()) continue;
       const FootLoad load = load_on(scenario, series, motion.name, foot.name);
-      plates.push_back(turned(as_plate(load, turned(*plate, R_WF), up), R_WF.transpose()));
+      plates.push_back(rotated(as_plate(load, rotated(*plate, R_WF), up), R_WF.transpose()));
     }
     // A second recording has a different time base.
     if (!plates.empty()) break;

@@ -10,11 +10,10 @@
 #include <map>
 
 #include "common/errors/error.hpp"
-#include "common/motion/text_lines.hpp"
 #include "common/parameters/parameter.hpp"
-#include "common/text/marked_text.hpp"
 #include "common/text/suggestion.hpp"
-#include "gait/length_unit.hpp"
+#include "common/text/text_file.hpp"
+#include "gait/axes_and_units.hpp"
 
 namespace heelstrike {
 namespace {
@@ -66,7 +65,7 @@ class TrcReader {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const {
+  [[noreturn]] void reject(const std::string& what) const {
     throw input_error("file", fmt::format("{}:{}: {}", trial_.file_name, line_, what));
   }
 
@@ -74,7 +73,7 @@ class TrcReader {
     const auto line = lines_.next();
     line_ += 1;
     if (!line || trimmed(line->text).empty()) {
-      refuse(
+      reject(
           fmt::format("expected the header line with {}, found nothing; a .trc file has five header lines", meaning));
     }
     return header_entries_of(line->text);
@@ -86,7 +85,7 @@ class TrcReader {
     double value = 0.0;
     const auto result = std::from_chars(entry.data(), entry.data() + entry.size(), value);
     if (result.ec != std::errc() || result.ptr != entry.data() + entry.size() || std::isinf(value)) {
-      refuse(fmt::format("{}: expected a number, found '{}'; correct the file", meaning, entry));
+      reject(fmt::format("{}: expected a number, found '{}'; correct the file", meaning, entry));
     }
     return value;
   }
@@ -95,7 +94,7 @@ class TrcReader {
   std::string_view value(const std::string& key) const {
     const auto found = values_.find(key);
     if (found == values_.end()) {
-      refuse(fmt::format("expected the header value {}, found {}; correct the header", key, fmt::join(keys_, ", ")));
+      reject(fmt::format("expected the header value {}, found {}; correct the header", key, fmt::join(keys_, ", ")));
     }
     return found->second;
   }
@@ -103,12 +102,12 @@ class TrcReader {
   void read_values() {
     const std::string_view first = header_line("PathFileType").front();
     if (first.substr(0, first.find(' ')) != "PathFileType") {
-      refuse("expected 'PathFileType' at the start of a .trc file, found other text; check that it is a .trc file");
+      reject("expected 'PathFileType' at the start of a .trc file, found other text; check that it is a .trc file");
     }
     const auto keys = header_line("the names of the data values (DataRate, NumFrames, ...)");
     const auto values = header_line("the data values");
     if (keys.size() != values.size()) {
-      refuse(fmt::format("expected {} values, one for each name above, found {}; correct the header", keys.size(),
+      reject(fmt::format("expected {} values, one for each name above, found {}; correct the header", keys.size(),
                          values.size()));
     }
     for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -117,10 +116,10 @@ class TrcReader {
     }
     values_line_ = line_;
     trial_.rate = number(value("DataRate"), "DataRate");
-    if (!(trial_.rate > 0.0)) refuse(fmt::format("DataRate: expected a rate > 0 [Hz], found {}", trial_.rate));
+    if (!(trial_.rate > 0.0)) reject(fmt::format("DataRate: expected a rate > 0 [Hz], found {}", trial_.rate));
     const std::string_view units = value("Units");
     const auto length = length_of_unit(units);
-    if (!length) refuse(fmt::format("Units: expected mm, cm or m, found '{}'; correct the header", units));
+    if (!length) reject(fmt::format("Units: expected mm, cm or m, found '{}'; correct the header", units));
     scale_ = *length;
     n_frames_ = number(value("NumFrames"), "NumFrames");
     n_markers_ = number(value("NumMarkers"), "NumMarkers");
@@ -133,12 +132,12 @@ class TrcReader {
                                 [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
     };
     if (entries.size() < 3 || !is(0, "frame") || !is(1, "time")) {
-      refuse("expected 'Frame#', 'Time' and marker names, found other text; correct the header");
+      reject("expected 'Frame#', 'Time' and marker names, found other text; correct the header");
     }
     for (std::size_t i = 2; i < entries.size(); ++i) {
       const std::string name(entries[i]);
       if (std::ranges::find(trial_.names, name) != trial_.names.end()) {
-        refuse(fmt::format("expected unique marker names, found '{}' twice; rename one", name));
+        reject(fmt::format("expected unique marker names, found '{}' twice; rename one", name));
       }
       trial_.names.push_back(name);
     }
@@ -146,7 +145,7 @@ class TrcReader {
     trial_.positions.resize(n);
     const auto columns = header_line("X1, Y1, Z1, ...");
     if (columns.size() != 3 * n) {
-      refuse(
+      reject(
           fmt::format("expected the columns X1, Y1, Z1, ... of {} markers, one for each name above, found {} columns; "
                       "correct the header",
                       n, columns.size()));
@@ -165,14 +164,14 @@ class TrcReader {
       entries.resize(expected);
     }
     if (entries.size() < 2 || entries.size() > expected) {
-      refuse(fmt::format("expected {} entries (frame, time and {} markers), found {}; correct the row", expected,
+      reject(fmt::format("expected {} entries (frame, time and {} markers), found {}; correct the row", expected,
                          trial_.names.size(), entries.size()));
     }
     entries.resize(expected);
     const double time = number(entries[1], "Time");
-    if (!std::isfinite(time)) refuse("Time: expected a number [s], found nothing; correct the row");
+    if (!std::isfinite(time)) reject("Time: expected a number [s], found nothing; correct the row");
     if (!trial_.times.empty() && !(time > trial_.times.back())) {
-      refuse(
+      reject(
           fmt::format("expected a time above {} s of the row before, found {} s; times must increase: correct the "
                       "file",
                       trial_.times.back(), time));
@@ -190,7 +189,7 @@ class TrcReader {
 
   void check_frames() {
     line_ = values_line_;
-    if (trial_.frames() < 2) refuse(fmt::format("expected at least two rows, found {}", trial_.frames()));
+    if (trial_.frames() < 2) reject(fmt::format("expected at least two rows, found {}", trial_.frames()));
     if (n_unnamed_ > 0)
       note(fmt::format("rows have up to {} additional markers without names, which are skipped", n_unnamed_));
     if (const auto frames = static_cast<double>(trial_.frames()); frames != n_frames_) {

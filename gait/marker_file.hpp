@@ -13,7 +13,7 @@
 
 namespace heelstrike {
 
-/// Positions in metres, in the axes of the file or, after `turned`, of the world.
+/// Positions in metres, in the axes of the file or, after `rotated`, of the world.
 struct MarkerTrial {
   std::string file_name;
   double rate = 0.0;                            ///< [Hz] DataRate of the header if the times agree, otherwise that of

@@ -8,7 +8,6 @@
 
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
-#include "common/motion/motion_table.hpp"
 #include "gait/marker_drivers.hpp"
 
 namespace heelstrike {

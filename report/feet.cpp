@@ -4,7 +4,7 @@
 #include <ranges>
 #include <string_view>
 
-#include "gait/axis_map.hpp"
+#include "gait/axes_and_units.hpp"
 #include "gait/marker_drivers.hpp"
 #include "scenario/surfaces/foot.hpp"
 #include "scenario/surfaces/mesh.hpp"
@@ -124,7 +124,7 @@ std::vector<FootForce> foot_forces(const Scenario& scenario, const TimeSeries& s
       }
     }
     if (plate.plate == nullptr) continue;
-    const ForcePlate turned_plate = turned(*plate.plate, axis_map(plate.motion->axes));
+    const ForcePlate turned_plate = rotated(*plate.plate, axis_map(plate.motion->axes));
     total.measured = turned_plate.force;
     for (const double t : turned_plate.times) total.measured_times.push_back(t - plate.motion->start);
   }

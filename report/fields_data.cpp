@@ -14,8 +14,7 @@
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
 #include "common/spatial/spatial.hpp"
-#include "common/text/base64.hpp"
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
 #include "report/pressure_map.hpp"
 
 namespace heelstrike::report {
@@ -23,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-[[noreturn]] void refuse(const std::string& file, const std::string& found) {
+[[noreturn]] void reject(const std::string& file, const std::string& found) {
   throw file_error(file, fmt::format("{}: expected fields in the format of Heelstrike, found: {}", file, found));
 }
 
@@ -31,7 +30,7 @@ namespace fs = std::filesystem;
 template <class Value>
 std::vector<Value> array_values(const pugi::xml_node& array, std::string_view type, const std::string& file) {
   if (array.attribute("type").value() != type || std::string_view(array.attribute("format").value()) != "binary") {
-    refuse(file, fmt::format("array '{}' of type '{}' and format '{}'", array.attribute("Name").value(),
+    reject(file, fmt::format("array '{}' of type '{}' and format '{}'", array.attribute("Name").value(),
                              array.attribute("type").value(), array.attribute("format").value()));
   }
   std::string text;
@@ -41,10 +40,10 @@ std::vector<Value> array_values(const pugi::xml_node& array, std::string_view ty
   // Header and data may be one or two base64 blocks, each with padding; Heelstrike writes one.
   const std::string bytes = decode_base64(text, text.size());
   std::uint64_t size = 0;
-  if (bytes.size() < sizeof(size)) refuse(file, "an array without a header");
+  if (bytes.size() < sizeof(size)) reject(file, "an array without a header");
   std::memcpy(&size, bytes.data(), sizeof(size));
   if (size != bytes.size() - sizeof(size) || size % sizeof(Value) != 0) {
-    refuse(file, fmt::format("an array of {} bytes with a stated size of {}", bytes.size() - sizeof(size), size));
+    reject(file, fmt::format("an array of {} bytes with a stated size of {}", bytes.size() - sizeof(size), size));
   }
   std::vector<Value> values(size / sizeof(Value));
   if (!values.empty()) std::memcpy(values.data(), bytes.data() + sizeof(size), size);
@@ -111,7 +110,7 @@ void read_cells(const pugi::xml_node& cells, FieldGrid& grid, const std::string&
   const auto connectivity = array_values<std::int64_t>(named("connectivity"), "Int64", file);
   const auto offsets = array_values<std::int64_t>(named("offsets"), "Int64", file);
   const auto types = array_values<std::uint8_t>(named("types"), "UInt8", file);
-  if (offsets.size() != types.size()) refuse(file, "a different number of offsets and types");
+  if (offsets.size() != types.size()) reject(file, "a different number of offsets and types");
   std::vector<std::array<std::uint32_t, 4>> tetrahedra;
   const auto n_points = static_cast<std::int64_t>(grid.points.size() / 3);
   std::int64_t first = 0;
@@ -119,13 +118,13 @@ void read_cells(const pugi::xml_node& cells, FieldGrid& grid, const std::string&
     // Quadratic tetrahedra begin with their four corners; point clouds have no surface.
     static const std::map<int, std::size_t> n_field_pairs{{1, 1}, {5, 3}, {10, 4}, {12, 8}, {13, 6}, {24, 4}, {29, 27}};
     const auto known = n_field_pairs.find(types[c]);
-    if (known == n_field_pairs.end()) refuse(file, fmt::format("cells of type {}", types[c]));
+    if (known == n_field_pairs.end()) reject(file, fmt::format("cells of type {}", types[c]));
     const std::size_t n = known->second;
     std::array<std::uint32_t, 27> cell{};
     for (std::size_t k = 0; k < n; ++k) {
       const auto at = static_cast<std::size_t>(first) + k;
       if (at >= connectivity.size() || connectivity[at] < 0 || connectivity[at] >= n_points)
-        refuse(file, "a cell with an invalid point index");
+        reject(file, "a cell with an invalid point index");
       cell[k] = static_cast<std::uint32_t>(connectivity[at]);
     }
     first = offsets[c];
@@ -149,7 +148,7 @@ std::vector<PointArray> read_arrays(const pugi::xml_node& data, std::size_t n, c
                      .n_components = array.attribute("NumberOfComponents").as_uint(1),
                      .values = array_values<double>(array, "Float64", file)};
     if (field.n_components == 0 || field.values.size() != n * field.n_components) {
-      refuse(file, fmt::format("{} values of '{}' on {} points or cells", field.values.size(), field.name, n));
+      reject(file, fmt::format("{} values of '{}' on {} points or cells", field.values.size(), field.name, n));
     }
     const auto space = field.unit.find_last_not_of(" \n\t\r");
     field.unit.erase(space == std::string::npos ? 0 : space + 1);
@@ -275,7 +274,7 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
     const FieldGrid& frame = frames.back();
     if (frame.points.size() != first.points.size() || frame.triangles != first.triangles ||
         frame.tetrahedra != first.tetrahedra) {
-      refuse(files[at].file, "cells that change with time");
+      reject(files[at].file, "cells that change with time");
     }
     add_motion(frame, motion);
   }
@@ -296,7 +295,7 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
     if (first.arrays[a].name == "principal_stress") continue;
     std::vector<std::vector<double>> values;
     for (const FieldGrid& frame : frames) {
-      if (frame.arrays.size() != first.arrays.size()) refuse(files[0].name, "quantities that change with time");
+      if (frame.arrays.size() != first.arrays.size()) reject(files[0].name, "quantities that change with time");
       values.push_back(magnitudes(frame.arrays[a]));
     }
     part["quantities"].push_back(quantity_json(first.arrays[a].name, first.arrays[a].unit, values));
@@ -318,10 +317,10 @@ FieldGrid parse_vtu(std::string_view text, const std::string& file_name) {
   check_xml_nesting(text, file_name, "fields");
   pugi::xml_document document;
   const auto result = document.load_buffer(text.data(), text.size());
-  if (!result) refuse(file_name, result.description());
+  if (!result) reject(file_name, result.description());
   const pugi::xml_node root = document.child("VTKFile");
   if (std::string_view(root.attribute("header_type").value()) != "UInt64" || root.attribute("compressor")) {
-    refuse(file_name, "another header type than UInt64, or compressed arrays");
+    reject(file_name, "another header type than UInt64, or compressed arrays");
   }
   const pugi::xml_node piece = root.child("UnstructuredGrid").child("Piece");
   FieldGrid grid;
@@ -339,7 +338,7 @@ std::vector<FieldFile> read_field_index(const fs::path& folder) {
   check_xml_nesting(text, (folder / "fields.pvd").string(), "fields");
   pugi::xml_document document;
   const auto result = document.load_buffer(text.data(), text.size());
-  if (!result) refuse((folder / "fields.pvd").string(), result.description());
+  if (!result) reject((folder / "fields.pvd").string(), result.description());
   std::vector<FieldFile> files;
   for (const pugi::xml_node& entry : document.child("VTKFile").child("Collection").children("DataSet")) {
     files.push_back(

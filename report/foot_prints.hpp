@@ -9,7 +9,6 @@
 #include "report/feet.hpp"
 #include "report/pressure_map.hpp"
 #include "report/pressure_regions.hpp"
-#include "report/region_loads.hpp"
 
 namespace heelstrike::report {
 

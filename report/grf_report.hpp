@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gait/force_plate.hpp"
+#include "gait/grf_comparison.hpp"
 
 namespace heelstrike::report {
 
@@ -30,5 +31,18 @@ struct GrfPage {
 std::filesystem::path write_grf_report(const std::filesystem::path& folder, const GrfPage& page,
                                        const std::vector<ForcePlate>& measured,
                                        const std::vector<ForcePlate>& predicted);
+
+// Figure of one stance: forces and free moment over per cent of stance, and the centre of pressure in plan view.
+
+struct StanceFigure {
+  const StanceComparison* stance = nullptr;
+  Vector3 up = Vector3::Zero();       ///< one of the axes of the files
+  std::vector<std::string> given;     ///< components prescribed in the run
+  std::vector<Vector3> ground_moved;  ///< [m] since the start of the stance, one per row; empty = ground at rest
+};
+
+/// A complete SVG file without scripts. Measured curves are thin and dark, predicted ones blue, prescribed ones dashed
+/// grey. Text inherits the colour of the surrounding text. The plan view is relative to the ground.
+[[nodiscard]] std::string stance_svg(const StanceFigure& figure);
 
 }  // namespace heelstrike::report

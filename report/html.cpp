@@ -1,10 +1,18 @@
 #include "report/html.hpp"
 
 #include <fmt/format.h>
-
 #include <cstdlib>
 
+// Defined in resources.S.in.
+extern "C" {
+extern const char heelstrike_report_js_begin[], heelstrike_report_js_end[];
+extern const char heelstrike_fields_js_begin[], heelstrike_fields_js_end[];
+extern const char heelstrike_live_js_begin[], heelstrike_live_js_end[];
+extern const char heelstrike_report_css_begin[], heelstrike_report_css_end[];
+}
+
 namespace heelstrike::report {
+
 namespace {
 
 bool is_number(const std::string& text) {
@@ -34,6 +42,19 @@ std::string html_table(const std::vector<std::string>& header, const std::vector
     text += "</tr>\n";
   }
   return text + "</tbody></table></div>\n";
+}
+
+std::string_view report_script() {
+  return {heelstrike_report_js_begin, heelstrike_report_js_end};
+}
+std::string_view fields_script() {
+  return {heelstrike_fields_js_begin, heelstrike_fields_js_end};
+}
+std::string_view live_script() {
+  return {heelstrike_live_js_begin, heelstrike_live_js_end};
+}
+std::string_view style_sheet() {
+  return {heelstrike_report_css_begin, heelstrike_report_css_end};
 }
 
 }  // namespace heelstrike::report

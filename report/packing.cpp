@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "common/errors/error.hpp"
-#include "common/text/base64.hpp"
+#include "common/text/markup.hpp"
 
 namespace heelstrike::report {
 namespace {

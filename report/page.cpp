@@ -12,7 +12,6 @@
 #include "common/results/summary.hpp"
 #include "common/text/table.hpp"
 #include "report/html.hpp"
-#include "report/resources.hpp"
 #include "report/scene.hpp"
 
 namespace heelstrike::report {

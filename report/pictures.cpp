@@ -13,8 +13,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
-#include "common/files/plain_name.hpp"
-#include "common/process/child_process.hpp"
+#include "common/process/process.hpp"
 #include "common/results/run_folder.hpp"
 #include "report/columns.hpp"
 #include "report/foot_prints.hpp"

@@ -10,7 +10,6 @@
 
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
-#include "common/files/plain_name.hpp"
 
 namespace heelstrike::report {
 namespace {

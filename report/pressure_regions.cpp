@@ -1,9 +1,16 @@
 #include "report/pressure_regions.hpp"
 
+#include <fmt/format.h>
 #include <algorithm>
+#include <array>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "common/errors/error.hpp"
+
 namespace heelstrike::report {
+
 namespace {
 
 constexpr double hallux_breadth = 0.35;  // of the toes
@@ -77,6 +84,126 @@ void PressureRegions::add(double time, const std::vector<double>& pressure) {
   last_peak_ = peak;
   last_time_ = time;
   first_ = false;
+}
+
+namespace {
+
+constexpr std::string_view region_prefix = "region:";
+constexpr std::array required_face_arrays = {"contact_pressure", "loaded_area", "penetration"};
+
+const PointArray* array_of(const std::vector<PointArray>& arrays, std::string_view name) {
+  const auto found = std::ranges::find(arrays, name, &PointArray::name);
+  return found == arrays.end() ? nullptr : &*found;
+}
+
+Vector3 point_of(const FieldGrid& grid, std::uint32_t i) {
+  return {grid.points[3 * i], grid.points[3 * i + 1], grid.points[3 * i + 2]};
+}
+
+/// Load of a face in additive quantities.
+struct Face {
+  double area = 0.0;         ///< [m^2]
+  Vector3 centre;            ///< [m]
+  double peak_corner = 0.0;  ///< [Pa] peak pressure of its corners
+};
+
+Face face_of(const FieldGrid& grid, std::size_t t, const PointArray* at_points) {
+  const std::array corners = {grid.triangles[3 * t], grid.triangles[3 * t + 1], grid.triangles[3 * t + 2]};
+  const Vector3 a = point_of(grid, corners[0]);
+  const Vector3 b = point_of(grid, corners[1]);
+  const Vector3 c = point_of(grid, corners[2]);
+  Face face{.area = 0.5 * (b - a).cross(c - a).norm(), .centre = (a + b + c) / 3.0};
+  for (const std::uint32_t corner : corners) {
+    if (at_points != nullptr) face.peak_corner = std::max(face.peak_corner, at_points->values[corner]);
+  }
+  return face;
+}
+
+std::string entries(const FaceLoad& load) {
+  std::string text = fmt::format(",{},{},{},{}", load.force, load.area, load.mean(), load.peak);
+  text += load.force > 0.0 ? fmt::format(",{},{},{}", load.center.x(), load.center.y(), load.center.z()) : ",,,";
+  return text + fmt::format(",{},{}", load.active, load.penetration);
+}
+
+}  // namespace
+
+bool RegionLoads::has_faces(const FieldGrid& grid) {
+  return std::ranges::all_of(required_face_arrays,
+                             [&](const char* name) { return array_of(grid.of_triangles, name) != nullptr; });
+}
+
+RegionLoads::RegionLoads(std::string pair, const FieldGrid& first) : pair_(std::move(pair)) {
+  for (const PointArray& array : first.of_triangles) {
+    if (array.name.starts_with(region_prefix)) names_.push_back(array.name.substr(region_prefix.size()));
+  }
+  names_.emplace_back("all");
+}
+
+void RegionLoads::add(double time, const FieldGrid& frame) {
+  const PointArray* pressure = array_of(frame.of_triangles, required_face_arrays[0]);
+  const PointArray* loaded = array_of(frame.of_triangles, required_face_arrays[1]);
+  const PointArray* depth = array_of(frame.of_triangles, required_face_arrays[2]);
+  std::vector<const PointArray*> regions;
+  for (const std::string& name : names_) {
+    regions.push_back(name == "all" ? loaded : array_of(frame.of_triangles, std::string(region_prefix) + name));
+  }
+  if (pressure == nullptr || loaded == nullptr || depth == nullptr || std::ranges::count(regions, nullptr) > 0) {
+    throw file_error(
+        "fields.pvd",
+        fmt::format(
+            "expected pressure and regions of the faces of '{}' in every frame, found a frame without them at {} s",
+            pair_, time));
+  }
+  const PointArray* at_points = array_of(frame.arrays, required_face_arrays[0]);
+  std::vector<FaceLoad> sums(names_.size());
+  for (std::size_t t = 0; t < frame.triangles.size() / 3; ++t) {
+    if (!(loaded->values[t] > 0.0)) continue;
+    const Face face = face_of(frame, t, at_points);
+    const double force = pressure->values[t] * face.area;
+    for (std::size_t r = 0; r < sums.size(); ++r) {
+      if (!(regions[r]->values[t] > 0.0)) continue;
+      FaceLoad& sum = sums[r];
+      sum.force += force;
+      sum.area += loaded->values[t];
+      sum.peak = std::max({sum.peak, face.peak_corner, pressure->values[t]});
+      sum.penetration = std::max(sum.penetration, depth->values[t]);
+      sum.center += force * face.centre;
+      ++sum.active;
+    }
+  }
+  for (FaceLoad& sum : sums) {
+    if (sum.force > 0.0) sum.center /= sum.force;
+  }
+  times_.push_back(time);
+  loads_.push_back(std::move(sums));
+}
+
+std::string region_table(const std::vector<RegionLoads>& pairs) {
+  std::set<double> times;
+  std::string text = "time_s";
+  for (const RegionLoads& pair : pairs) {
+    times.insert(pair.times().begin(), pair.times().end());
+    for (const std::string& region : pair.names()) {
+      for (const char* what : {"force_N", "area_m2", "mean_pressure_Pa", "peak_pressure_Pa", "copx_m", "copy_m",
+                               "copz_m", "active_faces", "penetration_m"}) {
+        text += fmt::format(",{}.{}.{}", pair.pair(), region, what);
+      }
+    }
+  }
+  text += '\n';
+  for (const double time : times) {
+    text += fmt::format("{}", time);
+    for (const RegionLoads& pair : pairs) {
+      const auto at = std::ranges::find(pair.times(), time);
+      for (std::size_t r = 0; r < pair.names().size(); ++r) {
+        text += at == pair.times().end()
+                    ? ",,,,,,,,,"
+                    : entries(pair.loads()[static_cast<std::size_t>(at - pair.times().begin())][r]);
+      }
+    }
+    text += '\n';
+  }
+  return text;
 }
 
 }  // namespace heelstrike::report

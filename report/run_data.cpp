@@ -12,10 +12,11 @@
 #include "common/files/output_file.hpp"
 #include "common/results/thinning.hpp"
 #include "gait/ground_reactions.hpp"
-#include "report/body_turns.hpp"
 #include "report/columns.hpp"
 #include "report/feet.hpp"
+#include "report/relative_rotations.hpp"
 #include "report/shapes.hpp"
+#include "report/tables.hpp"
 
 namespace heelstrike::report {
 namespace {
@@ -147,15 +148,16 @@ RunData read_run_data(const fs::path& path, std::string label, std::string folde
   run.model = read_model(path, catalog);
   run.incomplete = incomplete_reason(path);
   if (fs::exists(path / "summary.json")) run.summary = read_summary(path);
-  if (fs::exists(path / "timeseries.h5")) run.table = "timeseries.h5";
-  if (fs::exists(path / "timeseries.csv")) {
-    run.series = read_timeseries(path);
-  } else if (run.table == "timeseries.h5") {
-    throw file_error(path.string(),
-                     fmt::format("{}: expected timeseries.csv, found timeseries.h5 (run --hdf5): its page was written "
-                                 "at the end of the run; rerun without --hdf5 for another page",
-                                 path.string()));
+  const bool has_csv = fs::exists(path / "timeseries.csv");
+  for (const TableFormat& format : table_formats()) {
+    if (!format.replaces_csv || !fs::exists(path / format.file)) continue;
+    run.table = format.file;
+    if (has_csv) continue;
+    throw file_error(path.string(), fmt::format("{}: expected timeseries.csv, found {} (run {}): its page was written "
+                                                "at the end of the run; rerun without {} for another page",
+                                                path.string(), format.file, format.option(), format.option()));
   }
+  if (has_csv) run.series = read_timeseries(path);
   if (const fs::path file = path / measured_reactions_file; fs::exists(file)) {
     run.measured = read_force_plates(read_motion_table(read_whole_file(file), file.string()));
   }

@@ -17,7 +17,7 @@
 #include <memory>
 #include <string>
 
-#include "common/process/descriptor.hpp"
+#include "common/process/process.hpp"
 #include "rpc/address.hpp"
 #include "rpc/wire/checksum.hpp"
 

@@ -2,17 +2,21 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <Eigen/Cholesky>
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "client/studies/registration_frames.hpp"
 #include "common/errors/error.hpp"
 #include "common/text/suggestion.hpp"
+#include "gait/grf_comparison.hpp"
+#include "gait/ground_reactions.hpp"
+#include "gait/marker_drivers.hpp"
+#include "gait/motion_columns.hpp"
+#include "library/registries/catalog.hpp"
 
 namespace heelstrike::client {
+
 namespace {
 
 const std::array<RegistrationParameter, 7> known_parameters{{
@@ -253,6 +257,230 @@ std::string registration_text(const FootRegistration& r) {
   return fmt::format("{{position: [{:.6g}, {:.6g}, {:.6g}], angles: [{:.6g}, {:.6g}, {:.6g}], toe_angle: {:.6g}}}",
                      r.position.x(), r.position.y(), r.position.z(), r.angles.x(), r.angles.y(), r.angles.z(),
                      r.toe_angle);
+}
+
+namespace {
+
+/// Stores the rows of a run.
+class RowSink final : public RunSink {
+ public:
+  void on_schema(std::span<const Column> columns) override {
+    for (const Column& column : columns) series.columns.push_back(column.name);
+  }
+  void on_row(std::span<const double> values) override {
+    series.values.insert(series.values.end(), values.begin(), values.end());
+  }
+  void on_progress(const Progress&) override {}
+  void on_log(std::string_view, std::string_view) override {}
+  void on_episode(const ContactEpisode&) override {}
+  void on_checkpoint(const Checkpoint&) override {}
+
+  TimeSeries series;
+};
+
+}  // namespace
+
+double FrameErrors::rms() const {
+  double sum = 0.0;
+  for (const Vector3& e : error) sum += e.squaredNorm();
+  return error.empty() ? 0.0 : std::sqrt(sum / static_cast<double>(error.size()));
+}
+
+RegistrationRuns::RegistrationRuns(const RegistrationTask& task, Runner& runner, std::stop_token stop)
+    : task_(task), runner_(runner), stop_(std::move(stop)), target_(registration_target(task)) {
+  for (const MarkerMotionSpec& motion : task.request.scenario.motions) {
+    for (const FootSpec& foot : motion.feet) {
+      if (foot.registration && !foot.plate.empty()) add_foot(motion, foot);
+    }
+  }
+  if (feet_.empty()) {
+    throw input_error("motion",
+                      "expected a foot with `registration` and `plate`, found none; add the constants to start from, "
+                      "e.g. registration: {position: [0, 0, -0.03]}");
+  }
+}
+
+void RegistrationRuns::add_foot(const MarkerMotionSpec& motion, const FootSpec& spec) {
+  RegisteredFoot foot{.motion = motion.name, .name = spec.name, .measured = {}, .pairs = {}, .result = {}};
+  const auto plates =
+      read_force_plates(read_motion_table(*content_in(task_.request.files)(motion.plates), motion.plates));
+  foot.measured = *std::ranges::find(plates, spec.plate, &ForcePlate::name);
+  foot.up = vertical_axis(plates);
+  foot.result.foot = motion.name + "." + spec.name;
+  foot.result.before = foot.result.found = *spec.registration;
+  for (const Stance& stance : stances(foot.measured, foot.up)) {
+    if (!stance.complete()) foot.result.stances.push_back(stance);
+  }
+  if (foot.result.stances.empty()) {
+    throw input_error("plates", fmt::format("{}: expected a stance of foot '{}' that the recording cuts off, found "
+                                            "complete ones only, which are reserved for validation",
+                                            motion.plates, spec.name));
+  }
+  const auto follows = [&](const std::string& body) {
+    return followed_segment(task_.request.scenario, body).starts_with(foot.result.foot + ".");
+  };
+  for (const PairModel& pair : task_.request.scenario.pairs) {
+    if (follows(pair.main_body) || follows(pair.partner_body)) foot.pairs.push_back(pair.spec.name);
+  }
+  feet_.push_back(std::move(foot));
+}
+
+TimeSeries RegistrationRuns::run() {
+  RunRequest request = task_.request;
+  const Catalog catalog = scenario_catalog();
+  for (const RegisteredFoot& foot : feet_) {
+    request.yaml = with_override(
+        request.yaml, request.file_name,
+        fmt::format("motion.{}.feet.{}.registration={}", foot.motion, foot.name, registration_text(foot.result.found)),
+        catalog);
+  }
+  RowSink sink;
+  const RunSummary summary = runner_.run(request, sink, stop_);
+  // Frames without a solution have no rows and do not enter the fit; the last run reports them.
+  const bool has_end = summary.status == "completed" || summary.status == "incomplete";
+  if (summary.error && !has_end) throw_typed(*summary.error);
+  if (!has_end) throw Error(ErrorCode::cancelled, "stopped");
+  ++n_runs_;
+  return std::move(sink.series);
+}
+
+std::vector<FrameErrors> RegistrationRuns::evaluate() {
+  const TimeSeries series = run();
+  const std::string text = ground_reactions(task_.request.scenario, series, content_in(task_.request.files));
+  const auto predicted = read_force_plates(read_motion_table(text, "ground reactions"));
+  std::vector<FrameErrors> all;
+  for (const RegisteredFoot& foot : feet_) {
+    all.push_back(errors(foot, *std::ranges::find(predicted, foot.measured.name, &ForcePlate::name), series));
+  }
+  return all;
+}
+
+FrameErrors RegistrationRuns::errors(const RegisteredFoot& foot, const ForcePlate& predicted,
+                                     const TimeSeries& series) const {
+  FrameErrors result;
+  for (std::size_t i = 0; i < predicted.times.size(); ++i) {
+    const double t = predicted.times[i];
+    const auto within = [&](const Stance& s) { return t >= s.start && t <= s.end; };
+    if (std::ranges::none_of(foot.result.stances, within)) continue;
+    const double measured = interpolated(foot.measured.times, foot.measured.force, t).dot(foot.up);
+    const double force = predicted.force[i].dot(foot.up);
+    Vector3 error = (force - measured) * foot.up;
+    if (target_ == RegistrationTarget::center_of_pressure) {
+      if (!(force > 0.0) || measured < task_.min_force) continue;
+      error = predicted.point[i] - interpolated(foot.measured.times, foot.measured.point, t);
+      error -= error.dot(foot.up) * foot.up;
+    }
+    result.times.push_back(t);
+    result.error.push_back(error);
+  }
+  for (const std::string& pair : foot.pairs) {
+    const auto pressure = series.column(pair + ".peak_pressure_Pa");
+    result.peak_pressure = std::max(result.peak_pressure, *std::ranges::max_element(pressure));
+  }
+  return result;
+}
+
+namespace {
+
+/// The scenario with this modulus in the material of every main body.
+RunRequest with_modulus(RunRequest request, double modulus) {
+  for (const PairModel& pair : request.scenario.pairs) {
+    if (pair.spec.main.materials.size() != 1) {
+      throw input_error("moduli",
+                        fmt::format("--moduli: expected one material of the main body of every pair, found {} "
+                                    "in '{}'; add `material` there",
+                                    pair.spec.main.materials.size(), pair.spec.name));
+    }
+    request.yaml = with_override(request.yaml, request.file_name,
+                                 fmt::format("contact.{}.main.material.youngs_modulus={:.6g}", pair.spec.name, modulus),
+                                 scenario_catalog());
+  }
+  return request;
+}
+
+/// Starts the next fit from the last result.
+void initialise_from(RegistrationTask& task, const std::vector<FootRegistrationResult>& feet) {
+  for (MarkerMotionSpec& motion : task.request.scenario.motions) {
+    for (FootSpec& foot : motion.feet) {
+      const auto found = std::ranges::find(feet, motion.name + "." + foot.name, &FootRegistrationResult::foot);
+      if (found != feet.end()) foot.registration = found->found;
+    }
+  }
+}
+
+/// Sum over the frames of all feet, so that every frame has the same weight.
+double square_sum(const ModulusTrial& trial) {
+  double sum = 0.0;
+  for (const auto& foot : trial.feet) sum += foot.rms * foot.rms * static_cast<double>(foot.n_frames);
+  return sum;
+}
+
+double n_frames(const ModulusTrial& trial) {
+  double n = 0.0;
+  for (const auto& foot : trial.feet) n += static_cast<double>(foot.n_frames);
+  return n;
+}
+
+/// In the logarithm of the modulus, so that the minimum is positive.
+Parabola parabola_at(const std::vector<ModulusTrial>& trials, std::size_t middle) {
+  std::array<double, 3> x{}, y{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    x[i] = std::log(trials[middle + i - 1].modulus);
+    y[i] = square_sum(trials[middle + i - 1]);
+  }
+  return parabola_through(x, y);
+}
+
+std::size_t best_of(const std::vector<ModulusTrial>& trials) {
+  return static_cast<std::size_t>(std::ranges::min_element(trials, {}, &ModulusTrial::rms) - trials.begin());
+}
+
+void check(std::span<const double> moduli) {
+  const bool ascending = std::ranges::adjacent_find(moduli, std::greater_equal<>()) == moduli.end();
+  if (moduli.size() >= 3 && ascending && moduli.front() > 0.0) return;
+  throw input_error("moduli", fmt::format("--moduli: expected at least three ascending values > 0 in Pa, e.g. "
+                                          "2e5,4e5,8e5, found {} values{}",
+                                          moduli.size(), ascending ? "" : " that do not ascend"));
+}
+
+}  // namespace
+
+Parabola parabola_through(std::span<const double, 3> x, std::span<const double, 3> y) {
+  const double left = (y[1] - y[0]) / (x[1] - x[0]);
+  const double right = (y[2] - y[1]) / (x[2] - x[1]);
+  const double curvature = 2.0 * (right - left) / (x[2] - x[0]);
+  return {.minimum = 0.5 * (x[0] + x[1]) - left / curvature, .curvature = curvature};
+}
+
+ModulusScan scan_modulus(const RegistrationTask& task, std::span<const double> moduli, Runner& runner,
+                         const std::stop_token& stop, const std::function<void(const ModulusTrial&)>& on_trial,
+                         const std::function<void(int, std::span<const double>)>& on_run) {
+  check(moduli);
+  RegistrationTask next = task;
+  const auto attempt = [&](double modulus) {
+    next.request = with_modulus(std::move(next.request), modulus);
+    ModulusTrial trial{.modulus = modulus, .rms = 0.0, .feet = fit_registration(next, runner, stop, on_run)};
+    trial.rms = std::sqrt(square_sum(trial) / std::max(n_frames(trial), 1.0));
+    initialise_from(next, trial.feet);
+    if (on_trial) on_trial(trial);
+    return trial;
+  };
+  ModulusScan scan;
+  for (const double modulus : moduli) scan.trials.push_back(attempt(modulus));
+  scan.best = best_of(scan.trials);
+  scan.at_end = scan.best == 0 || scan.best + 1 == scan.trials.size();
+  if (scan.at_end) return scan;
+  const Parabola parabola = parabola_at(scan.trials, scan.best);
+  initialise_from(next, scan.trials[scan.best].feet);
+  const ModulusTrial refined = attempt(std::exp(parabola.minimum));
+  const auto place = std::ranges::lower_bound(scan.trials, refined.modulus, {}, &ModulusTrial::modulus);
+  scan.trials.insert(place, refined);
+  scan.best = best_of(scan.trials);
+  const ModulusTrial& best = scan.trials[scan.best];
+  const double n_unknowns = 1.0 + static_cast<double>(task.free.size() * best.feet.size());
+  const double variance = square_sum(best) / std::max(2.0 * n_frames(best) - n_unknowns, 1.0);
+  scan.relative_deviation = std::sqrt(2.0 * variance / parabola.curvature);
+  return scan;
 }
 
 }  // namespace heelstrike::client

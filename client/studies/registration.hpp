@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/results/run_folder.hpp"
 #include "gait/force_plate.hpp"
 #include "library/runs/runner.hpp"
 
@@ -64,5 +65,90 @@ struct FootRegistrationResult {
 
 /// The registration as a line of the scenario.
 [[nodiscard]] std::string registration_text(const FootRegistration& registration);
+
+// Error of one run of a scenario against the force plates, frame by frame, in the stances that the recording cuts off:
+// the residual of the registration (registration.hpp).
+
+/// A foot whose constants are identified.
+struct RegisteredFoot {
+  std::string motion, name;
+  ForcePlate measured;             ///< axes and clock of the files
+  Vector3 up = Vector3::Zero();    ///< in these axes
+  std::vector<std::string> pairs;  ///< of its bodies
+  FootRegistrationResult result;   ///< `found` has the current constants
+};
+
+/// Residual of one foot in one run.
+struct FrameErrors {
+  std::vector<double> times;  ///< [s] of the frames in the fit
+  std::vector<Vector3>
+      error;  ///< predicted minus measured: centre of pressure in the ground [m], or force along up [N]
+  double peak_pressure = 0.0;  ///< [Pa]
+
+  [[nodiscard]] double rms() const;
+};
+
+/// Runs the scenario of a task with the current constants of its feet.
+class RegistrationRuns {
+ public:
+  /// @throws Error{invalid_input} as fit_registration; the references must outlive this object
+  RegistrationRuns(const RegistrationTask& task, Runner& runner, std::stop_token stop);
+
+  [[nodiscard]] std::vector<RegisteredFoot>& feet() { return feet_; }
+  /// One run; returns the errors of each foot.
+  [[nodiscard]] std::vector<FrameErrors> evaluate();
+  [[nodiscard]] int n_runs() const { return n_runs_; }
+
+ private:
+  void add_foot(const MarkerMotionSpec& motion, const FootSpec& spec);
+  [[nodiscard]] TimeSeries run();
+  [[nodiscard]] FrameErrors errors(const RegisteredFoot& foot, const ForcePlate& predicted,
+                                   const TimeSeries& series) const;
+
+  const RegistrationTask& task_;
+  Runner& runner_;
+  std::stop_token stop_;
+  RegistrationTarget target_;
+  std::vector<RegisteredFoot> feet_;
+  int n_runs_ = 0;
+};
+
+// The modulus of the soles together with the registration of the feet, from the same incomplete stances: a scan over
+// prescribed moduli with the registration refitted for each (registration.hpp), and the minimum of the error between
+// them.
+
+/// A registration fitted with one modulus in the material of all main bodies.
+struct ModulusTrial {
+  double modulus = 0.0;  ///< [Pa]
+  double rms = 0.0;      ///< [m] of the centres of pressure or [N] of the vertical forces, over the frames of all feet
+  std::vector<FootRegistrationResult> feet;
+};
+
+struct ModulusScan {
+  std::vector<ModulusTrial> trials;  ///< ascending; the last trial is at the minimum of the parabola
+  std::size_t best = 0;              ///< index of the trial with the least rms
+  bool at_end = false;               ///< the best trial is the first or the last: the scan does not enclose the minimum
+  /// Relative standard deviation of the modulus from the curvature of the squared error and the residual scatter;
+  /// frames are assumed independent, which is an approximation. Zero when `at_end`.
+  double relative_deviation = 0.0;
+};
+
+/// Fits the registration for each modulus, each fit starting from the previous one, then at the minimum of the parabola
+/// (in the logarithm) through the best modulus and its neighbours. Complete stances are not used.
+/// @param moduli    [Pa] at least three, > 0, ascending
+/// @param on_trial  called after each trial
+/// @param on_run    as in fit_registration, of the current fit
+/// @throws Error{invalid_input} for other moduli; as fit_registration
+[[nodiscard]] ModulusScan scan_modulus(const RegistrationTask& task, std::span<const double> moduli, Runner& runner,
+                                       const std::stop_token& stop,
+                                       const std::function<void(const ModulusTrial&)>& on_trial,
+                                       const std::function<void(int, std::span<const double>)>& on_run = {});
+
+/// Abscissa and curvature (second derivative) of the parabola through three points.
+struct Parabola {
+  double minimum = 0.0;
+  double curvature = 0.0;  ///< > 0 for a minimum
+};
+[[nodiscard]] Parabola parabola_through(std::span<const double, 3> x, std::span<const double, 3> y);
 
 }  // namespace heelstrike::client

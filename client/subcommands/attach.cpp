@@ -12,6 +12,7 @@
 #include "library/runs/execute.hpp"
 #include "library/runs/remote_runner.hpp"
 #include "library/terminal/screen.hpp"
+#include "report/tables.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -41,7 +42,8 @@ RunFolder folder_for(const AttachOptions& options, RunRequest& request) {
     return {path,
             request.yaml,
             options.force || is_same_run,
-            {.scenario = request.file_name, .files = file_digests(request)}};
+            {.scenario = request.file_name, .files = file_digests(request)},
+            report::table_files()};
   }
   if (!is_same_run) {
     throw input_error("output",
@@ -66,34 +68,35 @@ ExitCode attach(const AttachOptions& options, bool json, const std::stop_token& 
   return run_to_folder(runner, request, folder, {.quiet = options.quiet, .json = json}, stop);
 }
 
-}  // namespace
-
-void add_attach(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("attach", "Collect a current or completed run of a shared mbs_server");
+Action add_attach(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<AttachOptions>();
-  command->add_option("run_id", options->run_id, "Identifier of the run: in run.log, and listed by heelstrike watch")
+  command.add_option("run_id", options->run_id, "Identifier of the run: in run.log, and listed by heelstrike watch")
       ->type_name("RUN_ID")
       ->required();
   command
-      ->add_option("-o,--output", options->output,
-                   "Run folder to create, or the folder that an earlier client of this run left; default "
-                   "runs/SCENARIO-BACKEND[-N]")
+      .add_option("-o,--output", options->output,
+                  "Run folder to create, or the folder that an earlier client of this run left; default "
+                  "runs/SCENARIO-BACKEND[-N]")
       ->type_name("FOLDER");
-  command->add_flag("--force", options->force, "Overwrite the run in an existing folder");
-  command->add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
-  command->add_flag("--json", invocation.json, "Print the summary as JSON");
-  add_server_options(*command, options->servers);
-  command->get_option("--mbs")->required();
-  add_footer(
-      *command,
-      "  heelstrike run examples/bouncing_ball.yaml --mbs lab:50052 -o out    # the client's machine fails\n"
-      "  heelstrike attach run-17c0a3f2b5d4e691 --mbs lab:50052 -o out\n\n"
-      "The folder equals, byte for byte, the one that the first client would have written. Ctrl-C stops the run.");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token stop) {
-      return attach(*options, invocation.json, stop);
-    };
-  });
+  command.add_flag("--force", options->force, "Overwrite the run in an existing folder");
+  command.add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
+  command.add_flag("--json", as_json, "Print the summary as JSON");
+  add_server_options(command, options->servers);
+  command.get_option("--mbs")->required();
+  return [options](bool json, const std::stop_token& stop) { return attach(*options, json, stop); };
+}
+
+}  // namespace
+
+Subcommand attach_command() {
+  return {
+      .name = "attach",
+      .summary = "Collect a current or completed run of a shared mbs_server",
+      .examples =
+          "  heelstrike run examples/bouncing_ball.yaml --mbs lab:50052 -o out    # the client's machine fails\n"
+          "  heelstrike attach run-17c0a3f2b5d4e691 --mbs lab:50052 -o out\n\n"
+          "The folder equals, byte for byte, the one that the first client would have written. Ctrl-C stops the run.",
+      .add = add_attach};
 }
 
 }  // namespace heelstrike::client

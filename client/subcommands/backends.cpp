@@ -134,30 +134,33 @@ ExitCode show_backends(const BackendsOptions& options, bool json) {
   return ExitCode::ok;
 }
 
-}  // namespace
-
-void add_backends(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("backends", "Show the contact back-ends and their parameters");
+Action add_backends(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<BackendsOptions>();
-  command->add_option("name", options->name, "Back-end to show in full")->type_name("NAME");
-  command->add_flag("--json", invocation.json, "Print as JSON");
+  command.add_option("name", options->name, "Back-end to show in full")->type_name("NAME");
+  command.add_flag("--json", as_json, "Print as JSON");
   const std::string group = "Server (default: the back-ends of this program)";
-  command->add_option("--fem", options->servers.fem, "Address of a running fem_server: host:port or unix:/path")
+  command.add_option("--fem", options->servers.fem, "Address of a running fem_server: host:port or unix:/path")
       ->type_name("ADDRESS")
       ->group(group);
-  command->add_option("--tls-ca", options->servers.tls.ca_file, "Certificate of the authority to trust")
+  command.add_option("--tls-ca", options->servers.tls.ca_file, "Certificate of the authority to trust")
       ->type_name("FILE")
       ->group(group);
-  command->add_option("--tls-cert", options->servers.tls.certificate_file, "Client certificate")
+  command.add_option("--tls-cert", options->servers.tls.certificate_file, "Client certificate")
       ->type_name("FILE")
       ->group(group);
-  command->add_option("--tls-key", options->servers.tls.key_file, "Key of the client certificate")
+  command.add_option("--tls-key", options->servers.tls.key_file, "Key of the client certificate")
       ->type_name("FILE")
       ->group(group);
-  add_footer(*command, "  heelstrike backends\n  heelstrike backends flores\n  heelstrike backends --json");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token) { return show_backends(*options, invocation.json); };
-  });
+  return [options](bool json, const std::stop_token& /*stop*/) { return show_backends(*options, json); };
+}
+
+}  // namespace
+
+Subcommand backends_command() {
+  return {.name = "backends",
+          .summary = "Show the contact back-ends and their parameters",
+          .examples = "  heelstrike backends\n  heelstrike backends flores\n  heelstrike backends --json",
+          .add = add_backends};
 }
 
 }  // namespace heelstrike::client

@@ -10,7 +10,6 @@
 #include <system_error>
 
 #include "client/studies/comparison.hpp"
-#include "client/studies/earlier_runs.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/subcommand.hpp"
@@ -22,6 +21,7 @@
 #include "library/runs/execute.hpp"
 #include "library/terminal/screen.hpp"
 #include "report/shapes.hpp"
+#include "report/tables.hpp"
 #include "report/write_report.hpp"
 
 namespace heelstrike::client {
@@ -168,7 +168,7 @@ void check_names(const CompareOptions& options, const BackendSchemas& schemas) {
 /// An assignment that no compared back-end accepts is an error of the command.
 void check_assignments(const CompareOptions& options, const BackendSchemas& schemas) {
   if (options.overrides.assignments.empty()) return;
-  const auto accepted = [&](const std::vector<std::string>& assignments, std::exception_ptr& refusal) {
+  const auto accepted = [&](const std::vector<std::string>& assignments, std::exception_ptr& rejection) {
     for (const std::string& backend : options.backends) {
       try {
         (void)load_request(options.scenario, {.backend = backend, .assignments = assignments}, schemas);
@@ -176,15 +176,15 @@ void check_assignments(const CompareOptions& options, const BackendSchemas& sche
       } catch (const Error& error) {
         // The message of a back-end with a similar name is the most helpful one.
         const bool helpful = std::string_view(error.what()).find("did you mean") != std::string_view::npos;
-        if (!refusal || helpful) refusal = std::current_exception();
+        if (!rejection || helpful) rejection = std::current_exception();
       }
     }
     return false;
   };
-  std::exception_ptr refusal;
-  if (accepted(options.overrides.assignments, refusal)) return;
+  std::exception_ptr rejection;
+  if (accepted(options.overrides.assignments, rejection)) return;
   for (const std::string& assignment : options.overrides.assignments) {
-    if (!accepted({assignment}, refusal)) std::rethrow_exception(refusal);
+    if (!accepted({assignment}, rejection)) std::rethrow_exception(rejection);
   }
 }
 
@@ -229,7 +229,8 @@ RunFolder open_folder(const CompareOptions& options, const fs::path& path, RunRe
   return {path,
           request.yaml,
           options.force || options.resume,
-          {.scenario = fs::absolute(options.scenario), .files = file_digests(request)}};
+          {.scenario = fs::absolute(options.scenario), .files = file_digests(request)},
+          report::table_files()};
 }
 
 /// A variant that cannot run the scenario, or fails, is a row with its reason; errors of files or servers end the
@@ -241,7 +242,7 @@ ComparisonRow run_one(const CompareOptions& options, const Variant& variant, con
   try {
     RunRequest request = load_request(options.scenario, variant.overrides, schemas);
     for (const std::string& note : request.notes) print_message("note", note);
-    row.folder = variant.folder;
+    row.folder = variant.folder;  // also of a run that fails: its log and its rows are there
     if (options.resume && is_done(folder / variant.folder, request.yaml)) {
       row.summary = read_summary(folder / variant.folder);
       row.largest = find_peak_contact(read_timeseries(folder / variant.folder));
@@ -256,6 +257,7 @@ ComparisonRow run_one(const CompareOptions& options, const Variant& variant, con
       row.largest = find_peak_contact(read_timeseries(folder / variant.folder));
     }
   } catch (const Error& error) {
+    // A full disk or a lost server would fail every further variant as well, each after its time limits.
     const ExitCode code = exit_code(error);
     if (code == ExitCode::file || code == ExitCode::unavailable || code == ExitCode::version_mismatch) throw;
     row.failure = error.what();
@@ -337,14 +339,10 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
   return comparison.exit_code();
 }
 
-}  // namespace
-
-void add_compare(CLI::App& program, Invocation& invocation) {
-  auto* command =
-      program.add_subcommand("compare", "Run a scenario with several back-ends or coupling schemes and compare them");
+Action add_compare(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<CompareOptions>();
-  add_scenario_argument(*command, options->scenario);
-  auto* subject = command->add_option_group("what", "Compared variants");
+  add_scenario_argument(command, options->scenario);
+  auto* subject = command.add_option_group("what", "Compared variants");
   subject->add_option("--backends", options->backends, "Back-ends to compare, separated by commas")
       ->delimiter(',')
       ->type_name("NAME,NAME,...");
@@ -354,32 +352,36 @@ void add_compare(CLI::App& program, Invocation& invocation) {
                       ->delimiter(',')
                       ->type_name("NAME,NAME,...");
   subject->require_option(1);
-  command->add_option("--macro-steps", options->macro_steps, "With --schemes: macro steps [s], separated by commas")
+  command.add_option("--macro-steps", options->macro_steps, "With --schemes: macro steps [s], separated by commas")
       ->delimiter(',')
       ->needs(schemes)
       ->type_name("H,H,...");
-  command->add_option("--reference", options->reference, "Reference back-end of the deviations")->type_name("NAME");
-  command->add_option("-o,--output", options->output, "Folder to create; default runs/SCENARIO-comparison[-N]")
+  command.add_option("--reference", options->reference, "Reference back-end of the deviations")->type_name("NAME");
+  command.add_option("-o,--output", options->output, "Folder to create; default runs/SCENARIO-comparison[-N]")
       ->type_name("FOLDER");
-  command->add_flag("--force", options->force, "Overwrite the comparison in an existing folder");
-  command->add_flag("--resume", options->resume,
-                    "In an existing folder: keep complete runs, resume the interrupted one");
-  add_set_option(*command, options->overrides);
-  command->add_flag("--quiet", options->quiet, "No progress, only the table and errors");
-  command->add_flag("--json", invocation.json, "Print the comparison as JSON");
-  add_connection_options(*command, options->connection);
-  add_footer(
-      *command,
-      "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hunt_crossley,lankarani_nikravesh\n"
-      "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hertz --reference hertz --json\n"
-      "  heelstrike compare examples/bouncing_ball.yaml --schemes gauss_seidel,implicit --macro-steps 1e-5,1e-6\n\n"
-      "A failed back-end is a row with its reason; the exit code is then 3.\n"
-      "A run without some of its frames keeps its numbers; the exit code is then 7.");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token stop) {
-      return compare(*options, invocation.json, stop);
-    };
-  });
+  command.add_flag("--force", options->force, "Overwrite the comparison in an existing folder");
+  command.add_flag("--resume", options->resume,
+                   "In an existing folder: keep complete runs, resume the interrupted one");
+  add_set_option(command, options->overrides);
+  command.add_flag("--quiet", options->quiet, "No progress, only the table and errors");
+  command.add_flag("--json", as_json, "Print the comparison as JSON");
+  add_connection_options(command, options->connection);
+  return [options](bool json, const std::stop_token& stop) { return compare(*options, json, stop); };
+}
+
+}  // namespace
+
+Subcommand compare_command() {
+  return {
+      .name = "compare",
+      .summary = "Run a scenario with several back-ends or coupling schemes and compare them",
+      .examples =
+          "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hunt_crossley,lankarani_nikravesh\n"
+          "  heelstrike compare examples/bouncing_ball.yaml --backends flores,hertz --reference hertz --json\n"
+          "  heelstrike compare examples/bouncing_ball.yaml --schemes gauss_seidel,implicit --macro-steps 1e-5,1e-6\n\n"
+          "A failed back-end is a row with its reason; the exit code is then 3.\n"
+          "A run without some of its frames keeps its numbers; the exit code is then 7.",
+      .add = add_compare};
 }
 
 }  // namespace heelstrike::client

@@ -18,7 +18,6 @@
 #include "library/runs/run_request.hpp"
 #include "library/terminal/screen.hpp"
 #include "report/grf_report.hpp"
-#include "report/stance_figure.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -292,9 +291,9 @@ report::GrfPage page_of(const GrfReport& report, const CompareGrfOptions& option
 /// All compared rows of all stances, for other programs.
 std::string rows_csv(const GrfReport& report) {
   std::string text = "plate,stance,time_s,stance_percent";
-  for (const char* who : {"measured", "run"}) {
+  for (const char* source : {"measured", "run"}) {
     for (const char* what : {"vx_N", "vy_N", "vz_N", "moment_Nm", "px_m", "py_m", "pz_m"}) {
-      text += fmt::format(",{}_{}", who, what);
+      text += fmt::format(",{}_{}", source, what);
     }
   }
   text += '\n';
@@ -330,28 +329,31 @@ ExitCode compare_grf(const CompareGrfOptions& options, bool json) {
   return ExitCode::ok;
 }
 
-}  // namespace
-
-void add_compare_grf(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("compare-grf", "Compare the ground reactions of a run with force plates");
+Action add_compare_grf(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<CompareGrfOptions>();
-  command->add_option("RUN", options->run, "Run folder")->required();
-  command->add_option("--measured", options->measured, "Measured ground forces, OpenSim .mot")
+  command.add_option("RUN", options->run, "Run folder")->required();
+  command.add_option("--measured", options->measured, "Measured ground forces, OpenSim .mot")
       ->required()
       ->type_name("FILE");
   command
-      ->add_option("--mass", options->mass, "Body mass [kg]; default: from the mean load of the plates over the file")
+      .add_option("--mass", options->mass, "Body mass [kg]; default: from the mean load of the plates over the file")
       ->check(CLI::PositiveNumber)
       ->type_name("KG");
-  command->add_option("--threshold", options->threshold, "Vertical force [N] above which a foot is in stance")
+  command.add_option("--threshold", options->threshold, "Vertical force [N] above which a foot is in stance")
       ->check(CLI::PositiveNumber)
       ->capture_default_str()
       ->type_name("N");
-  command->add_flag("--json", invocation.json, "Print the comparison as JSON");
-  add_footer(*command, "  heelstrike compare-grf runs/gait_spheres-hunt_crossley --measured subject01_walk1_grf.mot");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token) { return compare_grf(*options, invocation.json); };
-  });
+  command.add_flag("--json", as_json, "Print the comparison as JSON");
+  return [options](bool json, const std::stop_token& /*stop*/) { return compare_grf(*options, json); };
+}
+
+}  // namespace
+
+Subcommand compare_grf_command() {
+  return {.name = "compare-grf",
+          .summary = "Compare the ground reactions of a run with force plates",
+          .examples = "  heelstrike compare-grf runs/gait_spheres-hunt_crossley --measured subject01_walk1_grf.mot",
+          .add = add_compare_grf};
 }
 
 }  // namespace heelstrike::client

@@ -12,7 +12,6 @@
 #include "common/errors/plain_text.hpp"
 #include "common/text/table.hpp"
 #include "library/composition/embedded.hpp"
-#include "library/terminal/progress_display.hpp"
 #include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {
@@ -42,6 +41,7 @@ ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token
                                       fmt::print(stderr, "heelstrike: {}\n", printable(stage));
                                       return;
                                     }
+                                    // Progress repeats the name of a stage; the list has each stage once.
                                     if (stages.empty() || stages.back() != stage) stages.emplace_back(stage);
                                     display.show({.stage = std::string(stage), .fraction = fraction});
                                   },
@@ -68,28 +68,27 @@ ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token
   return ExitCode::ok;
 }
 
+Action add_condense(CLI::App& command, bool& as_json) {
+  const auto options = std::make_shared<CondenseOptions>();
+  add_scenario_argument(command, options->scenario);
+  add_override_options(command, options->overrides);
+  command.add_flag("--json", as_json, "Print the report as JSON");
+  command
+      .add_option("--fem", options->servers.fem,
+                  "Prepare in the cache of a running fem_server: host:port or unix:/path")
+      ->type_name("ADDRESS");
+  return [options](bool json, const std::stop_token& stop) { return run(*options, json, stop); };
+}
+
 }  // namespace
 
-void add_condense(CLI::App& program, Invocation& invocation) {
-  auto* command =
-      program.add_subcommand("condense", "Prepare the contact of a scenario (mesh, condensation) and cache it");
-  const auto options = std::make_shared<CondenseOptions>();
-  add_scenario_argument(*command, options->scenario);
-  command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
-  add_set_option(*command, options->overrides);
-  command->add_flag("--json", invocation.json, "Print the report as JSON");
-  command
-      ->add_option("--fem", options->servers.fem,
-                   "Prepare in the cache of a running fem_server: host:port or unix:/path")
-      ->type_name("ADDRESS");
-  add_footer(*command,
-             "  heelstrike condense examples/foot_press.yaml\n"
-             "  heelstrike condense examples/foot_press.yaml --set contact.element_size=0.004");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](const std::stop_token& stop) {
-      return run(*options, invocation.json, stop);
-    };
-  });
+Subcommand condense_command() {
+  return {.name = "condense",
+          .summary = "Prepare the contact of a scenario (mesh, condensation) and cache it",
+          .examples =
+              "  heelstrike condense examples/foot_press.yaml\n"
+              "  heelstrike condense examples/foot_press.yaml --set contact.element_size=0.004",
+          .add = add_condense};
 }
 
 }  // namespace heelstrike::client

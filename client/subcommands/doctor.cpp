@@ -23,7 +23,7 @@
 #include "library/composition/geometry.hpp"
 #include "library/registries/catalog.hpp"
 #include "library/runs/remote_runner.hpp"
-#include "library/servers/health.hpp"
+#include "library/servers/servers.hpp"
 #include "library/terminal/screen.hpp"
 #include "report/pictures.hpp"
 #include "rpc/call.hpp"
@@ -282,22 +282,22 @@ ExitCode doctor(const ServerOptions& options, bool json, std::stop_token stop) {
   return code;
 }
 
+Action add_doctor(CLI::App& command, bool& as_json) {
+  const auto options = std::make_shared<ServerOptions>();
+  add_server_options(command, *options);
+  command.add_flag("--json", as_json, "Print as JSON");
+  return [options](bool json, const std::stop_token& stop) { return doctor(*options, json, stop); };
+}
+
 }  // namespace
 
-void add_doctor(CLI::App& program, Invocation& invocation) {
-  auto* command =
-      program.add_subcommand("doctor", "Check servers (reachable, healthy, same version), mesher, cache and plotting");
-  const auto options = std::make_shared<ServerOptions>();
-  add_server_options(*command, *options);
-  command->add_flag("--json", invocation.json, "Print as JSON");
-  add_footer(*command,
-             "  heelstrike doctor                          starts a private pair of servers and tests it\n"
-             "  heelstrike doctor --fem localhost:50051    tests a running server; for health checks of containers");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token stop) {
-      return doctor(*options, invocation.json, stop);
-    };
-  });
+Subcommand doctor_command() {
+  return {.name = "doctor",
+          .summary = "Check servers (reachable, healthy, same version), mesher, cache and plotting",
+          .examples =
+              "  heelstrike doctor                          starts a private pair of servers and tests it\n"
+              "  heelstrike doctor --fem localhost:50051    tests a running server; for health checks of containers",
+          .add = add_doctor};
 }
 
 }  // namespace heelstrike::client

@@ -11,10 +11,10 @@
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/process/module_folder.hpp"
+#include "common/process/loaded_module.hpp"
 #include "library/composition/embedded.hpp"
 #include "library/fmu/fmu_export.hpp"
-#include "library/terminal/progress_display.hpp"
+#include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -53,36 +53,34 @@ ExitCode make_fmu(const FmuOptions& options, bool as_json, const std::stop_token
   return ExitCode::ok;
 }
 
-}  // namespace
-
-void add_fmu(CLI::App& program, Invocation& invocation) {
-  auto* command =
-      program.add_subcommand("fmu", "Export a scenario or a contact as a functional mock-up unit (FMI 3.0 or 2.0)");
+Action add_fmu(CLI::App& command, bool& /*as_json*/) {
   const auto options = std::make_shared<FmuOptions>();
-  add_scenario_argument(*command, options->scenario);
-  command->add_option("-o,--output", options->file, "The FMU (default: SCENARIO.fmu in this folder)")
-      ->type_name("FILE");
+  add_scenario_argument(command, options->scenario);
+  command.add_option("-o,--output", options->file, "The FMU (default: SCENARIO.fmu in this folder)")->type_name("FILE");
   command
-      ->add_option("--contact", options->kind.pair,
-                   "An FMU of this contact pair only: relative motion in, wrench and its derivatives out")
+      .add_option("--contact", options->kind.pair,
+                  "An FMU of this contact pair only: relative motion in, wrench and its derivatives out")
       ->type_name("PAIR");
-  command->add_flag("--model-exchange", options->kind.model_exchange,
-                    "Model exchange: equations of motion of free bodies; default: co-simulation");
-  command->add_option("--fmi", options->kind.version, "Version of the standard (default 3)")
+  command.add_flag("--model-exchange", options->kind.model_exchange,
+                   "Model exchange: equations of motion of free bodies; default: co-simulation");
+  command.add_option("--fmi", options->kind.version, "Version of the standard (default 3)")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, fmu::FmiVersion>{{"2", fmu::FmiVersion::v2}, {"3", fmu::FmiVersion::v3}}));
-  command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
-  add_set_option(*command, options->overrides);
-  add_footer(*command,
-             "  heelstrike fmu examples/bouncing_ball.yaml\n"
-             "  heelstrike fmu examples/foot_drop.yaml --fmi 2 -o foot.fmu\n"
-             "  heelstrike fmu examples/bouncing_ball.yaml --model-exchange -o equations.fmu\n"
-             "  heelstrike fmu examples/foot_press.yaml --contact sole-plate -o contact.fmu");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](const std::stop_token& stop) {
-      return make_fmu(*options, invocation.json, stop);
-    };
-  });
+  add_override_options(command, options->overrides);
+  return [options](bool json, const std::stop_token& stop) { return make_fmu(*options, json, stop); };
+}
+
+}  // namespace
+
+Subcommand fmu_command() {
+  return {.name = "fmu",
+          .summary = "Export a scenario or a contact as a functional mock-up unit (FMI 3.0 or 2.0)",
+          .examples =
+              "  heelstrike fmu examples/bouncing_ball.yaml\n"
+              "  heelstrike fmu examples/foot_drop.yaml --fmi 2 -o foot.fmu\n"
+              "  heelstrike fmu examples/bouncing_ball.yaml --model-exchange -o equations.fmu\n"
+              "  heelstrike fmu examples/foot_press.yaml --contact sole-plate -o contact.fmu",
+          .add = add_fmu};
 }
 
 }  // namespace heelstrike::client

@@ -28,17 +28,21 @@ ExitCode write(const Hdf5Options& options) {
   return ExitCode::ok;
 }
 
+Action add_hdf5(CLI::App& command, bool& /*as_json*/) {
+  const auto options = std::make_shared<Hdf5Options>();
+  command.add_option("RUN", options->run, "Run folder")->required();
+  command.add_option("-o,--output", options->output, "File to write; default RUN.h5")->type_name("FILE");
+  command.add_flag("--force", options->force, "Replace an existing file");
+  return [options](bool /*json*/, const std::stop_token& /*stop*/) { return write(*options); };
+}
+
 }  // namespace
 
-void add_hdf5(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("hdf5", "Write the time series and fields of a run into one HDF5 file");
-  const auto options = std::make_shared<Hdf5Options>();
-  command->add_option("RUN", options->run, "Run folder")->required();
-  command->add_option("-o,--output", options->output, "File to write; default RUN.h5")->type_name("FILE");
-  command->add_flag("--force", options->force, "Replace an existing file");
-  add_footer(*command, "  heelstrike hdf5 runs/bouncing_ball-flores -o ball.h5");
-  command->callback(
-      [&invocation, options] { invocation.action = [options](std::stop_token) { return write(*options); }; });
+Subcommand hdf5_command() {
+  return {.name = "hdf5",
+          .summary = "Write the time series and fields of a run into one HDF5 file",
+          .examples = "  heelstrike hdf5 runs/bouncing_ball-flores -o ball.h5",
+          .add = add_hdf5};
 }
 
 }  // namespace heelstrike::client

@@ -1,9 +1,14 @@
-// heelstrike import: converts a URDF or MJCF model to a scenario and a folder of meshes; a C3D trial to motion files.
+// heelstrike import: converts a model of another program to a scenario and a folder of meshes; a C3D trial to motion
+// files.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <pugixml.hpp>
+#include <set>
 #include <string_view>
 
 #include "client/subcommands/import_folder.hpp"
@@ -12,10 +17,9 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/files/read_file.hpp"
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
 #include "gait/c3d_file.hpp"
-#include "importers/robots/mjcf_model.hpp"
-#include "importers/robots/urdf_model.hpp"
+#include "importers/model_format.hpp"
 #include "library/composition/geometry.hpp"
 
 namespace heelstrike::client {
@@ -23,123 +27,116 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct RobotOptions {
+struct ModelOptions {
   fs::path model;
-  std::vector<std::string> packages;
-  std::string base = "fixed";
-  std::string keyframe;
-  bool skip_meshes = false;
-  models::InertiaRepair repair;
+  std::map<std::string, std::vector<std::string>> given;  ///< values by option
   fs::path folder;
-
-  [[nodiscard]] bool for_urdf() const { return !packages.empty() || base != "fixed"; }
-  [[nodiscard]] bool for_robots() const {
-    return for_urdf() || !keyframe.empty() || skip_meshes || repair.balance || repair.min_mass > 0.0 ||
-           repair.min_moment > 0.0;
-  }
 };
 
-models::MeshImportOptions mesh_import_options(const RobotOptions& options, const std::stop_token& stop) {
-  return {.read =
-              [stop](const fs::path& file) {
-                return read_triangles(file.string(), read_file(file, "mesh", {.stop = stop}));
-              },
-          .leave_out = options.skip_meshes};
+/// Names of the formats with an option: "URDF, MJCF".
+std::string format_names(const std::string& option) {
+  std::vector<std::string> names;
+  for (const models::ModelFormat& format : models::model_formats()) {
+    if (std::ranges::find(format.options, option, &models::ModelOption::name) != format.options.end()) {
+      names.push_back(format.name);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
-models::UrdfOptions urdf_options(const RobotOptions& options, const std::stop_token& stop) {
-  models::UrdfOptions import_options{
-      .base_is_free = options.base == "free", .packages = {}, .meshes = mesh_import_options(options, stop)};
-  for (const std::string& text : options.packages) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw input_error("package", fmt::format("--package: expected NAME=FOLDER, found '{}'", text));
-    }
-    import_options.packages[text.substr(0, equals)] = text.substr(equals + 1);
+/// An option without effect would silently give another model than the intended one.
+void check_options(const ModelOptions& options, std::span<const models::ModelOption> known, const std::string& found) {
+  for (const auto& [name, values] : options.given) {
+    if (std::ranges::find(known, name, &models::ModelOption::name) != known.end()) continue;
+    throw input_error("model", fmt::format("{}: {} is for {}; this is a {}", options.model.string(), name,
+                                           format_names(name), found));
   }
-  return import_options;
 }
 
 /// The root element determines the format, independently of the file name.
-models::TreeModel read_model(const RobotOptions& options, const std::string& text, const std::stop_token& stop) {
-  check_xml_nesting(text, options.model.string(), "model");
+const models::ModelFormat& format_of(const fs::path& file, const std::string& text) {
+  check_xml_nesting(text, file.string(), "model");
   pugi::xml_document document;
   const auto parsed = document.load_buffer(text.data(), text.size());
   const std::string_view root = parsed ? document.document_element().name() : "";
-  if (root == "robot") {
-    if (!options.keyframe.empty()) throw input_error("model", "--keyframe is for MJCF; URDF has no keyframes");
-    return models::read_urdf(text, options.model, urdf_options(options, stop));
-  }
-  if (root == "mujoco") {
-    if (options.for_urdf()) {
-      throw input_error("model", fmt::format("{}: --package and --base are for URDF; an MJCF model defines its folders "
-                                             "and joints",
-                                             options.model.string()));
-    }
-    return models::read_mjcf(options.model,
-                             {.meshes = mesh_import_options(options, stop), .keyframe = options.keyframe});
+  std::string expected;
+  for (const models::ModelFormat& format : models::model_formats()) {
+    if (format.root == root) return format;
+    expected += fmt::format("{} (<{}>), ", format.name, format.root);
   }
   throw input_error(
-      "model", fmt::format("{}: expected a URDF model (<robot>), an MJCF model (<mujoco>) or a C3D trial, found {}{}",
-                           options.model.string(),
-                           !parsed ? fmt::format("text that is not XML (line {}: {})",
-                                                 line_of_offset(text, static_cast<std::size_t>(parsed.offset)),
-                                                 parsed.description())
-                                   : fmt::format("<{}>", printable(root, 60)),
-                           root == "OpenSimDocument" ? "; use heelstrike import-osim" : ""));
+      "model",
+      fmt::format("{}: expected a model in one of the formats {}or a C3D trial, found {}{}", file.string(), expected,
+                  !parsed
+                      ? fmt::format("text that is not XML (line {}: {})",
+                                    line_of_offset(text, static_cast<std::size_t>(parsed.offset)), parsed.description())
+                      : fmt::format("<{}>", printable(root, 60)),
+                  root == "OpenSimDocument" ? "; use heelstrike import-osim" : ""));
 }
 
-ExitCode import_file(const RobotOptions& options, bool as_json, const std::stop_token& stop) {
+ExitCode import_file(const ModelOptions& options, bool as_json, const std::stop_token& stop) {
   const std::string bytes = read_file(options.model, "model", {.stop = stop});
-  if (!is_c3d(bytes)) {
-    const models::TreeModel model = read_model(options, bytes, stop);
-    return write_import(options.model, options.folder, models::import_tree(model, options.repair), as_json);
+  if (is_c3d(bytes)) {
+    check_options(options, {}, "C3D trial");
+    return write_trial(options.model, bytes, options.folder, as_json);
   }
-  if (options.for_robots()) {
-    throw input_error("model",
-                      fmt::format("{}: --package, --base, --keyframe, --skip-meshes and the repairs of inertias "
-                                  "are for robot models; this is a C3D trial",
-                                  options.model.string()));
+  const models::ModelFormat& format = format_of(options.model, bytes);
+  check_options(options, format.options, format.name + " model");
+  const models::ModelInput input{
+      .file = options.model, .text = bytes, .options = options.given, .read_mesh = [stop](const fs::path& file) {
+        return read_triangles(file.string(), read_file(file, "mesh", {.stop = stop}));
+      }};
+  return write_import(options.model, options.folder, format.import(input), as_json);
+}
+
+void add_model_option(CLI::App& command, const models::ModelOption& option, ModelOptions& options) {
+  const auto store = [&options, name = option.name](const std::vector<std::string>& values) {
+    options.given[name] = values;
+  };
+  if (option.value.empty()) {
+    command.add_flag_callback(
+        option.name, [store] { store({}); }, option.description);
+    return;
   }
-  return write_trial(options.model, bytes, options.folder, as_json);
+  auto* added = command.add_option_function<std::vector<std::string>>(option.name, store, option.description)
+                    ->type_name(option.value)
+                    ->expected(1);
+  if (option.repeatable) added->take_all();
+  if (option.range) added->check(CLI::Range(option.range->min, option.range->max));
+  if (!option.choices.empty()) added->check(CLI::IsMember(option.choices))->default_str(option.choices.front());
+}
+
+Action add_import(CLI::App& command, bool& as_json) {
+  const auto options = std::make_shared<ModelOptions>();
+  std::vector<std::string> files;
+  std::set<std::string> names;
+  for (const models::ModelFormat& format : models::model_formats()) files.push_back(format.description);
+  command.add_option("MODEL", options->model, fmt::format("Model file: {}; or a C3D file", fmt::join(files, ", ")))
+      ->required();
+  for (const models::ModelFormat& format : models::model_formats()) {
+    for (const models::ModelOption& option : format.options) {
+      if (names.insert(option.name).second) add_model_option(command, option, *options);
+    }
+  }
+  command.add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");
+  command.add_flag("--json", as_json, "Print the imported elements as JSON");
+  return [options](bool json, const std::stop_token& stop) { return import_file(*options, json, stop); };
 }
 
 }  // namespace
 
-void add_import(CLI::App& program, Invocation& invocation) {
-  auto* command =
-      program.add_subcommand("import", "Convert a URDF or MJCF model to a scenario, or a C3D trial to motion files");
-  const auto options = std::make_shared<RobotOptions>();
-  command->add_option("MODEL", options->model, "Model file: URDF, or MJCF of MuJoCo 2 and 3; or a C3D file")
-      ->required();
-  command->add_option("--package", options->packages, "Folder of a package of a URDF model, for its meshes; repeatable")
-      ->type_name("NAME=FOLDER");
-  command->add_option("--base", options->base, "Root link of a URDF model: fixed to the ground, or free")
-      ->check(CLI::IsMember({"fixed", "free"}))
-      ->capture_default_str();
-  command->add_option("--keyframe", options->keyframe, "Keyframe of an MJCF model with the initial pose")
-      ->type_name("NAME");
-  command->add_flag("--skip-meshes", options->skip_meshes, "Skip mesh files, and list them");
-  command->add_flag("--balance-inertia", options->repair.balance,
-                    "Replace principal moments by their mean where one exceeds the sum of the others");
-  command->add_option("--bound-mass", options->repair.min_mass, "Minimum mass of every moving body [kg]")
-      ->check(CLI::Range(0.0, 1e12))
-      ->type_name("MASS");
-  command
-      ->add_option("--bound-inertia", options->repair.min_moment,
-                   "Minimum principal moment of inertia of every moving body [kg m^2]")
-      ->check(CLI::Range(0.0, 1e12))
-      ->type_name("MOMENT");
-  command->add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");
-  command->add_flag("--json", invocation.json, "Print the imported elements as JSON");
-  add_footer(*command,
-             "  heelstrike import leg.urdf --base free -o leg\n  heelstrike import anymal.xml --keyframe home -o "
-             "anymal\n  heelstrike import walk.c3d -o walk");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](const std::stop_token& stop) {
-      return import_file(*options, invocation.json, stop);
-    };
-  });
+Subcommand import_command() {
+  std::vector<std::string> names;
+  std::string examples;
+  for (const models::ModelFormat& format : models::model_formats()) {
+    names.push_back(format.name);
+    examples += fmt::format("  heelstrike import {}\n", format.example);
+  }
+  return {.name = "import",
+          .summary =
+              fmt::format("Convert a model ({}) to a scenario, or a C3D trial to motion files", fmt::join(names, ", ")),
+          .examples = examples + "  heelstrike import walk.c3d -o walk",
+          .add = add_import};
 }
 
 }  // namespace heelstrike::client

@@ -91,71 +91,72 @@ ExitCode import_osim(const ImportOptions& options, bool as_json, const std::stop
   return write_import(options.model, options.folder, import, as_json);
 }
 
-}  // namespace
-
-void add_import_osim(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("import-osim", "Convert an OpenSim 4 model or a part of it to a scenario");
+Action add_import_osim(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<ImportOptions>();
-  command->add_option("MODEL", options->model, "OpenSim model file, .osim of version 4")->required();
+  command.add_option("MODEL", options->model, "OpenSim model file, .osim of version 4")->required();
   command
-      ->add_option(
+      .add_option(
           "--subset", options->joints,
           "Joints whose bodies are imported, with all ligaments and muscles between them; default: the whole model")
       ->delimiter(',')
       ->type_name("JOINT");
   command
-      ->add_option("--lock-joints", options->held,
-                   "Joints that are locked at their coordinates: bodies attached by them are merged with the bodies of "
-                   "the subset, and muscles attached to them are imported")
+      .add_option("--lock-joints", options->held,
+                  "Joints that are locked at their coordinates: bodies attached by them are merged with the bodies of "
+                  "the subset, and muscles attached to them are imported")
       ->delimiter(',')
       ->type_name("JOINT");
   command
-      ->add_option("--coordinate", options->coordinates,
-                   "Value of a coordinate instead of its default [degrees, of translations m]; repeatable")
+      .add_option("--coordinate", options->coordinates,
+                  "Value of a coordinate instead of its default [degrees, of translations m]; repeatable")
       ->type_name("NAME=VALUE");
-  command->add_option("--geometry", options->geometry, "Further folder of mesh files; repeatable")->type_name("FOLDER");
+  command.add_option("--geometry", options->geometry, "Further folder of mesh files; repeatable")->type_name("FOLDER");
   command
-      ->add_option("--mesh", options->meshes,
-                   "Another file for a contact mesh, or for the surface below it, NAME.back; repeatable")
+      .add_option("--mesh", options->meshes,
+                  "Another file for a contact mesh, or for the surface below it, NAME.back; repeatable")
       ->type_name("NAME=FILE");
   auto* flexion = command
-                      ->add_option("--flexion", options->flexion,
-                                   "Flex the first joint of the subset with six coordinates to this value of its "
-                                   "first coordinate [degrees], in 20 equilibria; default: no driver")
+                      .add_option("--flexion", options->flexion,
+                                  "Flex the first joint of the subset with six coordinates to this value of its "
+                                  "first coordinate [degrees], in 20 equilibria; default: no driver")
                       ->type_name("ANGLE");
   command
-      ->add_option("--motion", options->motion,
-                   "Motion file (.mot, .sto, .csv) with a column of this name, which prescribes the coordinate; "
-                   "of a whole model, all coordinates with a column are prescribed")
+      .add_option("--motion", options->motion,
+                  "Motion file (.mot, .sto, .csv) with a column of this name, which prescribes the coordinate; "
+                  "of a whole model, all coordinates with a column are prescribed")
       ->excludes(flexion)
       ->type_name("FILE");
   command
-      ->add_option(
+      .add_option(
           "--drawer-force", options->drawer_force,
           "After --flexion apply an anterior force to the flexed body along its x axis [N], in 20 more equilibria")
       ->needs(flexion)
       ->type_name("FORCE");
-  command->add_option("--exclude", options->excluded, "Ligaments and muscles to skip; ACLam selects all its lines")
+  command.add_option("--exclude", options->excluded, "Ligaments and muscles to skip; ACLam selects all its lines")
       ->delimiter(',')
       ->type_name("NAME");
-  command->add_option("--activation", options->activation, "Constant activation of all muscles, 0 to 1")
+  command.add_option("--activation", options->activation, "Constant activation of all muscles, 0 to 1")
       ->check(CLI::Range(0.0, 1.0));
-  command->add_flag("--rigid-tendons", options->rigid_tendons, "Use rigid tendons in all muscles");
-  add_set_option(*command, options->overrides);
-  command->add_option("-o,--output", options->folder, "Folder to write to, or FOLDER/NAME.yaml")
+  command.add_flag("--rigid-tendons", options->rigid_tendons, "Use rigid tendons in all muscles");
+  add_set_option(command, options->overrides);
+  command.add_option("-o,--output", options->folder, "Folder to write to, or FOLDER/NAME.yaml")
       ->required()
       ->type_name("FOLDER");
-  command->add_flag("--json", invocation.json, "Print the imported elements as JSON");
-  add_footer(*command,
-             "  heelstrike import-osim arm26.osim --coordinate r_elbow_flex=90 -o arm\n  heelstrike import-osim "
-             "lenhart2015.osim "
-             "--subset knee_r --flexion 40 -o knee\n  heelstrike import-osim "
-             "lenhart2015.osim --subset knee_r,pf_r --lock-joints hip_r,ankle_r,subtalar_r,mtp_r -o leg");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](const std::stop_token& stop) {
-      return import_osim(*options, invocation.json, stop);
-    };
-  });
+  command.add_flag("--json", as_json, "Print the imported elements as JSON");
+  return [options](bool json, const std::stop_token& stop) { return import_osim(*options, json, stop); };
+}
+
+}  // namespace
+
+Subcommand import_osim_command() {
+  return {.name = "import-osim",
+          .summary = "Convert an OpenSim 4 model or a part of it to a scenario",
+          .examples =
+              "  heelstrike import-osim arm26.osim --coordinate r_elbow_flex=90 -o arm\n  heelstrike import-osim "
+              "lenhart2015.osim "
+              "--subset knee_r --flexion 40 -o knee\n  heelstrike import-osim "
+              "lenhart2015.osim --subset knee_r,pf_r --lock-joints hip_r,ankle_r,subtalar_r,mtp_r -o leg",
+          .add = add_import_osim};
 }
 
 }  // namespace heelstrike::client

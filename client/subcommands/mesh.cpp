@@ -18,7 +18,7 @@
 #include "library/composition/geometry.hpp"
 #include "library/runs/mesh_file.hpp"
 #include "library/runs/run_request.hpp"
-#include "library/terminal/progress_display.hpp"
+#include "library/terminal/screen.hpp"
 #include "scenario/surfaces/knee.hpp"
 
 namespace heelstrike::client {
@@ -224,77 +224,77 @@ void add_layer_options(CLI::App& command, MeshOptions& options) {
       ->capture_default_str();
 }
 
-}  // namespace
-
-void add_mesh(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("mesh", "Check a surface, repair it on request, fill it with tetrahedra");
+Action add_mesh(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<MeshOptions>();
   command
-      ->add_option(
+      .add_option(
           "input", options->input,
           fmt::format("File with a {}; `foot` or `foot-right` for the parametric foot; `knee-femur`, `knee-tibia`,\n"
                       "`knee-femur-bone`, `knee-tibia-bone` for surfaces of the parametric knee (append `-left` for a "
                       "left knee)",
                       readable_formats()))
       ->type_name("FILE");
-  add_layer_options(*command, *options);
-  command->add_option("-o,--output", options->output, "Mesh to write: .vtu, .msh, or .stl for the surface")
+  add_layer_options(command, *options);
+  command.add_option("-o,--output", options->output, "Mesh to write: .vtu, .msh, or .stl for the surface")
       ->type_name("FILE");
-  command->add_option("--size", options->size, "Edge length of the tetrahedra, e.g. 4mm; default: check only")
+  command.add_option("--size", options->size, "Edge length of the tetrahedra, e.g. 4mm; default: check only")
       ->type_name("LENGTH");
-  command->add_option("--edge", options->edge, "Edge length of the triangles of a parametric knee")
-      ->type_name("LENGTH");
+  command.add_option("--edge", options->edge, "Edge length of the triangles of a parametric knee")->type_name("LENGTH");
   command
-      ->add_option("--refine", options->refine,
-                   "Local refinement; repeatable. box:x0,y0,z0,x1,y1,z1:SIZE, ball:x,y,z,r:SIZE or\n"
-                   "group:NAME,DISTANCE:SIZE, lengths in metres or with a unit")
+      .add_option("--refine", options->refine,
+                  "Local refinement; repeatable. box:x0,y0,z0,x1,y1,z1:SIZE, ball:x,y,z,r:SIZE or\n"
+                  "group:NAME,DISTANCE:SIZE, lengths in metres or with a unit")
       ->type_name("PLACE:SIZE")
       ->allow_extra_args(false)
       ->take_all();
-  command->add_option("--growth", options->growth, "Increase of the edge length per distance from a refinement")
+  command.add_option("--growth", options->growth, "Increase of the edge length per distance from a refinement")
       ->check(CLI::Range(1e-3, 2.0))
       ->capture_default_str();
   command
-      ->add_option("--order", options->order,
-                   "1: nodes at the corners; 2: also between them, 10 of tetrahedra and 27 of hexahedra")
+      .add_option("--order", options->order,
+                  "1: nodes at the corners; 2: also between them, 10 of tetrahedra and 27 of hexahedra")
       ->check(CLI::Range(1, 2))
       ->capture_default_str();
-  command->add_option("--scale", options->length_scale, "Metres per unit of the file: 0.001 for millimetres")
+  command.add_option("--scale", options->length_scale, "Metres per unit of the file: 0.001 for millimetres")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_flag("--keep-surface", options->keep_surface, "Keep the triangles unchanged, fill the interior only");
-  command->add_option("--time-limit", options->time_limit, "Time limit of the mesher [s]")
+  command.add_flag("--keep-surface", options->keep_surface, "Keep the triangles unchanged, fill the interior only");
+  command.add_option("--time-limit", options->time_limit, "Time limit of the mesher [s]")
       ->check(CLI::PositiveNumber)
       ->capture_default_str()
       ->type_name("SECONDS");
   command
-      ->add_option("--repair", options->repair,
-                   "Repairs before the check: degenerate, duplicates (remove such triangles), orientation (turn\n"
-                   "triangles outward); default: no repair")
+      .add_option("--repair", options->repair,
+                  "Repairs before the check: degenerate, duplicates (remove such triangles), orientation (turn\n"
+                  "triangles outward); default: no repair")
       ->delimiter(',')
       ->check(CLI::IsMember({"degenerate", "duplicates", "orientation"}));
-  command->add_option("--merge", options->merge, "Repair: merge vertices closer than this")->type_name("LENGTH");
+  command.add_option("--merge", options->merge, "Repair: merge vertices closer than this")->type_name("LENGTH");
   command
-      ->add_option("--slivers", options->slivers,
-                   "Repair: collapse or flip triangles thinner than this, see --max-displacement")
+      .add_option("--slivers", options->slivers,
+                  "Repair: collapse or flip triangles thinner than this, see --max-displacement")
       ->type_name("LENGTH");
   command
-      ->add_option("--max-displacement", options->within,
-                   "Largest displacement of the surface by --slivers; default twice its length")
+      .add_option("--max-displacement", options->within,
+                  "Largest displacement of the surface by --slivers; default twice its length")
       ->type_name("LENGTH");
-  command->add_option("--fill-holes", options->max_hole_edges, "Repair: fill holes with at most this number of edges")
+  command.add_option("--fill-holes", options->max_hole_edges, "Repair: fill holes with at most this number of edges")
       ->type_name("EDGES");
-  command->add_flag("--json", invocation.json, "Print the report as JSON");
-  add_footer(*command,
-             "  heelstrike mesh foot.stl --scale 0.001\n"
-             "  heelstrike mesh foot.stl --scale 0.001 --repair orientation --fill-holes 30 --size 4mm -o foot.vtu\n"
-             "  heelstrike mesh --layer cartilage.stl bone.stl --layers 3 -o cartilage.vtu\n"
-             "  heelstrike mesh foot --size 6mm --refine box:-60mm,-60mm,-80mm,200mm,60mm,-60mm:3mm -o foot.msh");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](const std::stop_token& stop) {
-      return run(*options, invocation.json, stop);
-    };
-  });
+  command.add_flag("--json", as_json, "Print the report as JSON");
+  return [options](bool json, const std::stop_token& stop) { return run(*options, json, stop); };
+}
+
+}  // namespace
+
+Subcommand mesh_command() {
+  return {.name = "mesh",
+          .summary = "Check a surface, repair it on request, fill it with tetrahedra",
+          .examples =
+              "  heelstrike mesh foot.stl --scale 0.001\n"
+              "  heelstrike mesh foot.stl --scale 0.001 --repair orientation --fill-holes 30 --size 4mm -o foot.vtu\n"
+              "  heelstrike mesh --layer cartilage.stl bone.stl --layers 3 -o cartilage.vtu\n"
+              "  heelstrike mesh foot --size 6mm --refine box:-60mm,-60mm,-80mm,200mm,60mm,-60mm:3mm -o foot.msh",
+          .add = add_mesh};
 }
 
 }  // namespace heelstrike::client

@@ -6,10 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 
-#include "client/subcommands/tls_options.hpp"
 #include "library/composition/embedded.hpp"
 #include "library/runs/remote_runner.hpp"
-#include "library/terminal/exit_codes.hpp"
+#include "report/tables.hpp"
 #include "rpc/backend_list.hpp"
 #include "rpc/remote_contact.hpp"
 
@@ -57,6 +56,19 @@ void add_connection_options(CLI::App& command, ConnectionOptions& options) {
       ->group("Servers (default: a private pair is started)");
 }
 
+void add_override_options(CLI::App& command, Overrides& overrides) {
+  command.add_option("--backend", overrides.backend, "Contact back-end for every pair; see heelstrike backends")
+      ->type_name("NAME");
+  add_set_option(command, overrides);
+}
+
+void add_table_options(CLI::App& command, std::vector<std::string>& tables) {
+  for (const report::TableFormat& format : report::table_formats()) {
+    command.add_flag_callback(
+        format.option(), [&tables, name = format.name] { tables.push_back(name); }, format.description);
+  }
+}
+
 void add_set_option(CLI::App& command, Overrides& overrides) {
   command
       .add_option("--set", overrides.assignments,
@@ -82,10 +94,6 @@ void add_exit_with_parent(CLI::App& command) {
 
 void add_scenario_argument(CLI::App& command, std::filesystem::path& scenario) {
   command.add_option("scenario", scenario, "Scenario file (YAML)")->required()->type_name("FILE");
-}
-
-void add_footer(CLI::App& command, const std::string& examples) {
-  command.footer("Examples:\n" + examples + "\n\n" + std::string(exit_code_help));
 }
 
 std::vector<BackendInfo> known_backends(const ServerOptions& options) {

@@ -30,10 +30,14 @@ void add_connection_options(CLI::App& command, ConnectionOptions& options);
 void add_set_option(CLI::App& command, Overrides& overrides);
 /// --exit-with-parent, hidden from the help: for the runs that a sweep starts
 void add_exit_with_parent(CLI::App& command);
+/// --backend and --set
+void add_override_options(CLI::App& command, Overrides& overrides);
+/// One flag for each format of report/tables.hpp. @param tables  receives the names of the formats
+void add_table_options(CLI::App& command, std::vector<std::string>& tables);
 /// SCENARIO
 void add_scenario_argument(CLI::App& command, std::filesystem::path& scenario);
-/// Example and exit codes at the end of --help.
-void add_footer(CLI::App& command, const std::string& examples);
+/// --tls-ca, --tls-cert, --tls-key, --tls-authority
+void add_tls_options(CLI::App& command, rpc::ClientTls& tls, const std::string& group);
 
 /// The back-ends of the named contact server, else those of this program. @throws as rpc::list_backends
 [[nodiscard]] std::vector<BackendInfo> known_backends(const ServerOptions& options);

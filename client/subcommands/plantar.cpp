@@ -65,22 +65,25 @@ ExitCode plantar(const PlantarOptions& options, bool as_json) {
   return ExitCode::ok;
 }
 
-}  // namespace
-
-void add_plantar(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("plantar", "Pressure by region of the sole, from the fields of a run");
+Action add_plantar(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<PlantarOptions>();
-  command->add_option("RUN", options->run, "Run folder with fields")->required();
-  command->add_option("--toe-line", options->toe_line, "Fraction of the foot's length at which the toes begin")
+  command.add_option("RUN", options->run, "Run folder with fields")->required();
+  command.add_option("--toe-line", options->toe_line, "Fraction of the foot's length at which the toes begin")
       ->check(CLI::Range(0.5, 0.95))
       ->capture_default_str();
-  command->add_flag("--json", invocation.json, "Print the summary as JSON");
-  add_footer(*command,
-             "  heelstrike run examples/gait_synthetic.yaml        writes the required fields\n"
-             "  heelstrike plantar runs/gait_synthetic-fem_condensed");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token) { return plantar(*options, invocation.json); };
-  });
+  command.add_flag("--json", as_json, "Print the summary as JSON");
+  return [options](bool json, const std::stop_token& /*stop*/) { return plantar(*options, json); };
+}
+
+}  // namespace
+
+Subcommand plantar_command() {
+  return {.name = "plantar",
+          .summary = "Pressure by region of the sole, from the fields of a run",
+          .examples =
+              "  heelstrike run examples/gait_synthetic.yaml        writes the required fields\n"
+              "  heelstrike plantar runs/gait_synthetic-fem_condensed",
+          .add = add_plantar};
 }
 
 }  // namespace heelstrike::client

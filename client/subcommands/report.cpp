@@ -32,8 +32,10 @@ std::vector<std::filesystem::path> run_folders(const std::filesystem::path& fold
   if (!report::is_comparison(folder)) return {folder};
   std::vector<std::filesystem::path> folders;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    // A row that failed before its first step has no table and nothing to draw.
     if (std::filesystem::exists(entry.path() / "timeseries.csv")) folders.push_back(entry.path());
   }
+  // The order of a directory depends on the file system; that of the charts must not.
   std::sort(folders.begin(), folders.end());
   return folders;
 }
@@ -67,37 +69,40 @@ ExitCode report_on(const ReportOptions& options, bool json) {
   return ExitCode::ok;
 }
 
-}  // namespace
-
-void add_report(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("report", "Write the page (report.html) or charts of a run or a comparison");
+Action add_report(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<ReportOptions>();
-  command->add_option("folder", options->folder, "Run folder, or folder of a comparison or sweep")
+  command.add_option("folder", options->folder, "Run folder, or folder of a comparison or sweep")
       ->required()
       ->type_name("FOLDER");
-  command->add_flag("--png", options->png, "Also charts as PNG, 300 dots per inch, in FOLDER/pictures (with gnuplot)");
-  command->add_flag("--svg", options->svg, "Also charts as SVG in FOLDER/pictures (with gnuplot)");
-  command->add_flag("--pdf", options->pdf, "Also charts as PDF in FOLDER/pictures (with gnuplot)");
-  command->add_option("--contact", options->contact, "Charts of one contact only: its row in the table of contacts")
+  command.add_flag("--png", options->png, "Also charts as PNG, 300 dots per inch, in FOLDER/pictures (with gnuplot)");
+  command.add_flag("--svg", options->svg, "Also charts as SVG in FOLDER/pictures (with gnuplot)");
+  command.add_flag("--pdf", options->pdf, "Also charts as PDF in FOLDER/pictures (with gnuplot)");
+  command.add_option("--contact", options->contact, "Charts of one contact only: its row in the table of contacts")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
-  command->add_option("--width", options->style.width_cm, "Width of a chart in cm")
+  command.add_option("--width", options->style.width_cm, "Width of a chart in cm")
       ->check(CLI::Range(2.0, 100.0))
       ->capture_default_str();
-  command->add_option("--height", options->style.height_cm, "Height of a chart in cm")
+  command.add_option("--height", options->style.height_cm, "Height of a chart in cm")
       ->check(CLI::Range(2.0, 100.0))
       ->capture_default_str();
-  command->add_option("--font-size", options->style.font_points, "Font size in points")
+  command.add_option("--font-size", options->style.font_points, "Font size in points")
       ->check(CLI::Range(3.0, 72.0))
       ->capture_default_str();
-  command->add_flag("--json", invocation.json, "Print the written files as JSON");
-  add_footer(*command,
-             "  heelstrike report runs/bouncing_ball-flores\n"
-             "  heelstrike report runs/bouncing_ball-flores --svg --width 8.4 --height 6 --font-size 8\n"
-             "  heelstrike report runs/bouncing_ball-comparison --pdf --contact 1");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token) { return report_on(*options, invocation.json); };
-  });
+  command.add_flag("--json", as_json, "Print the written files as JSON");
+  return [options](bool json, const std::stop_token& /*stop*/) { return report_on(*options, json); };
+}
+
+}  // namespace
+
+Subcommand report_command() {
+  return {.name = "report",
+          .summary = "Write the page (report.html) or charts of a run or a comparison",
+          .examples =
+              "  heelstrike report runs/bouncing_ball-flores\n"
+              "  heelstrike report runs/bouncing_ball-flores --svg --width 8.4 --height 6 --font-size 8\n"
+              "  heelstrike report runs/bouncing_ball-comparison --pdf --contact 1",
+          .add = add_report};
 }
 
 }  // namespace heelstrike::client

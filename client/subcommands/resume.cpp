@@ -22,7 +22,7 @@ struct ResumeOptions {
   fs::path folder;
   fs::path inputs;
   bool quiet = false;
-  bool hdf5 = false;
+  std::vector<std::string> tables;
   ConnectionOptions connection;
 };
 
@@ -51,37 +51,38 @@ ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& 
   for (const std::string& note : folder.notes()) print_message("warning", note);
   for (const std::string& note : request.notes) print_message("note", note);
   return run_to_folder(request, folder, options.connection,
-                       {.quiet = options.quiet, .json = json, .hdf5 = options.hdf5}, stop);
+                       {.quiet = options.quiet, .json = json, .tables = options.tables}, stop);
+}
+
+Action add_resume(CLI::App& command, bool& as_json) {
+  const auto options = std::make_shared<ResumeOptions>();
+  command.add_option("run", options->folder, "Run folder, marked INCOMPLETE, or the folder of a sweep or comparison")
+      ->type_name("RUN")
+      ->required();
+  command
+      .add_option("--inputs", options->inputs,
+                  "Folder of the files that the scenario names; default: their original folder")
+      ->type_name("FOLDER");
+  command.add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
+  command.add_flag("--json", as_json, "Print the summary as JSON");
+  add_table_options(command, options->tables);
+  add_exit_with_parent(command);
+  add_connection_options(command, options->connection);
+  return [options](bool json, const std::stop_token& stop) { return resume(*options, json, stop); };
 }
 
 }  // namespace
 
-void add_resume(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("resume", "Continue an interrupted run, sweep or comparison");
-  const auto options = std::make_shared<ResumeOptions>();
-  command->add_option("run", options->folder, "Run folder, marked INCOMPLETE, or the folder of a sweep or comparison")
-      ->type_name("RUN")
-      ->required();
-  command
-      ->add_option("--inputs", options->inputs,
-                   "Folder of the files that the scenario names; default: their original folder")
-      ->type_name("FOLDER");
-  command->add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
-  command->add_flag("--json", invocation.json, "Print the summary as JSON");
-  command->add_flag("--hdf5", options->hdf5, "Write the rows to timeseries.h5, compressed, instead of timeseries.csv");
-  add_exit_with_parent(*command);
-  add_connection_options(*command, options->connection);
-  add_footer(*command,
-             "  heelstrike run examples/gait_forward.yaml -o out    # the machine fails\n"
-             "  heelstrike resume out\n\n"
-             "A run continues from its last checkpoint; options that are not in its scenario (--mbs, "
-             "--in-process, --hdf5)\n"
-             "have to be repeated. A sweep or comparison repeats its command: finished runs are kept.");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token stop) {
-      return resume(*options, invocation.json, stop);
-    };
-  });
+Subcommand resume_command() {
+  return {.name = "resume",
+          .summary = "Continue an interrupted run, sweep or comparison",
+          .examples =
+              "  heelstrike run examples/gait_forward.yaml -o out    # the machine fails\n"
+              "  heelstrike resume out\n\n"
+              "A run continues from its last checkpoint; options that are not in its scenario (--mbs, "
+              "--in-process, --hdf5)\n"
+              "have to be repeated. A sweep or comparison repeats its command: finished runs are kept.",
+          .add = add_resume};
 }
 
 }  // namespace heelstrike::client

@@ -11,6 +11,7 @@
 #include "library/composition/embedded.hpp"
 #include "library/runs/execute.hpp"
 #include "library/terminal/screen.hpp"
+#include "report/tables.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -22,7 +23,7 @@ struct RunOptions {
   fs::path output;
   bool force = false;
   bool quiet = false;
-  bool hdf5 = false;
+  std::vector<std::string> tables;
   Overrides overrides;
   ConnectionOptions connection;
 };
@@ -52,12 +53,12 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   (void)find_pair_warnings(request);  // the preparation reports the warnings
   for (const std::string& note : request.notes) print_message("note", note);
   const fs::path path = options.output.empty() ? default_folder(request) : options.output;
-  NewFolderGuard fresh(path);
+  NewFolderGuard fresh(path);  // before the folder exists
   RunFolder folder(path, request.yaml, options.force,
-                   {.scenario = fs::absolute(options.scenario), .files = file_digests(request)});
+                   {.scenario = fs::absolute(options.scenario), .files = file_digests(request)}, report::table_files());
   try {
     const ExitCode code = run_to_folder(request, folder, options.connection,
-                                        {.quiet = options.quiet, .json = json, .hdf5 = options.hdf5}, stop);
+                                        {.quiet = options.quiet, .json = json, .tables = options.tables}, stop);
     fresh.keep_folder();
     return code;
   } catch (const Error& error) {
@@ -66,31 +67,31 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   }
 }
 
+Action add_run(CLI::App& command, bool& as_json) {
+  const auto options = std::make_shared<RunOptions>();
+  add_scenario_argument(command, options->scenario);
+  command.add_option("-o,--output", options->output, "Run folder to create; default runs/SCENARIO-BACKEND[-N]")
+      ->type_name("FOLDER");
+  command.add_flag("--force", options->force, "Overwrite the run in an existing folder");
+  add_override_options(command, options->overrides);
+  command.add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
+  command.add_flag("--json", as_json, "Print the summary as JSON");
+  add_table_options(command, options->tables);
+  add_exit_with_parent(command);
+  add_connection_options(command, options->connection);
+  return [options](bool json, const std::stop_token& stop) { return run(*options, json, stop); };
+}
+
 }  // namespace
 
-void add_run(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("run", "Run a scenario and write a run folder");
-  const auto options = std::make_shared<RunOptions>();
-  add_scenario_argument(*command, options->scenario);
-  command->add_option("-o,--output", options->output, "Run folder to create; default runs/SCENARIO-BACKEND[-N]")
-      ->type_name("FOLDER");
-  command->add_flag("--force", options->force, "Overwrite the run in an existing folder");
-  command
-      ->add_option("--backend", options->overrides.backend, "Contact back-end for every pair; see heelstrike backends")
-      ->type_name("NAME");
-  add_set_option(*command, options->overrides);
-  command->add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
-  command->add_flag("--json", invocation.json, "Print the summary as JSON");
-  command->add_flag("--hdf5", options->hdf5, "Write the rows to timeseries.h5, compressed, instead of timeseries.csv");
-  add_exit_with_parent(*command);
-  add_connection_options(*command, options->connection);
-  add_footer(
-      *command,
-      "  heelstrike run examples/bouncing_ball.yaml\n"
-      "  heelstrike run examples/bouncing_ball.yaml --backend hunt_crossley --set contact.restitution=0.6 -o out");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token stop) { return run(*options, invocation.json, stop); };
-  });
+Subcommand run_command() {
+  return {
+      .name = "run",
+      .summary = "Run a scenario and write a run folder",
+      .examples =
+          "  heelstrike run examples/bouncing_ball.yaml\n"
+          "  heelstrike run examples/bouncing_ball.yaml --backend hunt_crossley --set contact.restitution=0.6 -o out",
+      .add = add_run};
 }
 
 }  // namespace heelstrike::client

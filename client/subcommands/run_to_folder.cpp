@@ -9,9 +9,8 @@
 #include "library/registries/catalog.hpp"
 #include "library/runs/execute.hpp"
 #include "library/terminal/screen.hpp"
-#include "report/hdf5/run_hdf5.hpp"
 #include "report/shapes.hpp"
-#include "report/write_report.hpp"
+#include "report/tables.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -48,11 +47,9 @@ ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& fol
   const fs::path& path = folder.path();
   report::write_shapes(folder, body_shapes(request.scenario, request.files, report::shown_triangles));
   const RunSummary summary = execute(runner, request, folder, summary_options.quiet || summary_options.json, stop);
-  // During a run, and while it is resumable, rows are text, which survives the death of the process row by row.
-  const bool as_hdf5 = summary_options.hdf5 && summary.status == "completed";
-  if (as_hdf5) write_hdf5_table(path);
-  (void)report::write_report(path, scenario_catalog());
-  if (as_hdf5) fs::remove(path / "timeseries.csv");
+  // During a run, and while it is resumable, rows are text, which survives the end of the process row by row.
+  const bool is_complete = summary.status == "completed";
+  report::write_results(path, is_complete ? summary_options.tables : std::vector<std::string>(), scenario_catalog());
   print_summary(summary, request.scenario, path, summary_options);
   if (stop.stop_requested() && summary.status != "completed") return ExitCode::interrupted;
   return exit_code(summary);

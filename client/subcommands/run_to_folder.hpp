@@ -2,6 +2,8 @@
 #pragma once
 
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "client/subcommands/options.hpp"
 #include "common/results/run_folder.hpp"
@@ -11,9 +13,9 @@ namespace heelstrike::client {
 
 /// Output on the terminal and format of the rows.
 struct SummaryOptions {
-  bool quiet = false;  ///< only errors
-  bool json = false;   ///< the summary as JSON instead of text
-  bool hdf5 = false;   ///< a completed run has timeseries.h5 instead of timeseries.csv
+  bool quiet = false;                    ///< only errors
+  bool json = false;                     ///< the summary as JSON instead of text
+  std::vector<std::string> tables = {};  ///< further formats of the rows of a completed run
 };
 
 /// Runs `request`, as execute(). @returns the exit code of the program

@@ -1,34 +1,278 @@
 // heelstrike schema: lists every key of a scenario file.
 #include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <variant>
 
-#include "client/subcommands/json_schema.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "library/registries/catalog.hpp"
+#include "scenario/import_section.hpp"
+#include "scenario/scenario.hpp"
 #include "scenario/scenario_schema.hpp"
 #include "scenario/schema/schema.hpp"
 
 namespace heelstrike::client {
+namespace {
 
-void add_schema(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("schema", "Show every key of a scenario file with unit, range and default");
-  command->add_flag("--json", invocation.json,
-                    "JSON Schema (2020-12) for editors, with the parameters of all back-ends");
-  add_footer(*command, "  heelstrike schema > scenario.md\n  heelstrike schema --json > scenario.schema.json");
-  command->callback([&invocation] {
-    invocation.action = [&invocation](std::stop_token) {
-      if (invocation.json) {
-        fmt::print("{}\n",
-                   json_schema(config::scenario_schema(scenario_catalog()), schemas_of(known_backends({}))).dump(1));
-      } else {
-        fmt::print("{}", config::scenario_reference(scenario_catalog()));
+using config::KeyKind;
+using config::KeySchema;
+using nlohmann::json;
+
+void add_range(json& schema, const Range& range) {
+  if (std::isfinite(range.min)) schema[range.min_excluded ? "exclusiveMinimum" : "minimum"] = range.min;
+  if (std::isfinite(range.max)) schema[range.max_excluded ? "exclusiveMaximum" : "maximum"] = range.max;
+}
+
+json number_schema(const char* type, const Range& range) {
+  json schema{{"type", type}};
+  add_range(schema, range);
+  return schema;
+}
+
+json numbers_schema(const KeySchema& key) {
+  json schema{{"type", "array"}, {"items", number_schema("number", key.range)}};
+  if (key.sizes.empty()) return schema;
+  if (key.sizes.size() == 1) {
+    schema["minItems"] = schema["maxItems"] = key.sizes.front();
+    return schema;
+  }
+  for (const std::size_t n : key.sizes) schema["anyOf"].push_back({{"minItems", n}, {"maxItems", n}});
+  return schema;
+}
+
+json text_schema(const std::vector<std::string>& choices) {
+  // YAML reads a name like 12 or `on` as a number or a boolean; the program accepts both.
+  if (choices.empty()) return {{"type", {"string", "number", "boolean"}}};
+  json schema = {{"enum", choices}};
+  // If all alternatives are explicit, a choice like 1 may be written without quotes.
+  for (const std::string& choice : choices) {
+    if (const json value = json::parse(choice, nullptr, false); value.is_number()) schema["enum"].push_back(value);
+  }
+  return schema;
+}
+
+/// A default as in the table: YAML that is also JSON, or a bare word.
+json default_value(const std::string& yaml) {
+  const json value = json::parse(yaml, nullptr, false);
+  return value.is_discarded() ? json(yaml) : value;
+}
+
+json key_schema(const KeySchema& key, const BackendSchemas& backends);
+
+json map_schema(const KeySchema& key, const BackendSchemas& backends);
+
+json parameter_schema(const ParameterSchema& parameter) {
+  json schema;
+  switch (parameter.kind) {
+    case ParameterKind::number:
+      schema = number_schema("number", parameter.range);
+      break;
+    case ParameterKind::text:
+      schema = text_schema(parameter.choices);
+      break;
+    case ParameterKind::flag:
+      schema = {{"type", "boolean"}};
+      break;
+    case ParameterKind::numbers:
+      schema = {{"type", "array"}, {"items", number_schema("number", parameter.range)}};
+      break;
+  }
+  schema["description"] =
+      parameter.unit == "-" ? parameter.meaning : fmt::format("{} [{}]", parameter.meaning, parameter.unit);
+  if (parameter.fallback) std::visit([&](const auto& value) { schema["default"] = value; }, *parameter.fallback);
+  return schema;
+}
+
+/// "If the back-end of the pair is this one, its parameters are these."
+json backend_rule(const std::string& key, const std::string& backend, const std::vector<ParameterSchema>& parameters) {
+  json map{{"type", "object"}, {"additionalProperties", false}, {"properties", json::object()}};
+  bool some_required = false;
+  for (const ParameterSchema& parameter : parameters) {
+    map["properties"][parameter.name] = parameter_schema(parameter);
+    if (!parameter.required) continue;
+    map["required"].push_back(parameter.name);
+    some_required = true;
+  }
+  json then{{"properties", {{key, map}}}};
+  if (some_required) then["required"] = {key};
+  return {{"if", {{"properties", {{"backend", {{"const", backend}}}}}}}, {"then", then}};
+}
+
+json map_schema(const KeySchema& key, const BackendSchemas& backends) {
+  json schema{{"type", "object"}, {"additionalProperties", false}, {"properties", json::object()}};
+  const bool names_backend = std::ranges::find(key.keys, "backend", &KeySchema::name) != key.keys.end();
+  for (const KeySchema& child : key.keys) {
+    schema["properties"][child.name] = key_schema(child, backends);
+    if (child.required) schema["required"].push_back(child.name);
+    if (child.kind != KeyKind::parameters || !names_backend) continue;
+    for (const auto& [backend, parameters] : backends) {
+      schema["allOf"].push_back(backend_rule(child.name, backend, parameters));
+    }
+  }
+  return schema;
+}
+
+/// The keys of one form occur together: one of the lists of required keys, and no key of another form.
+void add_forms(json& schema, const KeySchema& type) {
+  std::vector<std::string> forms;
+  for (const KeySchema& key : type.keys) {
+    if (!key.form.empty() && std::ranges::find(forms, key.form) == forms.end()) forms.push_back(key.form);
+  }
+  for (const std::string& form : forms) {
+    json rule = json::object();
+    for (const KeySchema& key : type.keys) {
+      if (key.form.empty()) continue;
+      if (key.form == form && key.required) rule["required"].push_back(key.name);
+      if (key.form != form) rule["not"]["anyOf"].push_back({{"required", {key.name}}});
+    }
+    schema["anyOf"].push_back(std::move(rule));
+  }
+}
+
+json type_schema(const KeySchema& type, const KeySchema& choice, const BackendSchemas& backends) {
+  KeySchema plain = type;
+  for (KeySchema& key : plain.keys) {
+    if (!key.form.empty()) key.required = false;
+  }
+  json schema = map_schema(plain, backends);
+  add_forms(schema, type);
+  if (!type.meaning.empty()) schema["description"] = type.meaning;
+  if (choice.name.empty()) return schema;
+  schema["properties"][choice.name] = {{"const", type.name}};
+  if (choice.required) schema["required"].push_back(choice.name);
+  return schema;
+}
+
+/// The keys of one of the types. If the selecting key is present, the other keys are checked for its type only, so that
+/// messages name only that type; if it is absent and has no default, any type is valid.
+json variant_schema(const KeySchema& variant, const BackendSchemas& backends) {
+  const KeySchema& choice = variant.keys.front();
+  json schema{{"type", "object"}};
+  json any = json::array();
+  for (auto type = variant.keys.begin() + 1; type != variant.keys.end(); ++type) {
+    const json keys = type_schema(*type, choice, backends);
+    any.push_back(keys);
+    if (choice.name.empty()) continue;
+    json chosen{{"properties", {{choice.name, {{"const", type->name}}}}}};
+    if (type->name != choice.fallback) chosen["required"] = {choice.name};
+    schema["allOf"].push_back({{"if", chosen}, {"then", keys}});
+  }
+  if (choice.name.empty()) {
+    schema["anyOf"] = any;
+    return schema;
+  }
+  schema["properties"][choice.name] = key_schema(choice, backends);
+  if (choice.required) {
+    schema["required"].push_back(choice.name);
+  } else if (choice.fallback.empty()) {
+    schema["allOf"].push_back({{"if", {{"not", {{"required", {choice.name}}}}}}, {"then", {{"anyOf", any}}}});
+  }
+  return schema;
+}
+
+json kind_schema(const KeySchema& key, const BackendSchemas& backends) {
+  switch (key.kind) {
+    case KeyKind::number:
+      return number_schema("number", key.range);
+    case KeyKind::integer: {
+      json schema = number_schema("integer", key.range);
+      for (const std::string& choice : key.choices) schema["enum"].push_back(json::parse(choice));
+      return schema;
+    }
+    case KeyKind::text:
+      return text_schema(key.choices);
+    case KeyKind::flag:
+      return {{"type", "boolean"}};
+    case KeyKind::numbers:
+      return numbers_schema(key);
+    case KeyKind::list:
+      return {{"type", "array"}, {"items", key_schema(key.keys.front(), backends)}};
+    case KeyKind::map:
+      return map_schema(key, backends);
+    case KeyKind::named:
+      return {{"type", "object"},
+              {"propertyNames", {{"pattern", "^[A-Za-z0-9_-]+$"}}},
+              {"additionalProperties", key.keys.front().kind == KeyKind::variant && key.keys.front().name.empty()
+                                           ? variant_schema(key.keys.front(), backends)
+                                           : map_schema(key, backends)}};
+    case KeyKind::one_of: {
+      json schema = map_schema(key, backends);
+      schema["minProperties"] = schema["maxProperties"] = 1;
+      return schema;
+    }
+    case KeyKind::variant:
+      return variant_schema(key, backends);
+    case KeyKind::parameters:
+      return {{"type", "object"}};
+  }
+  return json::object();
+}
+
+json key_schema(const KeySchema& key, const BackendSchemas& backends) {
+  json schema = kind_schema(key, backends);
+  if (!key.meaning.empty()) {
+    schema["description"] = key.unit == "-" ? key.meaning : fmt::format("{} [{}]", key.meaning, key.unit);
+  }
+  if (!key.fallback.empty()) schema["default"] = default_value(key.fallback);
+  return schema;
+}
+
+/// JSON Schema (2020-12), for editors and for programs that write scenarios: kinds, ranges, choices, required and
+/// unknown keys, and defaults of the table. Constraints that depend on other values (existing names, orders of an
+/// integrator) are checked by `heelstrike validate` only.
+/// @param backends  parameters are checked for the `backend` of the pair; empty = any parameters
+json json_schema(const KeySchema& scenario, const BackendSchemas& backends) {
+  json schema = key_schema(scenario, backends);
+  schema["$schema"] = "https://json-schema.org/draft/2020-12/schema";
+  schema["title"] = "Heelstrike scenario";
+  // The required keys of a scenario, except the version, may come from the imported model.
+  schema["if"] = {{"required", {config::import_section}}};
+  json alone = {{"required", std::exchange(schema["required"], json{"heelstrike"})}};
+  const auto move_required = [](json& from, json& to) {
+    if (!from.contains("required")) return false;
+    to["required"] = std::move(from["required"]);
+    return from.erase("required") > 0;
+  };
+  for (auto& [name, section] : schema["properties"].items()) {
+    if (name == config::import_section) continue;
+    json needs = json::object();
+    (void)move_required(section, needs);
+    if (const auto types = section.find("allOf"); types != section.end()) {
+      for (json& type : *types) {
+        json of_type = {{"if", type["if"]}, {"then", json::object()}};
+        if (move_required(type["then"], of_type["then"])) needs["allOf"].push_back(of_type);
       }
-      return ExitCode::ok;
-    };
-  });
+    }
+    if (!needs.empty()) alone["properties"][name] = std::move(needs);
+  }
+  schema["else"] = std::move(alone);
+  return schema;
+}
+
+Action add_schema(CLI::App& command, bool& as_json) {
+  command.add_flag("--json", as_json, "JSON Schema (2020-12) for editors, with the parameters of all back-ends");
+  return [](bool json, const std::stop_token& /*stop*/) {
+    if (json) {
+      fmt::print("{}\n",
+                 json_schema(config::scenario_schema(scenario_catalog()), schemas_of(known_backends({}))).dump(1));
+    } else {
+      fmt::print("{}", config::scenario_reference(scenario_catalog()));
+    }
+    return ExitCode::ok;
+  };
+}
+
+}  // namespace
+
+Subcommand schema_command() {
+  return {.name = "schema",
+          .summary = "Show every key of a scenario file with unit, range and default",
+          .examples = "  heelstrike schema > scenario.md\n  heelstrike schema --json > scenario.schema.json",
+          .add = add_schema};
 }
 
 }  // namespace heelstrike::client

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace heelstrike::client {
 
@@ -12,5 +13,12 @@ void store_command(const std::filesystem::path& folder);
 /// Replaces this process by that command, with output to `folder` at its current location, which continues existing
 /// runs. Does not return. @throws Error{file} when no command is stored or it cannot be repeated
 [[noreturn]] void repeat_command(const std::filesystem::path& folder);
+
+// State of the runs of an earlier sweep or comparison.
+
+/// The run in this folder is complete and has the same scenario. @param yaml  overrides applied
+[[nodiscard]] bool is_done(const std::filesystem::path& run, const std::string& yaml);
+/// The run is incomplete, has the same scenario, and has a checkpoint.
+[[nodiscard]] bool can_resume(const std::filesystem::path& run, const std::string& yaml);
 
 }  // namespace heelstrike::client

@@ -1,9 +1,11 @@
-/// A subcommand is one file that defines an `add_...` function, and one line in registry.cpp.
+/// A subcommand is one file with a function NAME_command() and one line in registry.cpp: parser, help, manual and
+/// docs/reference/cli.md follow from its descriptor.
 #pragma once
 
 #include <functional>
 #include <span>
 #include <stop_token>
+#include <string>
 
 #include "library/terminal/exit_codes.hpp"
 
@@ -13,16 +15,19 @@ class App;
 
 namespace heelstrike::client {
 
-/// Result of parsing the command line.
-struct Invocation {
-  /// Set by the selected subcommand. May throw Error.
-  std::function<ExitCode(std::stop_token)> action;
-  bool json = false;  ///< results and errors as JSON on stdout
+/// Executes the command with the parsed options. May throw Error.
+/// @param json  results and errors as JSON on stdout
+using Action = std::function<ExitCode(bool json, const std::stop_token& stop)>;
+
+struct Subcommand {
+  std::string name;
+  std::string summary;
+  std::string examples;  ///< at the end of its help, with remarks
+  /// Declares the options. @param as_json  variable of the option --json, where the command has one
+  Action (*add)(CLI::App& command, bool& as_json);
 };
 
-using AddSubcommand = void (*)(CLI::App& program, Invocation& invocation);
-
 /// In the order of the help.
-[[nodiscard]] std::span<const AddSubcommand> subcommands();
+[[nodiscard]] std::span<const Subcommand> subcommands();
 
 }  // namespace heelstrike::client

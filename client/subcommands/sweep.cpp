@@ -11,14 +11,13 @@
 #include <utility>
 
 #include "client/studies/comparison.hpp"
-#include "client/studies/earlier_runs.hpp"
 #include "client/studies/sweep_grid.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
-#include "common/process/child_process.hpp"
+#include "common/process/process.hpp"
 #include "common/results/run_folder.hpp"
 #include "library/registries/catalog.hpp"
 #include "library/terminal/screen.hpp"
@@ -92,6 +91,8 @@ std::vector<Task> make_tasks(const SweepOptions& options, const BackendSchemas& 
   return tasks;
 }
 
+/// Each run is a process of its own: one that crashes or exhausts the memory is a failed row and leaves the others
+/// alone.
 std::vector<std::string> arguments_of(const Task& task, const SweepOptions& options, const fs::path& folder) {
   const std::string run = (folder / task.point.folder).string();
   const std::string parent = fmt::format("--exit-with-parent={}", ::getpid());
@@ -118,9 +119,9 @@ void start(Task& task, const SweepOptions& options, const fs::path& folder) {
 /// Stores the result of a run that has ended.
 void finish(Task& task, const ProcessEnd& how, const fs::path& folder) {
   task.child.reset();
-  const bool refused =
+  const bool rejected =
       !how.by_signal && (how.code == to_int(ExitCode::file) || how.code == to_int(ExitCode::bad_input));
-  if (refused && std::exchange(task.can_resume, false)) {
+  if (rejected && std::exchange(task.can_resume, false)) {
     task.state = State::waiting;  // the checkpoint is unusable: restart from the beginning
     return;
   }
@@ -181,6 +182,7 @@ void run_all(std::vector<Task>& tasks, const SweepOptions& options, const fs::pa
       }
       running += task.state == State::running ? 1U : 0U;
     }
+    // After all ended runs have been counted, so that a free core is used in the same round.
     for (Task& task : tasks) {
       if (running >= cores || stop.stop_requested()) break;
       if (task.state != State::waiting) continue;
@@ -226,35 +228,37 @@ ExitCode sweep(const SweepOptions& options, bool json, std::stop_token stop) {
   return comparison.exit_code();
 }
 
-}  // namespace
-
-void add_sweep(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("sweep", "Run a grid of variations of a scenario on the available cores");
+Action add_sweep(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<SweepOptions>();
-  add_scenario_argument(*command, options->scenario);
-  command->add_option("--vary", options->vary, "Key to vary, repeatable: KEY=FROM:TO:STEP or KEY=VALUE,VALUE,...")
+  add_scenario_argument(command, options->scenario);
+  command.add_option("--vary", options->vary, "Key to vary, repeatable: KEY=FROM:TO:STEP or KEY=VALUE,VALUE,...")
       ->required()
       ->allow_extra_args(false)
       ->take_all()
       ->type_name("VARIATION");
   command
-      ->add_option("-o,--output", options->output,
-                   "Folder; default runs/SCENARIO-sweep. Complete runs in it are kept, interrupted ones are "
-                   "resumed")
+      .add_option("-o,--output", options->output,
+                  "Folder; default runs/SCENARIO-sweep. Complete runs in it are kept, interrupted ones are "
+                  "resumed")
       ->type_name("FOLDER");
-  command->add_option("--jobs", options->jobs, "Number of parallel runs; default one per core")->type_name("N");
-  command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
-  add_set_option(*command, options->overrides);
-  command->add_flag("--quiet", options->quiet, "No progress, only the table and errors");
-  command->add_flag("--json", invocation.json, "Print the table as JSON");
-  add_footer(*command,
-             "  heelstrike sweep examples/bouncing_ball.yaml --vary contact.restitution=0.2:1:0.2\n\n"
-             "A failed run is a row with its reason; the exit code is then 3. The same command, or\n"
-             "`heelstrike resume FOLDER`, runs only missing, failed or changed points, and resumes\n"
-             "interrupted runs.");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](std::stop_token stop) { return sweep(*options, invocation.json, stop); };
-  });
+  command.add_option("--jobs", options->jobs, "Number of parallel runs; default one per core")->type_name("N");
+  add_override_options(command, options->overrides);
+  command.add_flag("--quiet", options->quiet, "No progress, only the table and errors");
+  command.add_flag("--json", as_json, "Print the table as JSON");
+  return [options](bool json, const std::stop_token& stop) { return sweep(*options, json, stop); };
+}
+
+}  // namespace
+
+Subcommand sweep_command() {
+  return {.name = "sweep",
+          .summary = "Run a grid of variations of a scenario on the available cores",
+          .examples =
+              "  heelstrike sweep examples/bouncing_ball.yaml --vary contact.restitution=0.2:1:0.2\n\n"
+              "A failed run is a row with its reason; the exit code is then 3. The same command, or\n"
+              "`heelstrike resume FOLDER`, runs only missing, failed or changed points, and resumes\n"
+              "interrupted runs.",
+          .add = add_sweep};
 }
 
 }  // namespace heelstrike::client

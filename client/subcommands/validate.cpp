@@ -181,6 +181,7 @@ ExitCode validate(const ValidateOptions& options, bool json, const std::stop_tok
   const RunRequest request =
       load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)), stop);
   const std::vector<std::string> warnings = find_pair_warnings(request);
+  // Redundant equations and the degrees of freedom are known only from the assembled model, not from the file.
   const BuiltModel model = build_model(request, stop);
   for (const std::string& note : request.notes) print_message("note", note);
   for (const std::string& warning : warnings) print_message("warning", printable(warning));
@@ -192,25 +193,25 @@ ExitCode validate(const ValidateOptions& options, bool json, const std::stop_tok
   return ExitCode::ok;
 }
 
+Action add_validate(CLI::App& command, bool& as_json) {
+  const auto options = std::make_shared<ValidateOptions>();
+  add_scenario_argument(command, options->scenario);
+  add_override_options(command, options->overrides);
+  command.add_option("--fem", options->servers.fem, "Check against the back-ends of this fem_server")
+      ->type_name("ADDRESS");
+  command.add_flag("--json", as_json, "Print as JSON");
+  return [options](bool json, const std::stop_token& stop) { return validate(*options, json, stop); };
+}
+
 }  // namespace
 
-void add_validate(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("validate", "Check a scenario and show its interpretation");
-  const auto options = std::make_shared<ValidateOptions>();
-  add_scenario_argument(*command, options->scenario);
-  command->add_option("--backend", options->overrides.backend, "Contact back-end for every pair")->type_name("NAME");
-  add_set_option(*command, options->overrides);
-  command->add_option("--fem", options->servers.fem, "Check against the back-ends of this fem_server")
-      ->type_name("ADDRESS");
-  command->add_flag("--json", invocation.json, "Print as JSON");
-  add_footer(*command,
-             "  heelstrike validate examples/bouncing_ball.yaml\n"
-             "  heelstrike validate examples/bouncing_ball.yaml --set contact.restitution=0.6 --json");
-  command->callback([&invocation, options] {
-    invocation.action = [&invocation, options](const std::stop_token& stop) {
-      return validate(*options, invocation.json, stop);
-    };
-  });
+Subcommand validate_command() {
+  return {.name = "validate",
+          .summary = "Check a scenario and show its interpretation",
+          .examples =
+              "  heelstrike validate examples/bouncing_ball.yaml\n"
+              "  heelstrike validate examples/bouncing_ball.yaml --set contact.restitution=0.6 --json",
+          .add = add_validate};
 }
 
 }  // namespace heelstrike::client

@@ -15,6 +15,7 @@
 #include "common/files/file_digests.hpp"
 #include "common/results/run_folder.hpp"
 #include "library/terminal/screen.hpp"
+#include "report/tables.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -36,12 +37,13 @@ std::vector<fs::path> runs_in(const fs::path& folder) {
 }
 
 ExitCode verify(const std::vector<fs::path>& folders, bool quiet, bool json) {
+  const std::vector<std::string> tables = report::table_files(true);
   nlohmann::ordered_json report = nlohmann::ordered_json::array();
   bool damaged = false;
   bool incomplete = false;
   for (const fs::path& folder : folders) {
     for (const fs::path& run : runs_in(folder)) {
-      const FolderCheck check = check_run_folder(run);
+      const FolderCheck check = check_run_folder(run, tables);
       const std::string reason = incomplete_reason(run);
       report.push_back({{"folder", run.string()},
                         {"files", check.n_files},
@@ -51,6 +53,7 @@ ExitCode verify(const std::vector<fs::path>& folders, bool quiet, bool json) {
       for (const std::string& note : check.notes) print_message("note", fmt::format("{}/{}", run.string(), note));
       for (const std::string& fault : check.faults) print_message("error", fmt::format("{}/{}", run.string(), fault));
       if (!reason.empty()) print_message("warning", fmt::format("{} is not complete: {}", run.string(), reason));
+      // All runs are examined, so that one message names everything that has to be repeated.
       damaged = damaged || !check.faults.empty();
       incomplete = incomplete || !reason.empty();
       if (quiet || json || !check.faults.empty()) continue;
@@ -63,27 +66,28 @@ ExitCode verify(const std::vector<fs::path>& folders, bool quiet, bool json) {
   return incomplete ? ExitCode::incomplete : ExitCode::ok;
 }
 
-}  // namespace
-
-void add_verify(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("verify", "Check that the files of a finished run are unmodified");
+Action add_verify(CLI::App& command, bool& as_json) {
   const auto folders = std::make_shared<std::vector<fs::path>>();
   const auto quiet = std::make_shared<bool>(false);
-  command->add_option("run", *folders, "Run folder, or folder of a comparison or sweep; several are checked one by one")
+  command.add_option("run", *folders, "Run folder, or folder of a comparison or sweep; several are checked one by one")
       ->type_name("RUN")
       ->required();
-  command->add_flag("--quiet", *quiet, "Print errors only");
-  command->add_flag("--json", invocation.json, "Print the result as JSON");
-  add_footer(
-      *command,
-      "  heelstrike verify runs/bouncing_ball-flores\n\n"
-      "Every file is compared with the SHA-256 in summary.json or timing.json, and these with their own. run.log\n"
-      "is not a result and has none. A modified file is reported, and the exit code is 5.");
-  command->callback([&invocation, folders, quiet] {
-    invocation.action = [&invocation, folders, quiet](std::stop_token) {
-      return verify(*folders, *quiet, invocation.json);
-    };
-  });
+  command.add_flag("--quiet", *quiet, "Print errors only");
+  command.add_flag("--json", as_json, "Print the result as JSON");
+  return [folders, quiet](bool json, const std::stop_token& /*stop*/) { return verify(*folders, *quiet, json); };
+}
+
+}  // namespace
+
+Subcommand verify_command() {
+  return {
+      .name = "verify",
+      .summary = "Check that the files of a finished run are unmodified",
+      .examples =
+          "  heelstrike verify runs/bouncing_ball-flores\n\n"
+          "Every file is compared with the SHA-256 in summary.json or timing.json, and these with their own. run.log\n"
+          "is not a result and has none. A modified file is reported, and the exit code is 5.",
+      .add = add_verify};
 }
 
 }  // namespace heelstrike::client

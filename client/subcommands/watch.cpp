@@ -1,26 +1,180 @@
 // heelstrike watch: shows the state of runs, from their folders during writing or from a multibody server.
 #include <fmt/format.h>
 #include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
-#include "client/live/server_runs.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
-#include "client/subcommands/tls_options.hpp"
 #include "common/errors/error.hpp"
+#include "library/runs/event_reader.hpp"
+#include "library/runs/simulation_client.hpp"
 #include "report/live/folder_runs.hpp"
 #include "report/live/live_page.hpp"
+#include "report/live/live_run.hpp"
+#include "rpc/wire/run_records_wire.hpp"
 
 namespace heelstrike::client {
 namespace {
+
+/// A run is followed from the first request until no request has come for half a minute. A new run that is not over is
+/// followed as soon as it is listed, because its client deletes it on the server at its end. The server sends events
+/// from its spool at the rate of this reader, so observers never delay a run.
+class ServerRuns final : public LiveRuns {
+ public:
+  /// @throws Error{unavailable} when the address does not respond
+  explicit ServerRuns(const rpc::Endpoint& endpoint);
+
+  [[nodiscard]] std::string source() const override { return peer_; }
+  [[nodiscard]] std::vector<LiveRunEntry> list() override;
+  [[nodiscard]] std::shared_ptr<LiveRun> find(const std::string& id) override;
+  [[nodiscard]] bool can_cancel() const override { return true; }
+  void cancel(const std::string& id) override;
+
+ private:
+  struct FollowedRun {
+    std::shared_ptr<LiveRun> run;
+    std::chrono::steady_clock::time_point last_request;
+    std::jthread thread;
+  };
+  void follow(const std::string& id, LiveRun& run, const std::stop_token& stop);
+  std::shared_ptr<LiveRun> start_following_locked(const std::string& id);
+  void follow_new_runs_locked(const std::vector<LiveRunEntry>& listed);
+  void stop_unwatched_locked();
+
+  std::string peer_;
+  SimulationClient client_;
+  std::mutex mutex_;  ///< guards the members below
+  std::map<std::string, FollowedRun> followed_;
+  std::set<std::string> listed_;  ///< runs of the last list: all others are new
+};
+
+constexpr std::size_t max_followed = 16;      // each followed run has a thread and a stream
+constexpr std::size_t max_auto_followed = 4;  // a page initially shows three
+constexpr std::size_t max_listed = 100;
+constexpr std::chrono::seconds follow_timeout{30};
+constexpr std::chrono::seconds reconnect_distance{1};
+
+/// Waits, but returns early on a stop request.
+void pause(const std::stop_token& stop, std::chrono::milliseconds time) {
+  std::mutex mutex;
+  std::condition_variable_any wake;
+  std::unique_lock lock(mutex);
+  (void)wake.wait_for(lock, stop, time, [] { return false; });
+}
+
+ServerRuns::ServerRuns(const rpc::Endpoint& endpoint)
+    : peer_("mbs_server at " + endpoint.address), client_(endpoint, peer_) {}
+
+std::vector<LiveRunEntry> ServerRuns::list() {
+  std::vector<LiveRunEntry> entries;
+  for (const v1::RunStatus& status : client_.list()) {
+    LiveRunEntry entry{.id = status.run_id(), .label = status.run_id(), .state = {}};
+    entry.state.state = status.state();
+    entry.state.progress = wire::from_proto(status.progress(), wire::FieldPath("progress"));
+    const Progress& p = entry.state.progress;
+    if (p.wall_time > 0.0) entry.state.pace = p.time / p.wall_time;
+    if (!entry.state.over() && entry.state.pace > 0.0)
+      entry.state.remaining = std::max(0.0, p.end_time - p.time) / entry.state.pace;
+    entries.push_back(std::move(entry));
+  }
+  {
+    // A client deletes its run on the server after fetching the results; a followed run stays in the list until its
+    // observers have seen its end.
+    const std::scoped_lock lock(mutex_);
+    stop_unwatched_locked();
+    follow_new_runs_locked(entries);
+    for (const auto& [id, followed] : followed_) {
+      if (std::ranges::find(entries, id, &LiveRunEntry::id) == entries.end())
+        entries.push_back({id, id, followed.run->state()});
+    }
+  }
+  std::ranges::sort(entries, {}, &LiveRunEntry::id);
+  // Run identifiers increase with time: reversed order lists the latest first.
+  std::ranges::reverse(entries);
+  std::ranges::stable_partition(entries, [](const LiveRunEntry& e) { return !e.state.over(); });
+  if (entries.size() > max_listed) entries.resize(max_listed);
+  return entries;
+}
+
+std::shared_ptr<LiveRun> ServerRuns::find(const std::string& id) {
+  const std::scoped_lock lock(mutex_);
+  stop_unwatched_locked();
+  if (const auto known = followed_.find(id); known != followed_.end()) {
+    known->second.last_request = std::chrono::steady_clock::now();
+    return known->second.run;
+  }
+  if (followed_.size() >= max_followed) {
+    throw Error(ErrorCode::limit, fmt::format("at most {} runs can be watched at a time", max_followed), "runs", true);
+  }
+  const auto runs = client_.list();
+  if (std::ranges::find(runs, id, &v1::RunStatus::run_id) == runs.end()) {
+    throw not_found_error(fmt::format("{} has no run '{}'", peer_, id));
+  }
+  return start_following_locked(id);
+}
+
+std::shared_ptr<LiveRun> ServerRuns::start_following_locked(const std::string& id) {
+  const auto run = std::make_shared<LiveRun>();
+  followed_.emplace(
+      id, FollowedRun{run, std::chrono::steady_clock::now(),
+                      std::jthread([this, id, run](const std::stop_token& stop) { follow(id, *run, stop); })});
+  return run;
+}
+
+void ServerRuns::follow_new_runs_locked(const std::vector<LiveRunEntry>& listed) {
+  std::set<std::string> now;
+  for (const LiveRunEntry& entry : listed) {
+    now.insert(entry.id);
+    if (entry.state.over() || listed_.contains(entry.id) || followed_.contains(entry.id)) continue;
+    if (followed_.size() < max_auto_followed) start_following_locked(entry.id);
+  }
+  listed_ = std::move(now);
+}
+
+void ServerRuns::stop_unwatched_locked() {
+  const auto now = std::chrono::steady_clock::now();
+  std::erase_if(followed_, [&](const auto& entry) { return now - entry.second.last_request > follow_timeout; });
+}
+
+void ServerRuns::follow(const std::string& id, LiveRun& run, const std::stop_token& stop) {
+  EventReader reader(run);
+  while (!stop.stop_requested() && !reader.summary()) {
+    try {
+      client_.follow(
+          id, reader.last_sequence(), [&](const v1::RunEvent& event) { reader.read(event); }, stop);
+      if (reader.summary() || stop.stop_requested()) break;
+      run.finish("interrupted", "the server ended before the run did");
+      return;
+    } catch (const Error& error) {
+      const bool unavailable = error.code() == ErrorCode::unavailable;
+      if (reader.failed() || !unavailable || !error.retryable()) {
+        run.finish(unavailable ? "interrupted" : "failed", error.what());
+        return;
+      }
+      run.set_note(error.what());
+      pause(stop, reconnect_distance);
+    }
+  }
+  if (!reader.summary()) return;
+  run.finish(reader.summary()->status, reader.summary()->error ? reader.summary()->error->what() : "");
+}
+
+void ServerRuns::cancel(const std::string& id) {
+  client_.cancel(id);
+}
 
 struct WatchOptions {
   std::vector<std::string> what;
@@ -57,14 +211,6 @@ std::unique_ptr<LiveRuns> open_runs(const WatchOptions& options) {
     }
   }
   return std::make_unique<FolderRuns>(folders);
-}
-
-/// Waits, but returns early on a stop request.
-void pause(const std::stop_token& stop, std::chrono::milliseconds time) {
-  std::mutex mutex;
-  std::condition_variable_any wake;
-  std::unique_lock lock(mutex);
-  (void)wake.wait_for(lock, stop, time, [] { return false; });
 }
 
 struct Picture {
@@ -135,33 +281,35 @@ ExitCode watch(const WatchOptions& options, const std::stop_token& stop) {
   return options.web ? watch_in_browser(*runs, options, stop) : watch_in_terminal(*runs, options, stop);
 }
 
-}  // namespace
-
-void add_watch(CLI::App& program, Invocation& invocation) {
-  auto* command = program.add_subcommand("watch", "Show the progress of runs in the terminal or on a local page");
+Action add_watch(CLI::App& command, bool& /*as_json*/) {
   const auto options = std::make_shared<WatchOptions>();
   command
-      ->add_option("what", options->what,
-                   "Run folders, or the address of a running mbs_server: host:port or unix:/path")
+      .add_option("what", options->what, "Run folders, or the address of a running mbs_server: host:port or unix:/path")
       ->required()
       ->type_name("RUN|ADDRESS");
-  command->add_option("--run", options->run, "Show only this run of the server")->type_name("ID");
-  auto* once = command->add_flag("--once", options->once, "Print the current state and exit");
+  command.add_option("--run", options->run, "Show only this run of the server")->type_name("ID");
+  auto* once = command.add_flag("--once", options->once, "Print the current state and exit");
   auto* web =
-      command->add_flag("--web", options->web, "Serve a page to this machine (127.0.0.1) instead")->excludes(once);
-  command->add_option("--port", options->page.port, "Port of the page; default: any free port")
+      command.add_flag("--web", options->web, "Serve a page to this machine (127.0.0.1) instead")->excludes(once);
+  command.add_option("--port", options->page.port, "Port of the page; default: any free port")
       ->check(CLI::Range(1, 65535))
       ->needs(web);
   command
-      ->add_flag("--allow-stop", options->page.allow_stop, "Allow the page to stop runs; its address then has a token")
+      .add_flag("--allow-stop", options->page.allow_stop, "Allow the page to stop runs; its address then has a token")
       ->needs(web);
-  add_tls_options(*command, options->tls, "Encryption");
-  add_footer(*command,
-             "  heelstrike watch runs/bouncing_ball-flores\n"
-             "  heelstrike watch 127.0.0.1:50061 --web --allow-stop\n\nWatching does not affect a run.");
-  command->callback([&invocation, options] {
-    invocation.action = [options](std::stop_token stop) { return watch(*options, stop); };
-  });
+  add_tls_options(command, options->tls, "Encryption");
+  return [options](bool /*json*/, const std::stop_token& stop) { return watch(*options, stop); };
+}
+
+}  // namespace
+
+Subcommand watch_command() {
+  return {.name = "watch",
+          .summary = "Show the progress of runs in the terminal or on a local page",
+          .examples =
+              "  heelstrike watch runs/bouncing_ball-flores\n"
+              "  heelstrike watch 127.0.0.1:50061 --web --allow-stop\n\nWatching does not affect a run.",
+          .add = add_watch};
 }
 
 }  // namespace heelstrike::client

@@ -1,7 +1,6 @@
 #include "common/files/file_digests.hpp"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
@@ -10,10 +9,36 @@
 #include <system_error>
 
 #include "common/errors/error.hpp"
-#include "common/files/digest_json.hpp"
+#include "common/files/digest.hpp"
 #include "common/files/output_file.hpp"
 
 namespace heelstrike {
+
+namespace {
+
+constexpr const char* digest_key = "sha256";
+
+std::string serialised(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string json_with_digest(nlohmann::ordered_json json) {
+  json.erase(digest_key);
+  // Parsed again, so that replacement characters are the same for a reader.
+  const std::string digest = sha256_hex(serialised(nlohmann::ordered_json::parse(serialised(json))));
+  json[digest_key] = digest;
+  return serialised(json);
+}
+
+DigestState check_digest(nlohmann::ordered_json json) {
+  const auto seal = json.find(digest_key);
+  if (seal == json.end()) return DigestState::none;
+  const nlohmann::ordered_json stored = *seal;
+  json.erase(digest_key);
+  return stored == sha256_hex(serialised(json)) ? DigestState::intact : DigestState::broken;
+}
 
 namespace fs = std::filesystem;
 
@@ -67,13 +92,14 @@ void check_file(const fs::path& folder, const std::string& name, const std::stri
   }
 }
 
-void check_files(const fs::path& folder, const Json& json, const FileDigests& instead, FolderCheck& check) {
+void check_files(const fs::path& folder, const Json& json, std::span<const std::string> tables, FolderCheck& check) {
   if (!json.contains(files_key)) return;
   for (const auto& [name, digest] : json.at(files_key).items()) {
     std::error_code ignored;
-    const auto other = instead.find(name);
-    if (other != instead.end() && !fs::exists(folder / name, ignored) && fs::exists(folder / other->second, ignored)) {
-      check.notes.push_back(fmt::format("{}: replaced by {}", name, other->second));
+    const auto exists = [&](const std::string& file) { return fs::exists(folder / file, ignored); };
+    const auto other = std::ranges::find_if(tables, exists);
+    if (name == "timeseries.csv" && !exists(name) && other != tables.end()) {
+      check.notes.push_back(fmt::format("{}: replaced by {}", name, *other));
       continue;
     }
     check_file(folder, name, digest.get<std::string>(), check);
@@ -133,7 +159,7 @@ void record_file_digests(const fs::path& folder, std::span<const std::string> na
   write_whole_file(file, json_with_digest(std::move(json)));
 }
 
-FolderCheck check_run_folder(const fs::path& folder) {
+FolderCheck check_run_folder(const fs::path& folder, std::span<const std::string> tables) {
   std::error_code ignored;
   if (!fs::exists(folder / "summary.json", ignored)) {
     throw file_error(folder.string(), fmt::format("{}: expected the folder of a completed run, found no summary.json "
@@ -144,8 +170,7 @@ FolderCheck check_run_folder(const fs::path& folder) {
   // Unexpected keys, from another version or from corruption, are a fault, not an exception.
   try {
     const auto summary = sealed_file(folder, "summary.json", false, check);
-    // With --hdf5 the table is in another file, whose digest is in timing.json.
-    if (summary) check_files(folder, *summary, {{"timeseries.csv", "timeseries.h5"}}, check);
+    if (summary) check_files(folder, *summary, tables, check);
     const bool is_new = summary.has_value();
     const auto timing = sealed_file(folder, "timing.json", is_new, check);
     if (timing) check_files(folder, *timing, {}, check);

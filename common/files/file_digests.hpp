@@ -1,16 +1,27 @@
-/// Digests of the files of a run folder and their verification.
+/// Digests of the files of a run folder and their verification, and JSON that contains its own digest.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/files/digest.hpp"
 
 namespace heelstrike {
+
+/// Text of the object `json` with a last key `sha256`, the SHA-256 of the text without this key. Invalid UTF-8 is
+/// replaced by the replacement character.
+[[nodiscard]] std::string json_with_digest(nlohmann::ordered_json json);
+
+enum class DigestState { none, intact, broken };
+
+/// Compares such an object with its digest; `none` = it has no digest, as in earlier versions.
+[[nodiscard]] DigestState check_digest(nlohmann::ordered_json json);
 
 /// SHA-256 of whole files by path relative to the folder.
 using FileDigests = std::map<std::string, std::string>;
@@ -32,7 +43,9 @@ struct FolderCheck {
 
 /// Compares the files of a completed run with the digests in its summary.json and timing.json, and these two and its
 /// checkpoints with the digests they contain.
+/// @param tables  files that may replace timeseries.csv; their digests are in timing.json
 /// @throws Error{file} for a folder without a summary
-[[nodiscard]] FolderCheck check_run_folder(const std::filesystem::path& folder);
+[[nodiscard]] FolderCheck check_run_folder(const std::filesystem::path& folder,
+                                           std::span<const std::string> tables = {});
 
 }  // namespace heelstrike

@@ -1,10 +1,9 @@
 #include "common/files/output_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <fmt/format.h>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include "common/errors/error.hpp"
 
 namespace heelstrike {
+
 namespace {
 
 constexpr const char* temporary_extension = ".part";
@@ -121,6 +121,15 @@ std::string read_whole_file(const std::filesystem::path& path) {
     bytes.append(block, 0, static_cast<std::size_t>(file.gcount()));
   if (file.bad()) throw file_error(path.string(), fmt::format("{}: reading failed before the end", path.string()));
   return bytes;
+}
+
+std::string plain_name(std::string text) {
+  for (char& c : text) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+    if (!plain) c = '_';
+  }
+  return text;
 }
 
 }  // namespace heelstrike

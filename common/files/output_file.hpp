@@ -1,4 +1,6 @@
 /// An output file with checked writes: a full disk raises an error immediately and leaves no short file.
+///
+/// File names from names of pairs and bodies.
 #pragma once
 
 #include <cstdint>
@@ -48,5 +50,9 @@ void remove_temporary_files(const std::filesystem::path& folder);
 
 /// @throws Error{file}
 [[nodiscard]] std::string read_whole_file(const std::filesystem::path& path);
+
+/// Letters, digits, '-' and '.' are kept, everything else becomes '_', because names of pairs and bodies allow more
+/// characters than some file systems.
+[[nodiscard]] std::string plain_name(std::string text);
 
 }  // namespace heelstrike

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "common/friction/single_contact.hpp"
+#include "common/friction/local_problem.hpp"
 
 namespace heelstrike::friction {
 namespace {

@@ -122,10 +122,10 @@ class ConnectionThreads final : public httplib::TaskQueue {
 bool HttpServer::SingleRequestServer::process_and_close_socket(socket_t socket) {
   OneRequest stream(socket);
   bool connection_closed = false;
-  const bool answered = process_request(stream, true, connection_closed, nullptr);
+  const bool completed = process_request(stream, true, connection_closed, nullptr);
   ::shutdown(socket, SHUT_RDWR);
   ::close(socket);
-  return answered;
+  return completed;
 }
 
 HttpServer::HttpServer() {

@@ -50,7 +50,7 @@ struct Samples {
 using Quad = std::array<double, 4>;
 
 /// (0, w) * q, the product of quaternions.
-Quad turned(const std::array<double, 3>& w, const Quad& q) {
+Quad rotated(const std::array<double, 3>& w, const Quad& q) {
   return {-w[0] * q[1] - w[1] * q[2] - w[2] * q[3], w[0] * q[0] + w[1] * q[3] - w[2] * q[2],
           w[1] * q[0] + w[2] * q[1] - w[0] * q[3], w[2] * q[0] + w[0] * q[2] - w[1] * q[1]};
 }
@@ -75,11 +75,11 @@ std::array<Jet, 4> quaternion_jets(const Quad& q, const Columns& c, std::size_t 
   Quad qd{}, qdd{};
   if (has.has_rates) {
     const std::array<double, 3> w = {c[11][row], c[12][row], c[13][row]};
-    qd = turned(w, q);
+    qd = rotated(w, q);
     for (double& e : qd) e *= 0.5;
     if (has.has_accelerations) {
-      const Quad a = turned({c[17][row], c[18][row], c[19][row]}, q);
-      const Quad b = turned(w, qd);
+      const Quad a = rotated({c[17][row], c[18][row], c[19][row]}, q);
+      const Quad b = rotated(w, qd);
       for (std::size_t k = 0; k < 4; ++k) qdd[k] = 0.5 * (a[k] + b[k]);
     }
   }

@@ -105,7 +105,7 @@ class Parser {
   std::vector<Instruction> parse() {
     sum();
     skip();
-    if (at_ != text_.size()) refuse("an operator or the end of the formula");
+    if (at_ != text_.size()) reject("an operator or the end of the formula");
     return std::move(program_);
   }
 
@@ -120,7 +120,7 @@ class Parser {
     return fmt::format("{}{}{}", from > 0 ? "..." : "", text_.substr(from, shown),
                        text_.size() - from > shown ? "..." : "");
   }
-  [[noreturn]] void refuse(const std::string& expected) const {
+  [[noreturn]] void reject(const std::string& expected) const {
     throw input_error("expression", fmt::format("expected {} at character {} of '{}', found {}", expected, at_ + 1,
                                                 excerpt_at_position(),
                                                 at_ < text_.size() ? fmt::format("'{}'", text_[at_]) : "its end"));
@@ -136,7 +136,7 @@ class Parser {
   }
   void emit(Code code) { program_.push_back({.code = code}); }
   void sum() {
-    if (++depth_ > max_nesting_depth) refuse("fewer nested brackets");
+    if (++depth_ > max_nesting_depth) reject("fewer nested brackets");
     product();
     for (;;) {
       if (take('+')) {
@@ -166,7 +166,7 @@ class Parser {
     }
   }
   void signed_power() {
-    if (++depth_ > max_nesting_depth) refuse("fewer signs and brackets in a row");
+    if (++depth_ > max_nesting_depth) reject("fewer signs and brackets in a row");
     if (take('-')) {
       signed_power();
       emit(Code::negate);
@@ -183,7 +183,7 @@ class Parser {
   void atom() {
     if (take('(')) {
       sum();
-      if (!take(')')) refuse("')'");
+      if (!take(')')) reject("')'");
       return;
     }
     skip();
@@ -196,7 +196,7 @@ class Parser {
     double value = 0.0;
     const char* end = text_.data() + text_.size();
     const auto result = std::from_chars(text_.data() + at_, end, value);
-    if (result.ec != std::errc()) refuse("a number");
+    if (result.ec != std::errc()) reject("a number");
     at_ = static_cast<std::size_t>(result.ptr - text_.data());
     program_.push_back({.code = Code::constant, .value = value});
   }
@@ -211,15 +211,15 @@ class Parser {
     for (const char* k : known) found = found || word == k;
     if (!found) {
       at_ = begin;
-      refuse("a number, t, pi, '(' or one of sin cos tan exp log sqrt tanh abs step");
+      reject("a number, t, pi, '(' or one of sin cos tan exp log sqrt tanh abs step");
     }
     const int arguments = word == "step" ? 3 : 1;
-    if (!take('(')) refuse("'('");
+    if (!take('(')) reject("'('");
     for (int i = 0; i < arguments; ++i) {
-      if (i > 0 && !take(',')) refuse("','");
+      if (i > 0 && !take(',')) reject("','");
       sum();
     }
-    if (!take(')')) refuse("')'");
+    if (!take(')')) reject("')'");
     program_.push_back({.code = Code::call, .function = word, .arguments = arguments});
   }
 

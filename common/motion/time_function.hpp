@@ -1,15 +1,51 @@
 /// Smooth functions of time with exact first and second derivatives, for drivers and time-dependent loads.
 #pragma once
 
+#include <cmath>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "common/motion/jet.hpp"
-
 namespace heelstrike {
+
+/// Value and the first two derivatives with respect to time. The arithmetic below differentiates formulas exactly
+/// (automatic differentiation).
+struct Jet {
+  double f = 0.0;
+  double d = 0.0;   ///< f'
+  double dd = 0.0;  ///< f''
+};
+
+/// g(a) by the chain rule from g, g', g'' at a.f.
+[[nodiscard]] inline Jet chain(const Jet& a, double g, double g1, double g2) {
+  return {.f = g, .d = g1 * a.d, .dd = g2 * a.d * a.d + g1 * a.dd};
+}
+[[nodiscard]] inline Jet operator+(const Jet& a, const Jet& b) {
+  return {.f = a.f + b.f, .d = a.d + b.d, .dd = a.dd + b.dd};
+}
+[[nodiscard]] inline Jet operator-(const Jet& a, const Jet& b) {
+  return {.f = a.f - b.f, .d = a.d - b.d, .dd = a.dd - b.dd};
+}
+[[nodiscard]] inline Jet operator-(const Jet& a) {
+  return {.f = -a.f, .d = -a.d, .dd = -a.dd};
+}
+[[nodiscard]] inline Jet operator*(double factor, const Jet& a) {
+  return {.f = factor * a.f, .d = factor * a.d, .dd = factor * a.dd};
+}
+[[nodiscard]] inline Jet operator*(const Jet& a, const Jet& b) {
+  return {.f = a.f * b.f, .d = a.d * b.f + a.f * b.d, .dd = a.dd * b.f + 2.0 * a.d * b.d + a.f * b.dd};
+}
+[[nodiscard]] inline Jet operator/(const Jet& a, const Jet& b) {
+  return a * chain(b, 1.0 / b.f, -1.0 / (b.f * b.f), 2.0 / (b.f * b.f * b.f));
+}
+[[nodiscard]] inline Jet sine(const Jet& a) {
+  return chain(a, std::sin(a.f), std::cos(a.f), -std::sin(a.f));
+}
+[[nodiscard]] inline Jet cosine(const Jet& a) {
+  return chain(a, std::cos(a.f), -std::sin(a.f), -std::cos(a.f));
+}
 
 /// Immutable; callable from several threads.
 class TimeFunction {

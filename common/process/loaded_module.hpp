@@ -1,3 +1,5 @@
+/// Location of the files that are installed with this program or library.
+///
 /// Modules: shared libraries of this program that are loaded on demand because of their many dependencies.
 #pragma once
 
@@ -5,9 +7,12 @@
 #include <string>
 #include <string_view>
 
-#include "common/process/descriptor.hpp"
+#include "common/process/process.hpp"
 
 namespace heelstrike {
+
+/// Folder of the program or shared library that contains this code; "." if it cannot be determined.
+[[nodiscard]] std::filesystem::path module_folder();
 
 /// Location of a module. Constructed before main, or while the shared library that contains this code is loaded. The
 /// folder of that library (an FMU) may be removed while the library is in use; the module file is therefore kept open.

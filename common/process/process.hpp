@@ -1,17 +1,39 @@
-/// Child processes: start, exit status, termination.
+/// Child processes: start, exit status, termination, and file descriptors that their owner closes.
 #pragma once
 
 #include <sys/types.h>
-
+#include <unistd.h>
 #include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "common/process/descriptor.hpp"
-
 namespace heelstrike {
+
+class Descriptor {
+ public:
+  /// @param fd  owned from now on; negative = none
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() { close(); }
+
+  [[nodiscard]] int get() const { return fd_; }
+  void close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+
+ private:
+  int fd_;
+};
 
 struct ProcessOptions {
   std::filesystem::path program;            ///< binary
@@ -65,5 +87,46 @@ class Process {
 
 /// Waits until a descriptor is readable or closed. @returns false after a timeout
 [[nodiscard]] bool wait_readable(int fd, std::chrono::steady_clock::time_point until);
+
+struct ChildOptions {
+  std::string name;                    ///< for messages, e.g. "contact server (fem_server)"
+  std::filesystem::path program;       ///< binary
+  std::vector<std::string> arguments;  ///< without the program itself
+  std::filesystem::path log;           ///< its stdout and stderr are appended here; empty = discarded
+};
+
+/// Stops the program in the destructor. Used from the thread that created it, see Process.
+class ChildProcess {
+ public:
+  /// The program reports readiness on file descriptor 3 (--ready-fd 3).
+  /// @throws Error{file} if it cannot be started or its log cannot be opened
+  explicit ChildProcess(ChildOptions options);
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  ~ChildProcess() { stop(std::chrono::seconds(5)); }
+
+  /// Waits for the ready line. @returns the line @throws Error{unavailable} if the program ends before, Error{deadline}
+  std::string wait_until_ready(std::chrono::milliseconds deadline);
+
+  [[nodiscard]] const std::string& name() const { return options_.name; }
+  [[nodiscard]] pid_t pid() const { return process_->pid(); }
+  /// Readable after the end of the process.
+  [[nodiscard]] int descriptor() const { return process_->descriptor(); }
+  /// Exit status if the process has ended; waits up to the timeout for the end.
+  [[nodiscard]] std::optional<ProcessEnd> ended(std::chrono::milliseconds timeout = {}) {
+    return process_->ended(timeout);
+  }
+  /// Sends SIGTERM, waits up to `grace`, then kills the program.
+  void stop(std::chrono::milliseconds grace);
+
+ private:
+  ChildOptions options_;
+  Descriptor ready_;  ///< read end of the pipe
+  std::optional<Process> process_;
+};
+
+/// Path of another program of this installation: beside the running one, else found by name in PATH.
+/// @throws Error{file} with the searched places
+[[nodiscard]] std::filesystem::path sibling_program(const std::string& name);
 
 }  // namespace heelstrike

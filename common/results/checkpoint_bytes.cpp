@@ -66,10 +66,10 @@ Checkpoint checkpoint_from(std::string_view bytes, const std::string& field) {
   constexpr std::size_t fixed = 5;
   if (parts.size() >= fixed && parts[3].size() % sizeof(double) == 0) {
     checkpoint.state.resize(parts[3].size() / sizeof(double));
-    const bool sound = read_numbers(parts[1], std::span(&checkpoint.step, 1)) &&
+    const bool valid = read_numbers(parts[1], std::span(&checkpoint.step, 1)) &&
                        read_numbers(parts[2], std::span(&checkpoint.time, 1)) &&
                        read_numbers(parts[3], std::span(checkpoint.state));
-    if (sound) {
+    if (valid) {
       checkpoint.scenario_digest = parts[0];
       checkpoint.engine = parts[4];
       checkpoint.contact_states.assign(parts.begin() + fixed, parts.end());

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 #include <sys/file.h>
 #include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -19,9 +18,8 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/files/digest.hpp"
-#include "common/files/digest_json.hpp"
-#include "common/files/plain_name.hpp"
-#include "common/results/storage.hpp"
+#include "common/files/file_digests.hpp"
+#include "common/files/output_file.hpp"
 #include "common/results/summary.hpp"
 
 namespace heelstrike {
@@ -51,7 +49,6 @@ constexpr const char* run_files[] = {"scenario.yaml",
                                      "measured_reactions.mot",
                                      "timing.json",
                                      "shapes.json",
-                                     "timeseries.h5",
                                      "contact_regions.csv",
                                      "plantar_regions.csv",
                                      "plantar_regions.sto",
@@ -68,14 +65,15 @@ constexpr OwnFolder own_folders[] = {{"checkpoints", " .ckpt .json "},
                                      {"pictures", " .png .svg .pdf .gp .dat "},
                                      {"compare-grf", " .html .svg .csv "}};
 
-[[noreturn]] void refuse_folder(const fs::path& path, const std::string& found, const std::string& advice) {
+[[noreturn]] void reject_folder(const fs::path& path, const std::string& found, const std::string& advice) {
   throw file_error(path.string(),
                    fmt::format("{}: expected to create the run folder, found: {}; {}", path.string(), found, advice));
 }
 
 /// Only files that a run writes: a mistyped folder name must not cost the user other files.
-void remove_earlier_run(const fs::path& path) {
+void remove_earlier_run(const fs::path& path, std::span<const std::string> tables) {
   std::vector<fs::path> earlier;
+  for (const std::string& name : tables) earlier.push_back(path / name);
   for (const char* name : run_files) earlier.push_back(path / name);
   for (const OwnFolder& own : own_folders) {
     std::error_code none;
@@ -89,7 +87,7 @@ void remove_earlier_run(const fs::path& path) {
     std::error_code error;
     fs::remove(file, error);
     if (error)
-      refuse_folder(path, fmt::format("{} cannot be removed: {}", file.string(), error.message()), "remove it by hand");
+      reject_folder(path, fmt::format("{} cannot be removed: {}", file.string(), error.message()), "remove it by hand");
   }
   for (const fs::path& left : {path, path / "checkpoints", path / "fields"}) remove_temporary_files(left);
   for (const OwnFolder& own : own_folders) {
@@ -102,12 +100,12 @@ void make_folder(const fs::path& path, bool force) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::exists(status)) {
-    if (!fs::is_directory(status)) refuse_folder(path, "a file of this name", "choose another name with --output");
-    if (!force) refuse_folder(path, "it exists", "choose another name with --output, or overwrite it with --force");
+    if (!fs::is_directory(status)) reject_folder(path, "a file of this name", "choose another name with --output");
+    if (!force) reject_folder(path, "it exists", "choose another name with --output, or overwrite it with --force");
     return;
   }
   fs::create_directories(path, error);
-  if (error) refuse_folder(path, error.message(), "choose a folder that you may write to with --output");
+  if (error) reject_folder(path, error.message(), "choose a folder that you may write to with --output");
 }
 
 }  // namespace
@@ -147,11 +145,12 @@ class RunFolder::Lock {
   int descriptor_;
 };
 
-RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force, RunOrigin origin)
+RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force, RunOrigin origin,
+                     std::span<const std::string> tables)
     : path_(std::move(path)), origin_(std::move(origin)), scenario_digest_(sha256_hex(scenario_yaml)) {
   make_folder(path_, force);
   lock_ = std::make_shared<const Lock>(path_);
-  remove_earlier_run(path_);
+  remove_earlier_run(path_, tables);
   mark_incomplete("The run has not ended, or its client was killed.");
   add_file("scenario.yaml", scenario_yaml);
   log_ = std::make_unique<OutputFile>(path_ / "run.log");
@@ -161,7 +160,7 @@ RunFolder::RunFolder(fs::path path, std::string_view scenario_yaml, bool force, 
 
 namespace {
 
-[[noreturn]] void refuse_resume(const fs::path& folder, const std::string& found, const std::string& advice) {
+[[noreturn]] void reject_resume(const fs::path& folder, const std::string& found, const std::string& advice) {
   throw file_error(folder.string(),
                    fmt::format("{}: expected a run to resume, found {}; {}", folder.string(), found, advice));
 }
@@ -186,10 +185,10 @@ std::string name_of_step(std::int64_t step) {
 void check_resumable(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) {
-    refuse_resume(path, "no folder of this name", "name the folder of a run");
+    reject_resume(path, "no folder of this name", "name the folder of a run");
   }
   if (!fs::exists(path / "scenario.yaml", ignored)) {
-    refuse_resume(path, "no scenario.yaml in it", "name the folder of a run");
+    reject_resume(path, "no scenario.yaml in it", "name the folder of a run");
   }
 }
 
@@ -201,7 +200,7 @@ RunFolder RunFolder::resume(fs::path path) {
   folder.lock_ = std::make_shared<const Lock>(folder.path_);
   std::error_code ignored;
   if (!fs::exists(folder.path_ / incomplete_name, ignored)) {
-    refuse_resume(folder.path_, "one that is complete", "there is nothing to resume");
+    reject_resume(folder.path_, "one that is complete", "there is nothing to resume");
   }
   folder.scenario_digest_ = sha256_hex(read_whole_file(folder.path_ / "scenario.yaml"));
   for (const fs::path& left : {folder.path_, folder.path_ / "checkpoints", folder.path_ / "fields"}) {
@@ -218,7 +217,7 @@ RunFolder RunFolder::resume(fs::path path) {
     return reason.empty();
   });
   if (usable == checkpoints.end()) {
-    refuse_resume(folder.path_,
+    reject_resume(folder.path_,
                   checkpoints.empty() ? "one without checkpoints"
                                       : fmt::format("no usable checkpoint ({})", fmt::join(folder.notes_, "; ")),
                   "run it again with --force");
@@ -281,21 +280,21 @@ std::string RunFolder::position(std::string_view checkpoint) const {
 
 /// Verifies the files written before the checkpoint and restores their digests.
 void RunFolder::check_written(const FileDigests& files, std::uint64_t n_bytes, const std::string& table_digest) {
-  const auto refuse = [](const std::string& name) {
+  const auto reject = [](const std::string& name) {
     throw file_error(
         "checkpoint",
         fmt::format("{} is not what the run has written: it was corrupted or changed by another program", name));
   };
   Sha256 table;
   if (n_bytes > 0) table = digest_of_file(path_ / "timeseries.csv", n_bytes);
-  if (table.hex() != table_digest) refuse((path_ / "timeseries.csv").string());
+  if (table.hex() != table_digest) reject((path_ / "timeseries.csv").string());
   FileDigests fields;
   for (const auto& [name, digest] : files) {
     if (!name.starts_with(fields_folder)) continue;  // all others are rewritten
     fields[name] = digest;
     if (!fs::exists(path_ / name))
       throw file_error("checkpoint", fmt::format("{} is missing", (path_ / name).string()));
-    if (digest_of_file(path_ / name).hex() != digest) refuse((path_ / name).string());
+    if (digest_of_file(path_ / name).hex() != digest) reject((path_ / name).string());
   }
   table_digest_ = std::move(table);
   std::erase_if(digests_, [](const auto& file) { return file.first.starts_with(fields_folder); });
@@ -303,14 +302,14 @@ void RunFolder::check_written(const FileDigests& files, std::uint64_t n_bytes, c
 }
 
 void RunFolder::restore_position(const std::string& text, const std::string& checkpoint) {
-  const auto refuse = [](const std::string& reason) { throw file_error("checkpoint", reason); };
+  const auto reject = [](const std::string& reason) { throw file_error("checkpoint", reason); };
   const auto json = nlohmann::ordered_json::parse(text);
-  if (json.value("format", 1) < position_format) refuse("it was written by another version of the program");
-  if (check_digest(json) != DigestState::intact) refuse("the .json that accompanies it is corrupted");
-  if (json.at("format") != position_format) refuse("it was written by another version of the program");
+  if (json.value("format", 1) < position_format) reject("it was written by another version of the program");
+  if (check_digest(json) != DigestState::intact) reject("the .json that accompanies it is corrupted");
+  if (json.at("format") != position_format) reject("it was written by another version of the program");
   const bool is_start = checkpoint.empty() && json.at("checkpoint_sha256").get<std::string>().empty();
   if (!is_start && json.at("checkpoint_sha256") != sha256_hex(checkpoint))
-    refuse("its checksum does not match: it is corrupted");
+    reject("its checksum does not match: it is corrupted");
   if (json.at("scenario_sha256") != scenario_digest_) {
     throw input_error("scenario.yaml",
                       fmt::format("{0}/scenario.yaml: it has changed since the run began; run the new scenario by "
@@ -320,7 +319,7 @@ void RunFolder::restore_position(const std::string& text, const std::string& che
   const auto n_bytes = json.at("table_bytes").get<std::uint64_t>();
   std::error_code error;
   if (const auto size = fs::file_size(path_ / "timeseries.csv", error); n_bytes > 0 && (error || size < n_bytes)) {
-    refuse(fmt::format("timeseries.csv ends before it, at {} of {} bytes: another program truncated it",
+    reject(fmt::format("timeseries.csv ends before it, at {} of {} bytes: another program truncated it",
                        error ? 0 : size, n_bytes));
   }
   check_written(json.at("written_sha256").get<FileDigests>(), n_bytes, json.at("table_sha256").get<std::string>());
@@ -419,7 +418,7 @@ void RunFolder::add_log(std::string_view level, std::string_view text) {
 void RunFolder::make_inner_folder(const char* name) const {
   std::error_code error;
   fs::create_directory(path_ / name, error);
-  if (error) refuse_folder(path_ / name, error.message(), "check the permissions of the run folder");
+  if (error) reject_folder(path_ / name, error.message(), "check the permissions of the run folder");
 }
 
 void RunFolder::add_file(const std::string& name, std::string_view bytes) {
@@ -505,7 +504,7 @@ void RunFolder::finish(const RunSummary& summary) {
   write_whole_file(path_ / "summary.json", summary_json(summary, digests_));
   if (summary.status == "completed") {
     if (!fs::remove(path_ / incomplete_name)) {
-      refuse_folder(path_, "INCOMPLETE is missing", "no other program may write into a run folder");
+      reject_folder(path_, "INCOMPLETE is missing", "no other program may write into a run folder");
     }
     return;
   }
@@ -545,6 +544,58 @@ void RunFolderSink::on_resumed(std::optional<std::int64_t> step) {
 void RunFolderSink::on_checkpoint(const Checkpoint& checkpoint) {
   if (!encode_) throw Error(ErrorCode::internal, "a checkpoint arrived, but no encoder was set");
   folder_.add_checkpoint(checkpoint.step, encode_(checkpoint));
+}
+
+namespace {
+
+/// "ball.vz_m_s" -> "ball.vz": storage files imply the units.
+std::string label(const Column& column) {
+  std::string suffix = "_" + column.unit;
+  std::erase(suffix, ' ');
+  std::erase(suffix, '^');
+  std::ranges::replace(suffix, '/', '_');
+  return column.name.ends_with(suffix) ? column.name.substr(0, column.name.size() - suffix.size()) : column.name;
+}
+
+std::vector<std::size_t> rows_of_distinct_times(const TimeSeries& series) {
+  std::vector<std::size_t> rows;
+  const std::size_t width = series.columns.size();
+  for (std::size_t row = 0; row < series.rows(); ++row) {
+    if (!rows.empty() && series.values[rows.back() * width] == series.values[row * width]) rows.pop_back();
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+}  // namespace
+
+bool is_load(const Column& column) {
+  return column.unit == "N" || column.unit == "N m";
+}
+
+bool is_motion(const Column& column) {
+  constexpr const char* units[] = {"-", "m", "m/s", "rad", "rad/s", "m/s^2", "rad/s^2"};
+  return std::ranges::find(units, column.unit) != std::end(units);
+}
+
+std::string storage_text(const std::string& name, std::span<const Column> columns, const TimeSeries& series,
+                         bool (*wanted)(const Column&)) {
+  std::vector<std::size_t> selected;
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    if (wanted(columns[i])) selected.push_back(i);
+  }
+  const auto rows = rows_of_distinct_times(series);
+  std::string text = fmt::format("{}\nversion=1\nnRows={}\nnColumns={}\ninDegrees=no\nendheader\ntime", name,
+                                 rows.size(), selected.size() + 1);
+  for (const std::size_t i : selected) text.append("\t").append(label(columns[i]));
+  text += '\n';
+  for (const std::size_t row : rows) {
+    const double* values = &series.values[row * series.columns.size()];
+    fmt::format_to(std::back_inserter(text), "{}", values[0]);
+    for (const std::size_t i : selected) fmt::format_to(std::back_inserter(text), "\t{}", values[i]);
+    text += '\n';
+  }
+  return text;
 }
 
 }  // namespace heelstrike

@@ -20,6 +20,8 @@
 ///
 /// Files are verified when they are read again: every file but the log and INCOMPLETE has a digest of the written
 /// bytes, in the checkpoints during the run, and in summary.json and timing.json after its end (check_run_folder).
+///
+/// OpenSim storage files (.sto) from a time series.
 #pragma once
 
 #include <cstdint>
@@ -51,9 +53,11 @@ class RunFolder {
   /// Creates the folder with its parents and writes scenario.yaml, run.log and INCOMPLETE.
   /// @param force  removes the files of an earlier run, and those derived from them, from an existing folder; other
   /// files remain
+  /// @param tables  files of further table formats, removed in the same way
   /// The folder is locked during the lifetime of this object.
   /// @throws Error{file} if it exists and `force` is false, if another run writes to it, or if it cannot be written
-  RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force, RunOrigin origin = {});
+  RunFolder(std::filesystem::path path, std::string_view scenario_yaml, bool force, RunOrigin origin = {},
+            std::span<const std::string> tables = {});
   /// An incomplete run, truncated to its last intact checkpoint with intact files, or to its beginning without
   /// checkpoint. Table and fields continue from there; the log keeps everything.
   /// @throws Error{file} if there is no such folder, if its run is complete, still active or has another scenario than
@@ -170,5 +174,17 @@ struct TimeSeries {
 [[nodiscard]] TimeSeries read_timeseries(const std::filesystem::path& folder);
 /// Reason why the run in `folder` is incomplete; empty if it is complete.
 [[nodiscard]] std::string incomplete_reason(const std::filesystem::path& folder);
+
+/// True for forces and torques: unit N or N m.
+[[nodiscard]] bool is_load(const Column& column);
+/// True for positions, rotations (quaternions have no unit) and their rates.
+[[nodiscard]] bool is_motion(const Column& column);
+
+/// Text of a storage with the time and the columns for which `wanted` is true; SI units, angles in radians
+/// (inDegrees=no). Of several rows at one time (an event) only the last is kept, because OpenSim requires increasing
+/// times.
+/// @param columns  of `series`, in its order; the first is time
+[[nodiscard]] std::string storage_text(const std::string& name, std::span<const Column> columns,
+                                       const TimeSeries& series, bool (*wanted)(const Column&));
 
 }  // namespace heelstrike

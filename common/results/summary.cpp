@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "common/files/digest_json.hpp"
+#include "common/files/file_digests.hpp"
 
 namespace heelstrike {
 

@@ -79,4 +79,14 @@ Pose canonical_pose(const Pose& X_AB) {
   return {.R = rotation_from_quaternion(quaternion_from_rotation(X_AB.R)), .p = X_AB.p};
 }
 
+Vector3 extents_of(const std::vector<Vector3>& points) {
+  Vector3 low = points.front();
+  Vector3 high = low;
+  for (const Vector3& p : points) {
+    low = low.cwiseMin(p);
+    high = high.cwiseMax(p);
+  }
+  return high - low;
+}
+
 }  // namespace heelstrike

@@ -7,6 +7,7 @@
 
 #include <Eigen/Core>
 #include <Eigen/Geometry>
+#include <vector>
 
 namespace heelstrike {
 
@@ -84,5 +85,8 @@ inline constexpr double quaternion_norm_tolerance = 1e-6;
 /// The pose after transmission over the wire. Local evaluation applies it, too, so that local and remote runs are
 /// bitwise equal.
 [[nodiscard]] Pose canonical_pose(const Pose& X_AB);
+
+/// [m] edges of the box around `points` along the axes. @pre not empty
+[[nodiscard]] Vector3 extents_of(const std::vector<Vector3>& points);
 
 }  // namespace heelstrike

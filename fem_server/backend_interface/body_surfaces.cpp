@@ -1,7 +1,6 @@
 #include "fem_server/backend_interface/body_surfaces.hpp"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,14 +10,13 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "common/spatial/extents.hpp"
-#include "fem_server/backend_interface/surface_file.hpp"
+#include "common/spatial/spatial.hpp"
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "fem_server/geometry/surface_repair.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
-#include "fem_server/surfaces/kind_triangles.hpp"
+#include "fem_server/surfaces/partner_shape.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/foot.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
@@ -101,10 +99,10 @@ CastingTriangles solid_triangles(const VolumeMesh& solid, const ParameterScope* 
   const Boundary boundary = boundary_surface(solid);
   if (sets == nullptr) return {.mesh = boundary.surface, .back = {}};
   CastingTriangles result;
-  const std::vector<std::uint32_t> held = clamped_nodes(solid, *sets);
+  const std::vector<std::uint32_t> clamped = clamped_nodes(solid, *sets);
   const auto is_held = [&](std::size_t t) {
     return std::ranges::all_of(boundary.surface.triangles[t], [&](std::uint32_t corner) {
-      return std::ranges::binary_search(held, boundary.vertex_nodes[corner]);
+      return std::ranges::binary_search(clamped, boundary.vertex_nodes[corner]);
     });
   };
   const std::vector<ElementFace> touching = contact_faces(solid, {}, *sets);
@@ -115,7 +113,7 @@ CastingTriangles solid_triangles(const VolumeMesh& solid, const ParameterScope* 
     return is_chosen;
   });
   name_groups(solid, chosen, result.mesh);
-  if (held.empty()) return result;
+  if (clamped.empty()) return result;
   result.back = part_of(boundary, is_held);
   for (Triangle& corners : result.back->triangles) std::swap(corners[1], corners[2]);
   return result;
@@ -234,6 +232,26 @@ SurfaceMesh asset_triangles(const AssetKey& key, const Surface& like, const Prep
   SurfaceMesh mesh = read_triangles(file, context, where);
   repair_target_triangles(mesh, where);
   return mesh;
+}
+
+ReadOptions read_options(const MeshSurface& surface, const AssetContent& asset, const PrepareContext& context) {
+  ReadOptions read;
+  read.name = asset.name;
+  read.format = surface.format;
+  read.length_scale = surface.length_scale;
+  read.limits.max_elements = context.max_elements;
+  return read;
+}
+
+std::optional<Vector3> surface_extents(const Surface& surface, const PrepareContext& context) {
+  const SurfaceKind& kind = kind_of(surface);
+  if (kind.extents != nullptr) return kind.extents(surface);
+  const auto mesh = MeshSurface::of(surface);
+  if (!mesh) return std::nullopt;
+  const AssetContent& asset = context.asset(mesh->asset());
+  const ReadOptions read = read_options(*mesh, asset, context);
+  return extents_of(holds_volume(asset.content, read) ? read_volume(asset.content, read).nodes
+                                                      : read_surface(asset.content, read).vertices);
 }
 
 }  // namespace heelstrike::fem

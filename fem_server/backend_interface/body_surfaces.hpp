@@ -1,4 +1,6 @@
 /// Triangles and distances of the two surfaces of an elastic foundation, from the specification of a pair.
+///
+/// Mesh files of surfaces: options of reading and extents of the content.
 #pragma once
 
 #include <memory>
@@ -6,10 +8,12 @@
 #include <string>
 
 #include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/backend_interface/body_sets.hpp"
+#include "fem_server/backend_interface/surface_regions.hpp"
+#include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
 #include "fem_server/surfaces/target_surface.hpp"
+#include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
 
@@ -58,5 +62,12 @@ struct TargetGeometry {
 /// Triangles of another mesh, placed and scaled as `like`. @throws as above, and for a volume mesh
 [[nodiscard]] SurfaceMesh asset_triangles(const AssetKey& key, const Surface& like, const PrepareContext& context,
                                           const std::string& where);
+
+/// Options for reading the file of a surface.
+[[nodiscard]] ReadOptions read_options(const MeshSurface& surface, const AssetContent& asset,
+                                       const PrepareContext& context);
+
+/// Edges [m] of the bounding box of a surface; none for planes and other infinite ones. Reads its mesh file.
+[[nodiscard]] std::optional<Vector3> surface_extents(const Surface& surface, const PrepareContext& context);
 
 }  // namespace heelstrike::fem

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "common/contact/fields.hpp"
-#include "fem_server/geometry/write_fields.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
 
 namespace heelstrike::fem {
 

@@ -10,12 +10,12 @@ PreparationLocks::Product PreparationLocks::acquire(const std::string& key, cons
   std::unique_lock lock(mutex_);
   Entry& entry = entries_[key];
   ++entry.n_waiting;
-  const bool is_free = released_.wait(lock, stop, [&] { return !entry.held; });
+  const bool is_free = released_.wait(lock, stop, [&] { return !entry.locked; });
   --entry.n_waiting;
   Product product = is_free ? entry.product : nullptr;
   if (is_free && !product) {
-    entry.held = true;
-  } else if (!entry.held && entry.n_waiting == 0) {
+    entry.locked = true;
+  } else if (!entry.locked && entry.n_waiting == 0) {
     entries_.erase(key);
   }
   if (!is_free) throw Error(ErrorCode::cancelled, "stopped while waiting for the same preparation of another session");
@@ -26,7 +26,7 @@ void PreparationLocks::release(const std::string& key, const std::function<Produ
   {
     const std::scoped_lock lock(mutex_);
     Entry& entry = entries_.at(key);
-    entry.held = false;
+    entry.locked = false;
     // Copied under the lock: a later thread finds either the locked key or the product.
     if (copy && entry.n_waiting > 0) {
       try {

@@ -41,7 +41,7 @@ class PreparationLocks {
  private:
   using Product = std::shared_ptr<const std::any>;
   struct Entry {
-    bool held = false;
+    bool locked = false;
     std::size_t n_waiting = 0;
     Product product;  ///< for waiting threads
   };

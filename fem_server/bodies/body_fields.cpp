@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "fem_server/backend_interface/field_request.hpp"
-#include "fem_server/fem/nodal_stress.hpp"
-#include "fem_server/geometry/write_fields.hpp"
+#include "fem_server/fem/field_recovery.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
 
 namespace heelstrike::fem {
 

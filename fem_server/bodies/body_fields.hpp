@@ -7,9 +7,9 @@
 
 #include "common/contact/contact.hpp"
 #include "fem_server/fem/body_model.hpp"
-#include "fem_server/fem/displacement_recovery.hpp"
+#include "fem_server/fem/field_recovery.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
-#include "fem_server/geometry/write_fields.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
 
 namespace heelstrike::fem {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/backend_interface/body_sets.hpp"
-#include "fem_server/backend_interface/surface_file.hpp"
+#include "fem_server/backend_interface/body_surfaces.hpp"
+#include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"

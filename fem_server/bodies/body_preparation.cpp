@@ -11,9 +11,8 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "common/parameters/parameter_kinds.hpp"
-#include "common/spatial/extents.hpp"
-#include "fem_server/backend_interface/body_sets.hpp"
+#include "common/parameters/parameter.hpp"
+#include "common/spatial/spatial.hpp"
 #include "fem_server/backend_interface/hysteresis.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/bodies/body_cut.hpp"
@@ -24,8 +23,8 @@
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
-#include "fem_server/surfaces/kind_triangles.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
+#include "fem_server/surfaces/partner_shape.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
 

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "common/errors/error.hpp"
-#include "common/spatial/extents.hpp"
+#include "common/spatial/spatial.hpp"
 #include "fem_server/bodies/body_mesh.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/geometry/plausibility.hpp"

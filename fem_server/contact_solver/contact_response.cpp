@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backend_interface/slip_speed.hpp"
+#include "fem_server/backend_interface/slip.hpp"
 
 namespace heelstrike::fem {
 

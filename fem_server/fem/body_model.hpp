@@ -14,12 +14,9 @@
 #include <vector>
 
 #include "common/contact/surface.hpp"
-#include "fem_server/fem/body_cells.hpp"
 #include "fem_server/fem/cell_kernels.hpp"
 #include "fem_server/fem/element_kind.hpp"
-#include "fem_server/fem/lame_constants.hpp"
-#include "fem_server/fem/pressure_space.hpp"
-#include "fem_server/fem/reference_element.hpp"
+#include "fem_server/fem/element_library.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
 namespace heelstrike::fem {

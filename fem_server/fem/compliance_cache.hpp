@@ -1,15 +1,99 @@
-/// Disk cache of surface compliances, so that a body is condensed once.
+/// Disk caches of prepared products, so that a body is meshed and condensed once, and their common file format.
 ///
-/// One file per key, `<key>.compliance`, in a folder of the owner of the service. A file is written under a temporary
-/// name and renamed; a file that is truncated, corrupt, or of another version or key is treated as absent.
+/// One file per key in a folder of the owner of the service: `<key>.mesh`, a header with key and digest and then the
+/// mesh as VTU with all bits of the coordinates, and `<key>.compliance`. Files are written under a temporary name and
+/// renamed; a file that is truncated, corrupt, or of another version or key is treated as absent.
 #pragma once
 
+#include <fmt/format.h>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "common/errors/error.hpp"
 #include "fem_server/fem/condensation.hpp"
+#include "fem_server/geometry/volume_mesh.hpp"
 
 namespace heelstrike::fem {
+
+/// `directory/key.kind`
+[[nodiscard]] std::filesystem::path cache_path(const std::string& directory, const std::string& key,
+                                               std::string_view kind);
+
+/// Writes magic, key, digest of the content and content to a unique temporary file and renames it: the update is
+/// atomic, also with concurrent writers. Creates a missing folder, readable by its owner only; then trims it to
+/// max_cache_bytes.
+/// @throws Error{file} on failure
+void write_cache_file(const std::filesystem::path& path, std::string_view magic, std::string_view key,
+                      std::span<const std::byte> content);
+
+/// Content of a file. A file that is truncated, corrupt, or of another version or key counts as absent.
+/// @tparam Content  std::string or std::vector<double>
+/// @param n        required number of elements; none = any number
+/// @param problem  set to the defect of an existing file, otherwise unchanged
+template <class Content>
+[[nodiscard]] std::optional<Content> read_cache_file(const std::filesystem::path& path, std::string_view magic,
+                                                     std::string_view key, std::optional<std::size_t> n,
+                                                     std::string& problem);
+
+/// Maximum total size of the cache files of a folder.
+inline constexpr std::uintmax_t max_cache_bytes = std::uintmax_t{10} << 30;
+
+/// Removes the least recently used cache files of a folder until the rest takes at most `max_bytes`. `keep` and other
+/// files are not removed.
+void trim_cache(const std::filesystem::path& directory, const std::filesystem::path& keep, std::uintmax_t max_bytes);
+
+/// Updates the access time of a file; failures (e.g. a read-only folder) are ignored.
+void update_access_time(const std::filesystem::path& path) noexcept;
+
+/// Caching and reporting of a product of a preparation.
+struct CacheEntry {
+  std::string key;                 ///< digest of all inputs of the product
+  std::string_view kind;           ///< file extension; registered in trim_cache
+  std::string_view magic;          ///< first line of its file: kind and version
+  std::string_view name;           ///< for messages, "the mesh"
+  std::string_view loaded{};       ///< progress stage reported on a cache hit; empty = none
+  double begin = 0.0;              ///< progress of the preparation before
+  double end = 0.0;                ///< and after the product is made
+  std::optional<std::size_t> n{};  ///< number of elements, see read_cache_file
+};
+
+/// Loads the product from the cache, or makes and stores it; an empty `directory` disables the cache. A corrupt file is
+/// rebuilt; this and an unwritable folder are reported through `progress`.
+/// @param unpack  converts content to product; @param pack  converts product to content, or a reference to it
+template <class Content, class Make, class Unpack, class Pack>
+[[nodiscard]] auto cached(const std::string& directory, const CacheEntry& entry, const Progress& progress,
+                          const Make& make, const Unpack& unpack, const Pack& pack) -> decltype(make()) {
+  if (directory.empty()) return make();
+  const auto path = cache_path(directory, entry.key, entry.kind);
+  std::string problem;
+  if (auto content = read_cache_file<Content>(path, entry.magic, entry.key, entry.n, problem)) {
+    update_access_time(path);
+    if (!entry.loaded.empty()) progress(entry.loaded, entry.end);
+    return unpack(std::move(*content));
+  }
+  if (!problem.empty()) progress(problem, entry.begin);
+  auto product = make();
+  try {
+    const Content& content = pack(product);
+    write_cache_file(path, entry.magic, entry.key, std::as_bytes(std::span(content)));
+  } catch (const Error& error) {
+    progress(fmt::format("{} is not cached: {}", entry.name, error.what()), entry.end);
+  }
+  return product;
+}
+
+/// Loads the mesh from the cache, or makes and stores it; an empty `directory` disables the cache. A defect of an
+/// existing file and an unwritable folder are reported through `progress`; the mesh is made nevertheless.
+/// @param key  digest of all inputs of the mesh
+[[nodiscard]] VolumeMesh cached_mesh(const std::string& directory, const std::string& key,
+                                     const std::function<VolumeMesh()>& make, const Progress& progress);
 
 /// sha256 of all inputs of the compliance: mesh, materials, support, candidates, version of the method.
 [[nodiscard]] std::string compliance_key(const BodyModel& body, const Support& support,

@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "fem_server/fem/column_panels.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/rigid_motion.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"

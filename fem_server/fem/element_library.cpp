@@ -4,7 +4,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/process/loaded_module.hpp"
-#include "fem_server/fem/available_address_space.hpp"
+#include "fem_server/fem/memory_need.hpp"
 
 namespace heelstrike::fem {
 

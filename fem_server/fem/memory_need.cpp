@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "common/errors/error.hpp"
-#include "fem_server/fem/available_address_space.hpp"
 
 namespace heelstrike::fem {
 
@@ -19,8 +18,8 @@ namespace {
 /// [B] per entry of a sparse matrix: value and row index.
 constexpr double sparse_entry = sizeof(double) + sizeof(std::int64_t);
 
-[[nodiscard]] Error refusal_of(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
-                               const std::string& found, std::string_view advice_for_process) {
+[[nodiscard]] Error memory_error(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
+                                 const std::string& found, std::string_view advice_for_process) {
   return limit_error(
       limit.key,
       fmt::format("{}: {} would take about {} ({} for the stiffness, {} for its factors, {} for dense matrices), {}; "
@@ -69,10 +68,11 @@ std::string memory_text(double bytes) {
 }
 
 void check_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what) {
-  if (limit.held + need.total() <= limit.bytes) return;
-  const std::string held = limit.held > 0.0 ? fmt::format(", of which {} are in use", memory_text(limit.held)) : "";
-  throw refusal_of(limit, need, what, fmt::format("allowed are {}{}", memory_text(limit.bytes), held),
-                   "raise this limit");
+  if (limit.in_use + need.total() <= limit.bytes) return;
+  const std::string in_use =
+      limit.in_use > 0.0 ? fmt::format(", of which {} are in use", memory_text(limit.in_use)) : "";
+  throw memory_error(limit, need, what, fmt::format("allowed are {}{}", memory_text(limit.bytes), in_use),
+                     "raise this limit");
 }
 
 void with_memory_report(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
@@ -80,7 +80,7 @@ void with_memory_report(const MemoryLimit& limit, const MemoryNeed& need, const 
   try {
     work();
   } catch (const std::bad_alloc&) {
-    throw refusal_of(limit, need, what, "the allocation failed", raise_process_limit);
+    throw memory_error(limit, need, what, "the allocation failed", raise_process_limit);
   }
 }
 
@@ -88,8 +88,8 @@ void within_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::
                    const std::function<void()>& work) {
   check_memory(limit, need, what);
   if (const double left = available_address_space(); need.total() > left) {
-    throw refusal_of(limit, need, what, fmt::format("{} are available to the process", memory_text(left)),
-                     raise_process_limit);
+    throw memory_error(limit, need, what, fmt::format("{} are available to the process", memory_text(left)),
+                       raise_process_limit);
   }
   with_memory_report(limit, need, what, work);
 }

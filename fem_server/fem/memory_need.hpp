@@ -7,10 +7,13 @@
 
 namespace heelstrike::fem {
 
+/// [B] remaining address space below RLIMIT_AS (`ulimit -v`); infinity without such a limit.
+[[nodiscard]] double available_address_space();
+
 /// Memory limit of a preparation.
 struct MemoryLimit {
   double bytes = std::numeric_limits<double>::infinity();
-  double held = 0.0;           ///< [B] of these already in use by the preparation and retained
+  double in_use = 0.0;         ///< [B] of these already in use by the preparation and retained
   std::string key = "memory";  ///< full name of the parameter, for messages
 };
 

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "common/errors/error.hpp"
-#include "fem_server/geometry/named_sets.hpp"
+#include "fem_server/geometry/volume_mesh.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 
 namespace heelstrike::fem {

@@ -8,7 +8,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/text/marked_text.hpp"
+#include "common/text/text_file.hpp"
 #include "fem_server/geometry/io/readers.hpp"
 #include "fem_server/geometry/io/scanner.hpp"
 #include "fem_server/geometry/surface_repair.hpp"

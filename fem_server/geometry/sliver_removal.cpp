@@ -40,9 +40,9 @@ class LocalRemeshing {
     constexpr int max_edge_swap_passes = 10;
     while (edge_swap_passes < max_edge_swap_passes) {
       const std::size_t collapsed = outcome.n_collapsed;
-      const std::size_t turned = outcome.n_turned;
+      const std::size_t swapped = outcome.n_swapped;
       pass(outcome);
-      if (outcome.n_collapsed == collapsed && outcome.n_turned == turned) break;
+      if (outcome.n_collapsed == collapsed && outcome.n_swapped == swapped) break;
       edge_swap_passes = outcome.n_collapsed == collapsed ? edge_swap_passes + 1 : 0;
     }
   }
@@ -99,7 +99,7 @@ class LocalRemeshing {
       if (collapse_shortest_edge(t)) {
         ++outcome.n_collapsed;
       } else if (swap_longest_edge(t)) {
-        ++outcome.n_turned;
+        ++outcome.n_swapped;
       }
     }
   }
@@ -161,12 +161,12 @@ class LocalRemeshing {
     std::vector<Triangle> before;
     std::vector<Triangle> after;
     Vertices changed;
-    Vertices gone;
+    Vertices removed;
     for (const std::uint32_t t : around_[from]) {
       const Triangle& old = mesh_.triangles[t];
       before.push_back(old);
       if (std::ranges::find(old, to) != old.end()) {
-        gone.push_back(t);
+        removed.push_back(t);
         continue;
       }
       Triangle moved = old;
@@ -179,7 +179,7 @@ class LocalRemeshing {
       mesh_.triangles[changed[i]] = after[i];
       around_[to].push_back(changed[i]);
     }
-    for (const std::uint32_t t : gone) {
+    for (const std::uint32_t t : removed) {
       alive_[t] = false;
       for (const std::uint32_t corner : mesh_.triangles[t]) std::erase(around_[corner], t);
     }

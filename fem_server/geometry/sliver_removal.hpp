@@ -12,7 +12,7 @@ namespace heelstrike::fem {
 
 struct SliverOutcome {
   std::size_t n_collapsed = 0;        ///< collapsed edges
-  std::size_t n_turned = 0;           ///< swapped edges
+  std::size_t n_swapped = 0;          ///< swapped edges
   double moved = 0.0;                 ///< [m] maximum distance between old and new surface, in both directions
   std::vector<std::uint32_t> left{};  ///< remaining slivers, as indices of the resulting mesh
 };

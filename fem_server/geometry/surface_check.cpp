@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "common/errors/error.hpp"
-#include "fem_server/geometry/surface_topology.hpp"
+#include "fem_server/geometry/surface_mesh.hpp"
 #include "fem_server/geometry/triangle_tree.hpp"
 
 namespace heelstrike::fem {
@@ -299,7 +299,7 @@ std::string describe(const SurfaceReport& report) {
 void require_valid(const SurfaceReport& report, const std::string& name) {
   if (report.n_triangles == 0)
     throw input_error(name, fmt::format("{}: expected a closed surface, found no triangle", name));
-  if (report.sound()) return;
+  if (report.valid()) return;
   throw input_error(
       name, fmt::format("{}: expected a closed surface without defects, found:\n{}Holes, duplicates, triangles without "
                         "area and winding can be repaired on request; self-intersections must be removed in a "

@@ -42,7 +42,7 @@ struct SurfaceReport {
   bool complete = true;                  ///< false: the search for self-intersections was stopped early; more may exist
   std::vector<SurfaceFinding> findings;  ///< one per kind present, in the order of SurfaceDefect
 
-  [[nodiscard]] bool sound() const { return findings.empty(); }
+  [[nodiscard]] bool valid() const { return findings.empty(); }
   /// Number of defects of this kind.
   [[nodiscard]] std::size_t count(SurfaceDefect defect) const;
 };

@@ -1,7 +1,6 @@
 #include "fem_server/geometry/surface_repair.hpp"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,8 +11,9 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/spatial/spatial.hpp"
 #include "fem_server/geometry/sliver_removal.hpp"
-#include "fem_server/geometry/surface_topology.hpp"
+#include "fem_server/geometry/surface_mesh.hpp"
 
 namespace heelstrike::fem {
 
@@ -240,7 +240,7 @@ std::size_t reorient_triangles(SurfaceMesh& mesh) {
   }
   const Components components = connected_components(consistent);
   const std::vector<ComponentVolume> bodies = component_volumes(consistent, components);
-  std::size_t n_turned = 0;
+  std::size_t n_reversed = 0;
   for (std::size_t t = 0; t < turn.size(); ++t) {
     const ComponentVolume& body = bodies[components.of_triangle[t]];
     // Open pieces have no outside and keep the winding of their first triangle.
@@ -248,9 +248,9 @@ std::size_t reorient_triangles(SurfaceMesh& mesh) {
     // Reversed twice is unchanged.
     if (turn[t] == wrong_side) continue;
     std::swap(mesh.triangles[t][1], mesh.triangles[t][2]);
-    ++n_turned;
+    ++n_reversed;
   }
-  return n_turned;
+  return n_reversed;
 }
 
 std::size_t fill_holes(SurfaceMesh& mesh, std::size_t max_edges) {
@@ -276,11 +276,11 @@ namespace {
 void report_slivers(SurfaceMesh& mesh, const RepairOptions& options, std::vector<std::string>& done) {
   const double within = options.sliver_distance != 0.0 ? options.sliver_distance : 2.0 * options.sliver_thickness;
   const SliverOutcome outcome = remove_slivers(mesh, options.sliver_thickness, within);
-  if (outcome.n_collapsed + outcome.n_turned > 0) {
+  if (outcome.n_collapsed + outcome.n_swapped > 0) {
     done.push_back(
         fmt::format("{} edges collapsed and {} swapped to remove triangles thinner than {:g} m; the "
                     "surface moved by at most {:.3g} m",
-                    outcome.n_collapsed, outcome.n_turned, options.sliver_thickness, outcome.moved));
+                    outcome.n_collapsed, outcome.n_swapped, options.sliver_thickness, outcome.moved));
   }
   if (outcome.left.empty()) return;
   const Triangle& t = mesh.triangles[outcome.left.front()];
@@ -318,6 +318,61 @@ std::vector<std::string> repair_surface(SurfaceMesh& mesh, const RepairOptions& 
     if (n > 0 && options.reorient) say(reorient_triangles(mesh), "triangles reversed after filling holes");
   }
   return done;
+}
+
+namespace {
+
+using GridCell = std::array<std::int64_t, 3>;
+
+SurfaceMesh clustered(const SurfaceMesh& mesh, const Vector3& origin, double size) {
+  SurfaceMesh coarse;
+  std::map<GridCell, std::uint32_t> cells;
+  std::vector<std::uint32_t> vertex_of(mesh.vertices.size());
+  std::vector<double> counts;
+  for (std::size_t v = 0; v < mesh.vertices.size(); ++v) {
+    const Vector3 at = (mesh.vertices[v] - origin) / size;
+    const GridCell cell = {static_cast<std::int64_t>(std::floor(at.x())), static_cast<std::int64_t>(std::floor(at.y())),
+                           static_cast<std::int64_t>(std::floor(at.z()))};
+    const auto [found, is_new] = cells.try_emplace(cell, static_cast<std::uint32_t>(coarse.vertices.size()));
+    if (is_new) {
+      coarse.vertices.emplace_back(Vector3::Zero());
+      counts.push_back(0.0);
+    }
+    vertex_of[v] = found->second;
+    coarse.vertices[found->second] += mesh.vertices[v];
+    counts[found->second] += 1.0;
+  }
+  for (std::size_t v = 0; v < counts.size(); ++v) coarse.vertices[v] /= counts[v];
+  for (const Triangle& corners : mesh.triangles) {
+    const Triangle moved = {vertex_of[corners[0]], vertex_of[corners[1]], vertex_of[corners[2]]};
+    if (moved[0] != moved[1] && moved[1] != moved[2] && moved[2] != moved[0]) coarse.triangles.push_back(moved);
+  }
+  remove_duplicate_triangles(coarse);
+  return coarse;
+}
+
+}  // namespace
+
+SurfaceMesh simplified_surface(const SurfaceMesh& mesh, std::size_t max_triangles) {
+  if (mesh.triangles.size() <= max_triangles || mesh.vertices.empty()) {
+    SurfaceMesh same;
+    same.vertices = mesh.vertices;
+    same.triangles = mesh.triangles;
+    return same;
+  }
+  Vector3 low = mesh.vertices.front();
+  for (const Vector3& vertex : mesh.vertices) low = low.cwiseMin(vertex);
+  const double whole = std::max(extents_of(mesh.vertices).maxCoeff(), 1e-12);
+  // A flat surface has two triangles per intersected cell; an inclined one intersects more cells.
+  double size = std::max(std::sqrt(surface_area(mesh) / static_cast<double>(max_triangles)), 1e-6 * whole);
+  // The number decreases with the square of the size. Cells larger than the surface leave no triangle.
+  while (size < 4.0 * whole) {
+    SurfaceMesh coarse = clustered(mesh, low, size);
+    if (coarse.triangles.size() <= max_triangles) return coarse;
+    const double excess = static_cast<double>(coarse.triangles.size()) / static_cast<double>(max_triangles);
+    size *= std::max(1.03, std::sqrt(excess));
+  }
+  return clustered(mesh, low, size);
 }
 
 }  // namespace heelstrike::fem

@@ -1,4 +1,6 @@
 /// Repairs of a surface. Each is applied on request only and reports its changes.
+///
+/// Simplification of surfaces for rendering.
 #pragma once
 
 #include <cstddef>
@@ -38,5 +40,11 @@ std::size_t reorient_triangles(SurfaceMesh& mesh);
 /// Fills closed loops of at most `max_edges` open edges with the triangulation of minimum area over the given vertices
 /// (dynamic programming as in [liepa2003], without refinement). @return number of filled holes
 std::size_t fill_holes(SurfaceMesh& mesh, std::size_t max_edges);
+
+/// Simplifies a surface to at most `max_triangles` (> 0) by vertex clustering: all vertices in a grid cell are merged
+/// at their mean position, and triangles that lose their area are removed [rossignac1993]. The cells are as small as
+/// the limit allows, within a tenth; no point moves farther than a cell diagonal. A surface within the limit is
+/// unchanged. Groups and notes are omitted.
+[[nodiscard]] SurfaceMesh simplified_surface(const SurfaceMesh& mesh, std::size_t max_triangles);
 
 }  // namespace heelstrike::fem

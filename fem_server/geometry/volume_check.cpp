@@ -236,7 +236,7 @@ std::string describe(const VolumeReport& report) {
 }
 
 void require_valid(const VolumeReport& report, const std::string& name) {
-  if (report.sound()) return;
+  if (report.valid()) return;
   std::string first;
   for (const auto* list : {&report.inverted, &report.degenerate}) {
     if (first.empty() && !list->empty()) first = fmt::format("first bad element: {}\n", list->front());

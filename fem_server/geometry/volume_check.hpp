@@ -30,7 +30,7 @@ struct VolumeReport {
   std::map<std::string, std::size_t> set_sizes;  ///< "element:NAME", "node:NAME", "face:NAME"
   std::vector<Vector3> where;                    ///< [m] centroids of the first few inverted, then degenerate elements
 
-  [[nodiscard]] bool sound() const {
+  [[nodiscard]] bool valid() const {
     return n_elements > 0 && inverted.empty() && degenerate.empty() && n_unused_nodes == 0 && n_overfull_faces == 0;
   }
 };

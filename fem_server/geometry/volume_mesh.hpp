@@ -1,8 +1,14 @@
 /// Meshes of tetrahedra, prisms or hexahedra with named sets; independent of any finite-element library.
+///
+/// Sets selected by position and direction.
+///
+/// Node numbering of a mesh. The surface compliance is stored node by node in this order, and a contact evaluation
+/// reads the blocks of the contact nodes; contiguous storage makes this faster.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -186,5 +192,25 @@ std::size_t remove_unused_nodes(VolumeMesh& mesh);
 /// added to a node set when the eight nodes around it belong to the set. Face sets are updated.
 /// @pre mesh.nodes_per_element == 20
 [[nodiscard]] VolumeMesh completed(VolumeMesh mesh);
+
+/// Boundary faces for which `inside(centroid [m], outward unit normal)` is true; sorted.
+[[nodiscard]] std::vector<ElementFace> select_boundary_faces(
+    const VolumeMesh& mesh, const std::function<bool(const Vector3&, const Vector3&)>& inside);
+
+/// Adds the faces as a face set and their nodes as a node set. @throws Error{invalid_input} when there are no faces
+void add_surface_set(VolumeMesh& mesh, const std::string& name, const std::vector<ElementFace>& faces);
+
+/// Adds all nodes for which `inside(position [m])` is true. @throws Error{invalid_input} when there are none
+void add_node_set(VolumeMesh& mesh, const std::string& name, const std::function<bool(const Vector3&)>& inside);
+
+/// Adds all elements for which `inside(centroid [m])` is true. @throws Error{invalid_input} when there are none
+void add_element_set(VolumeMesh& mesh, const std::string& name, const std::function<bool(const Vector3&)>& inside);
+
+/// Renumbers the nodes from the outermost layer along `direction` inwards, in each layer along the longest extent of
+/// the body normal to it, so that nodes in contact with a partner on that side form few contiguous runs. Sets are
+/// updated; elements keep their order.
+/// @param direction  any nonzero length
+/// @param layer      [m] > 0 thickness, approximately the node spacing
+void number_from(VolumeMesh& mesh, const Vector3& direction, double layer);
 
 }  // namespace heelstrike::fem

@@ -6,7 +6,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/files/digest.hpp"
-#include "fem_server/backend_interface/state_bytes.hpp"
+#include "fem_server/backend_interface/saved_history.hpp"
 
 namespace heelstrike::fem {
 

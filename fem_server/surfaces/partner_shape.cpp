@@ -1,9 +1,18 @@
 #include "fem_server/surfaces/partner_shape.hpp"
 
-#include "fem_server/surfaces/kind_triangles.hpp"
+#include <utility>
+
 #include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem {
+
+SurfaceMesh surface_mesh(Triangles triangles) {
+  return {.vertices = std::move(triangles.vertices),
+          .triangles = std::move(triangles.triangles),
+          .group_names = std::move(triangles.set_names),
+          .triangle_groups = std::move(triangles.sets),
+          .notes = {}};
+}
 
 SurfaceMesh PartnerShape::triangles(const Vector3& p_BC, double extent) const {
   if (!surface_) return mesh_;

@@ -5,8 +5,12 @@
 
 #include "common/contact/surface.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem {
+
+/// Keeps vertices and triangles; named sets become groups.
+[[nodiscard]] SurfaceMesh surface_mesh(Triangles triangles);
 
 /// Shape in the partner's frame. An unbounded surface is rendered near the body.
 class PartnerShape {

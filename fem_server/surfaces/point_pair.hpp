@@ -1,6 +1,12 @@
 /// Closest points of two bodies in single-point contact: sphere on plane, sphere on sphere and sphere in a spherical
 /// socket in closed form, two planar profiles by their common normal (ProfilePair), all with exact first derivatives
 /// (docs/theory/contact_laws.md, section 2).
+///
+/// Of two profiles, the common normal is that at the point of deepest indentation or closest approach. The search
+/// minimises the signed distance d(r) of points r of B to the profile of A: a common normal is a zero of d'(r). Every
+/// local minimum of the sampled d(r) is refined by Newton's method within its interval, and the smallest
+/// is selected. The gap is continuous in the pose; where two common normals are equally deep the normal is
+/// discontinuous. No state is kept between poses.
 #pragma once
 
 #include <memory>
@@ -10,6 +16,7 @@
 #include "common/contact/surface.hpp"
 #include "common/spatial/spatial.hpp"
 #include "scenario/surfaces/plane.hpp"
+#include "scenario/surfaces/profile.hpp"
 #include "scenario/surfaces/sphere.hpp"
 
 namespace heelstrike::fem {
@@ -75,6 +82,43 @@ class PointPair {
   Vector3 point_ = Vector3::Zero();     ///< [m] of the plane, in the frame of its body
   double effective_radius_ = 0.0;       ///< [m]
   double max_penetration_ = 0.0;        ///< [m]
+};
+
+class ProfilePair {
+ public:
+  /// @pre checked surfaces
+  ProfilePair(const ProfileSurface& main, const ProfileSurface& partner);
+
+  /// Sets gap, normal, contact point at half the width of B, radius, and derivatives of normal and point only.
+  /// @throws RecoverableError profile planes not parallel to 0.01 rad; profiles that do not overlap along the axis of
+  ///         their widths; contact at the straight end of an open profile; indentation down to a centre of curvature,
+  ///         or one profile inside the other
+  void locate(const PairState& state, PointGeometry& geometry) const;
+
+ private:
+  /// Parameters of the two ends of the common normal.
+  struct FootPoints {
+    double on_A = 0.0;
+    double on_B = 0.0;
+    double gap = 0.0;
+    bool at_end = false;  ///< end of the open profile B: no common normal
+  };
+  struct Placed {
+    Eigen::Matrix2d R;
+    Vector2 p;
+  };
+  [[nodiscard]] FootPoints search(const Placed& B) const;
+  [[nodiscard]] FootPoints refined(const Placed& B, double low, double high) const;
+  [[nodiscard]] FootPoints contact_parameters_at(const Placed& B, double on_B) const;
+  [[nodiscard]] double rise(const Placed& B, const FootPoints& foot_points, double* slope) const;
+
+  ProfileCurve A_;
+  ProfileCurve B_;
+  Matrix3 axes_A_;
+  Matrix3 axes_B_;
+  Vector3 center_A_;
+  Vector3 center_B_;
+  double reach_ = 0.0;  ///< [m] half the sum of both widths
 };
 
 }  // namespace heelstrike::fem

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fem_server/geometry/surface_topology.hpp"
+#include "fem_server/geometry/surface_mesh.hpp"
 
 namespace heelstrike::fem {
 

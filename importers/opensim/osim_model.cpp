@@ -15,14 +15,14 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
 
 namespace heelstrike::osim {
 namespace {
 
 using Node = pugi::xml_node;
 
-Matrix3 turn(const Vector3& axis, double angle) {
+Matrix3 rotation(const Vector3& axis, double angle) {
   return Eigen::AngleAxisd(angle, axis.normalized()).toRotationMatrix();
 }
 
@@ -102,7 +102,7 @@ class Reader {
   [[nodiscard]] Model read(const std::string& text);
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const {
+  [[noreturn]] void reject(const std::string& what) const {
     throw input_error("model", fmt::format("{}: {}", file_, what));
   }
   /// Accessors that mark every element read; unmarked elements are reported as unused. @{
@@ -172,7 +172,7 @@ std::vector<double> Reader::numbers(Node node, const char* key, std::size_t n) {
   }
   const bool finite = std::ranges::all_of(values, [](double x) { return std::isfinite(x); });
   if (values.size() == n && finite) return values;
-  refuse(fmt::format("{} '{}', {}: expected {} numbers, found '{}'", node.name(), name_of(node), key, n, text));
+  reject(fmt::format("{} '{}', {}: expected {} numbers, found '{}'", node.name(), name_of(node), key, n, text));
 }
 
 double Reader::number(Node node, const char* key, double fallback) {
@@ -193,9 +193,9 @@ bool Reader::flag(Node node, const char* key, bool fallback) {
 /// OpenSim orientations are body-fixed rotations about x, y, z, in this order.
 Pose Reader::placed(Node node, const char* translation, const char* rotation) {
   const Vector3 angles = vector(node, rotation);
-  return {
-      .R = turn(Vector3::UnitX(), angles.x()) * turn(Vector3::UnitY(), angles.y()) * turn(Vector3::UnitZ(), angles.z()),
-      .p = vector(node, translation)};
+  return {.R = rotation(Vector3::UnitX(), angles.x()) * rotation(Vector3::UnitY(), angles.y()) *
+               rotation(Vector3::UnitZ(), angles.z()),
+          .p = vector(node, translation)};
 }
 
 Frame Reader::frame(const std::string& socket, const std::vector<std::pair<std::string, Frame>>& local) const {
@@ -206,7 +206,7 @@ Frame Reader::frame(const std::string& socket, const std::vector<std::pair<std::
   if (name == "ground" || std::ranges::find(model_.bodies, name, &Body::name) != model_.bodies.end()) {
     return {.body = name, .X_BF = {}};
   }
-  refuse(fmt::format("expected a body or a frame of the joint, found '{}'", socket));
+  reject(fmt::format("expected a body or a frame of the joint, found '{}'", socket));
 }
 
 void Reader::add_body(Node node) {
@@ -275,7 +275,7 @@ Function::Term Reader::table_term(Node node, const char* name, Joining joining, 
   try {
     return {.f = make_table(x, y, joining), .text = text};
   } catch (const Error& error) {
-    refuse(fmt::format("{} of '{}': {}", node.name(), name_of(node.parent()), error.what()));
+    reject(fmt::format("{} of '{}': {}", node.name(), name_of(node.parent()), error.what()));
   }
 }
 
@@ -355,7 +355,7 @@ Axis Reader::axis(Node node, const Joint& joint) {
   }
   for (const std::string& name : coordinates) {
     if (coordinate_of(joint, name) != nullptr) continue;
-    refuse(fmt::format("joint '{}': expected one of its coordinates, found '{}'", joint.name, name));
+    reject(fmt::format("joint '{}': expected one of its coordinates, found '{}'", joint.name, name));
   }
   // A function of no coordinate is a constant.
   axis.function = function(node, coordinates);
@@ -408,7 +408,7 @@ void Reader::complete_joint(Joint& joint, Node node) {
   const auto pattern = std::ranges::find(joint_patterns, joint.type, &JointPattern::type);
   if (pattern == joint_patterns.end()) {
     if (joint.type == "CustomJoint") return;
-    refuse(fmt::format("joint '{}': expected one of CustomJoint, {}; found unsupported type {}", joint.name,
+    reject(fmt::format("joint '{}': expected one of CustomJoint, {}; found unsupported type {}", joint.name,
                        fmt::join(joint_patterns | std::views::transform(&JointPattern::type), ", "), joint.type));
   }
   for (std::size_t k = 0; k < 6; ++k) {
@@ -702,18 +702,18 @@ Model Reader::read(const std::string& text) {
   check_xml_nesting(text, file_, "model");
   pugi::xml_document document;
   const auto result = document.load_buffer(text.data(), text.size());
-  if (!result) refuse(fmt::format("expected XML, found at byte {}: {}", result.offset, result.description()));
+  if (!result) reject(fmt::format("expected XML, found at byte {}: {}", result.offset, result.description()));
   const Node root = mark(document.child("OpenSimDocument"));
-  if (!root) refuse("expected an OpenSim model (OpenSimDocument), found other XML");
+  if (!root) reject("expected an OpenSim model (OpenSimDocument), found other XML");
   const int version = root.attribute("Version").as_int();
   if (version < 40000) {
-    refuse(
+    reject(
         fmt::format("expected an OpenSim model of version 4 (40000 or later), found version {}: open it in OpenSim 4 "
                     "and save it",
                     version));
   }
   const Node model = take(root, "Model");
-  if (!model) refuse("expected a Model in the document, found none");
+  if (!model) reject("expected a Model in the document, found none");
   model_.name = name_of(model);
   model_.gravity = model.child("gravity") ? vector(model, "gravity") : Vector3(0.0, -9.80665, 0.0);
   accept(model, "length_units", "m");
@@ -783,7 +783,7 @@ Pose joint_pose(const Joint& joint) {
         value_with(axis.function, [&](const std::string& name) { return coordinate_of(joint, name)->value; });
     if (value == 0.0) continue;
     if (k < 3) {
-      X.R = X.R * turn(axis.direction, value);
+      X.R = X.R * rotation(axis.direction, value);
     } else {
       X.p += value * axis.direction;
     }

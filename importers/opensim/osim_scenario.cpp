@@ -67,7 +67,7 @@ class Importer {
  private:
   [[nodiscard]] std::string option_name(std::string_view key) const;
   template <typename... Values>
-  [[nodiscard]] Error mistake(const char* key, fmt::format_string<Values...> text, Values&&... values) const {
+  [[nodiscard]] Error error_at(const char* key, fmt::format_string<Values...> text, Values&&... values) const {
     return input_error(key, option_name(key) + ": " + fmt::format(text, std::forward<Values>(values)...));
   }
   void set_coordinates();
@@ -193,13 +193,13 @@ bool follows(const Axis& axis, const std::string& coordinate) {
 
 /// True for a coordinate that rotates its joint and is not a translation.
 bool is_turn(const Joint& joint, const std::string& coordinate) {
-  const auto turns = joint.axes.begin() + 3;
+  const auto rotations = joint.axes.begin() + 3;
   // Excluded: a translation equal to the coordinate. Other rotations and translations may depend on a rotation.
   const bool shifts =
-      std::any_of(turns, joint.axes.end(), [&](const Axis& axis) { return axis.coordinate() == coordinate; });
+      std::any_of(rotations, joint.axes.end(), [&](const Axis& axis) { return axis.coordinate() == coordinate; });
   const bool has_rotation =
-      std::any_of(joint.axes.begin(), turns, [&](const Axis& axis) { return axis.coordinate() == coordinate; });
-  return has_rotation || (!shifts && std::any_of(joint.axes.begin(), turns,
+      std::any_of(joint.axes.begin(), rotations, [&](const Axis& axis) { return axis.coordinate() == coordinate; });
+  return has_rotation || (!shifts && std::any_of(joint.axes.begin(), rotations,
                                                  [&](const Axis& axis) { return follows(axis, coordinate); }));
 }
 
@@ -231,14 +231,14 @@ void Importer::set_coordinates() {
         known.push_back(coordinate.name);
         if (coordinate.name != name) continue;
         if (!has_motion_of(joint, name)) {
-          throw mistake("coordinates",
-                        "expected a coordinate that rotates or translates its joint, found '{}' of {} {}", name,
-                        joint.type, joint.name);
+          throw error_at("coordinates",
+                         "expected a coordinate that rotates or translates its joint, found '{}' of {} {}", name,
+                         joint.type, joint.name);
         }
         coordinate.value = is_turn(joint, name) ? import_options_.angle_unit * value : value;
         if (is_turn(joint, name) && !(std::abs(coordinate.value) <= 2.0 * std::numbers::pi)) {
-          throw mistake("coordinates", "expected a rotation {} of at most 2 pi, found {:.6g} rad", name,
-                        coordinate.value);
+          throw error_at("coordinates", "expected a rotation {} of at most 2 pi, found {:.6g} rad", name,
+                         coordinate.value);
         }
         if (coordinate.min < coordinate.max &&
             (coordinate.value < coordinate.min || coordinate.value > coordinate.max)) {
@@ -252,8 +252,8 @@ void Importer::set_coordinates() {
       }
     }
     if (found) continue;
-    throw mistake("coordinates", "expected names of coordinates of the model ({}), found '{}'", fmt::join(known, ", "),
-                  name);
+    throw error_at("coordinates", "expected names of coordinates of the model ({}), found '{}'", fmt::join(known, ", "),
+                   name);
   }
 }
 
@@ -262,8 +262,8 @@ void Importer::lock_joints() {
   for (const std::string& name : import_options_.held) {
     const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
     if (joint == model_.joints.end()) {
-      throw mistake("lock_joints", "expected names of joints of the model ({}), found '{}'",
-                    fmt::join(joint_names(), ", "), name);
+      throw error_at("lock_joints", "expected names of joints of the model ({}), found '{}'",
+                     fmt::join(joint_names(), ", "), name);
     }
     require_known(*joint);
     joint->parent.X_BF = joint->parent.X_BF * joint_pose(*joint);
@@ -360,8 +360,8 @@ void Importer::choose_joints() {
   for (const std::string& name : import_options_.joints) {
     const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
     if (joint == model_.joints.end()) {
-      throw mistake("subset", "expected names of joints of the model ({}), found '{}'", fmt::join(joint_names(), ", "),
-                    name);
+      throw error_at("subset", "expected names of joints of the model ({}), found '{}'", fmt::join(joint_names(), ", "),
+                     name);
     }
     joints_.push_back(&*joint);
     wanted.insert({joint->parent.body, joint->child.body});
@@ -376,7 +376,7 @@ void Importer::choose_joints() {
   }
   if (bodies_.empty()) {
     throw is_whole() ? input_error("model", "expected a model with bodies, found none")
-                     : mistake("subset", "expected at least one joint with bodies, found none");
+                     : error_at("subset", "expected at least one joint with bodies, found none");
   }
   for (const Joint* joint : joints_) require_known(*joint);
 }
@@ -678,9 +678,9 @@ void Importer::drive_coordinates() {
   if (entries.empty()) return;
   if (from_file) {
     if (import_options_.in_section) {
-      throw mistake("motion",
-                    "expected a motion of one joint of a subset, found the whole model; import it with "
-                    "`heelstrike import-osim`");
+      throw error_at("motion",
+                     "expected a motion of one joint of a subset, found the whole model; import it with "
+                     "`heelstrike import-osim`");
     }
     import_.meshes.push_back({.from = {}, .to = name, .content = motion_file()});
     import_.imported.push_back(fmt::format("motion {}", import_options_.motion->file.filename().string()));
@@ -691,20 +691,20 @@ void Importer::drive_coordinates() {
 /// Selects the joint to drive; a motion sets its initial pose.
 void Importer::choose_driven_joint() {
   if (import_options_.drawer_force && !import_options_.flexion)
-    throw mistake("drawer_force", "expected {} together with it, found none", option_name("flexion"));
+    throw error_at("drawer_force", "expected {} together with it, found none", option_name("flexion"));
   if (import_options_.flexion && is_whole()) {
-    throw mistake("flexion", "expected {} together with it, found none; a whole model is driven by {}",
-                  option_name("subset"), option_name("motion"));
+    throw error_at("flexion", "expected {} together with it, found none; a whole model is driven by {}",
+                   option_name("subset"), option_name("motion"));
   }
   if (is_whole() || (!import_options_.flexion && !import_options_.motion)) return;
   if (import_options_.flexion && import_options_.motion)
-    throw mistake("motion", "expected no {} together with it, found one", option_name("flexion"));
+    throw error_at("motion", "expected no {} together with it, found one", option_name("flexion"));
   const char* const key = import_options_.motion ? "motion" : "flexion";
   const auto joint = std::ranges::find_if(joints_, [&](const Joint* j) {
     return is_free(*j) && j->type != "FreeJoint" && is_imported(j->parent.body) && is_imported(j->child.body);
   });
   if (joint == joints_.end()) {
-    throw mistake(key, "expected a joint in {} with six independent coordinates, found none", option_name("subset"));
+    throw error_at(key, "expected a joint in {} with six independent coordinates, found none", option_name("subset"));
   }
   driven_joint_ = &*std::ranges::find(model_.joints, (*joint)->name, &Joint::name);
   require_fixed_parent(driven_joint_->parent.body, key);
@@ -724,8 +724,8 @@ void Importer::choose_driven_joint() {
                                             table.file_name, table.times().front()));
   }
   if (import_options_.coordinates.contains(name)) {
-    throw mistake("coordinates", "expected no {} together with {}, which sets its initial value, found one", name,
-                  option_name("motion"));
+    throw error_at("coordinates", "expected no {} together with {}, which sets its initial value, found one", name,
+                   option_name("motion"));
   }
   std::ranges::find(driven_joint_->coordinates, name, &Coordinate::name)->value =
       unit_of(*import_options_.motion) * table.column(heading).front();
@@ -737,10 +737,10 @@ void Importer::require_fixed_parent(const std::string& parent, const char* key) 
   if (body == "ground" || (!is_imported("ground") && body == merged_frames_.at(bodies_.front()).body)) return;
   for (const Joint* joint : joints_) {
     if (joint->coordinates.empty() || in_merged_body(joint->child).body != body) continue;
-    throw mistake(key,
-                  "expected a joint with a fixed parent, found {}, which {} moves; lock that joint with {}, or omit "
-                  "this option and drive the coordinates of both in the section drivers",
-                  body, joint->name, option_name("lock_joints"));
+    throw error_at(key,
+                   "expected a joint with a fixed parent, found {}, which {} moves; lock that joint with {}, or omit "
+                   "this option and drive the coordinates of both in the section drivers",
+                   body, joint->name, option_name("lock_joints"));
   }
 }
 
@@ -751,10 +751,10 @@ void Importer::prescribe_flexion() {
   const Frame b = in_merged_body(driven_joint_->child);
   int k = 0;
   if (driven_axis.direction.cwiseAbs().maxCoeff(&k) < 1.0 - 1e-6) {
-    throw mistake(import_options_.motion ? "motion" : "flexion",
-                  "expected joint {} to rotate first about x, y or z of its parent frame, found another axis: "
-                  "prescribe the motion in the scenario",
-                  driven_joint_->name);
+    throw error_at(import_options_.motion ? "motion" : "flexion",
+                   "expected joint {} to rotate first about x, y or z of its parent frame, found another axis: "
+                   "prescribe the motion in the scenario",
+                   driven_joint_->name);
   }
   const double sign = driven_axis.slope() * driven_axis.direction[k];
   const double start = sign * coordinate_of(*driven_joint_, driven_axis.coordinate())->value +
@@ -789,10 +789,10 @@ std::string Importer::driver_function_text(const Axis& driven_axis, double sign,
   if (import_options_.motion) {
     const Motion& motion = *import_options_.motion;
     if (driven_axis.function.constant != 0.0) {
-      throw mistake("motion",
-                    "expected joint {} to rotate by a multiple of {}, found a constant offset: prescribe it in the "
-                    "scenario",
-                    driven_joint_->name, driven_axis.coordinate());
+      throw error_at("motion",
+                     "expected joint {} to rotate by a multiple of {}, found a constant offset: prescribe it in the "
+                     "scenario",
+                     driven_joint_->name, driven_axis.coordinate());
     }
     const std::string name = motion.file.filename().string();
     import_.imported.push_back(what + "driven by " + name);
@@ -838,8 +838,8 @@ void Importer::leave_out() {
     if (left_out_.size() > before) continue;
     std::set<std::string> known;
     for (const Line& line : model_.lines) known.insert(bundle_name(line.name));
-    throw mistake("exclude", "expected names of ligaments or muscles of the model ({}), found '{}'",
-                  fmt::join(known, ", "), name);
+    throw error_at("exclude", "expected names of ligaments or muscles of the model ({}), found '{}'",
+                   fmt::join(known, ", "), name);
   }
 }
 
@@ -1325,8 +1325,8 @@ void Importer::check_mesh_names() const {
   for (const ContactMesh& mesh : model_.meshes) known.insert(known.end(), {mesh.name, mesh.name + ".back"});
   for (const auto& [name, file] : import_options_.meshes) {
     if (std::ranges::find(known, name) != known.end()) continue;
-    throw mistake("meshes", "expected names of contact meshes of the model ({}), found '{}'", fmt::join(known, ", "),
-                  name);
+    throw error_at("meshes", "expected names of contact meshes of the model ({}), found '{}'", fmt::join(known, ", "),
+                   name);
   }
 }
 

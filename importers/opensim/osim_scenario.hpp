@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/motion/motion_table.hpp"
+#include "common/motion/motion_file.hpp"
 #include "importers/opensim/osim_model.hpp"
 #include "importers/scenario_text.hpp"
 

@@ -18,6 +18,10 @@ Triangles transformed(Triangles mesh, const Vector3& factors, const Pose& X) {
   return mesh;
 }
 
+MeshImportOptions mesh_import_options(const ModelInput& input) {
+  return {.read = input.read_mesh, .leave_out = input.has("--skip-meshes")};
+}
+
 /// @param key  distinguishes files with the same name
 std::string MeshFiles::new_name(const std::string& stem, const std::string& ending, const std::string& key) {
   std::string name = fmt::format("meshes/{}{}", plain(stem), ending);

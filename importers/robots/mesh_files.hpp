@@ -16,6 +16,7 @@ struct MeshImportOptions {
   MeshReader read = {};
   bool leave_out = false;  ///< meshes are skipped and reported
 };
+[[nodiscard]] MeshImportOptions mesh_import_options(const ModelInput& input);
 
 class MeshFiles {
  public:

@@ -1,16 +1,13 @@
 /// Volume, centre and inertia enclosed by triangles, and their convex hull.
 #pragma once
 
-#include <filesystem>
-#include <functional>
+#include <string>
+#include <vector>
 
 #include "importers/scenario_text.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::models {
-
-/// Triangles of a mesh file [units of the file]. @throws Error for a file that cannot be read
-using MeshReader = std::function<Triangles(const std::filesystem::path& file)>;
 
 /// Mass model of a mesh, as in MuJoCo's attribute `inertia`.
 enum class MeshMass {

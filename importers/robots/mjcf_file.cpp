@@ -8,7 +8,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/files/read_file.hpp"
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
 #include "importers/robots/model_numbers.hpp"
 
 namespace heelstrike::models {
@@ -49,7 +49,7 @@ MjcfElement::MjcfElement(MjcfFile& file, pugi::xml_node node, const std::string&
   defaults_ = file.defaults(node.name(), own.empty() ? scope : own);
 }
 
-void MjcfElement::refuse(const std::string& what) const {
+void MjcfElement::reject(const std::string& what) const {
   std::string where = node_.name();
   if (const std::string own = node_.attribute("name").value(); !own.empty()) {
     where += fmt::format(" '{}'", own);
@@ -61,7 +61,7 @@ void MjcfElement::refuse(const std::string& what) const {
       break;
     }
   }
-  file_.refuse(fmt::format("{}: {}", printable(where), what));
+  file_.reject(fmt::format("{}: {}", printable(where), what));
 }
 
 std::optional<std::string> MjcfElement::text(const char* attribute) const {
@@ -76,7 +76,7 @@ std::vector<double> MjcfElement::numbers_of(const char* attribute, const std::st
                                             std::size_t max_count) const {
   auto numbers = numbers_in(text);
   if (numbers && numbers->size() >= min_count && numbers->size() <= max_count) return std::move(*numbers);
-  refuse(
+  reject(
       fmt::format("expected {} finite number{} in '{}', found '{}'",
                   min_count == max_count ? fmt::format("{}", min_count) : fmt::format("{} to {}", min_count, max_count),
                   max_count > 1 ? "s" : "", attribute, printable(text, 60)));
@@ -101,7 +101,7 @@ bool MjcfElement::flag(const char* attribute, bool fallback) const {
   const auto found = text(attribute);
   if (!found) return fallback;
   if (*found != "true" && *found != "false") {
-    refuse(fmt::format("expected true or false in '{}', found '{}'", attribute, printable(*found, 60)));
+    reject(fmt::format("expected true or false in '{}', found '{}'", attribute, printable(*found, 60)));
   }
   return *found == "true";
 }
@@ -117,12 +117,12 @@ std::optional<Matrix3> MjcfElement::orientation_in(bool own) const {
     return node_.attribute(attribute) ? std::vector<double>() : numbers(attribute, count, count);
   };
   const auto direction = [&](const Vector3& v) {
-    if (!(v.norm() > 0.0)) refuse("expected nonzero directions in its orientation");
+    if (!(v.norm() > 0.0)) reject("expected nonzero directions in its orientation");
     return Vector3(v.normalized());
   };
   if (const auto q = get("quat", 4); !q.empty()) {
     const Quaternion rotation(q[0], q[1], q[2], q[3]);
-    if (!(rotation.norm() > 0.0)) refuse("expected a nonzero quaternion in 'quat'");
+    if (!(rotation.norm() > 0.0)) reject("expected a nonzero quaternion in 'quat'");
     return rotation.normalized().toRotationMatrix();
   }
   if (const auto a = get("axisangle", 4); !a.empty()) {
@@ -155,13 +155,13 @@ Matrix3 MjcfFile::euler(const Vector3& angles) const {
     const char letter = compiler_.eulerseq[static_cast<std::size_t>(i)];
     const bool moves = letter >= 'x';
     const Vector3 axis = Vector3::Unit(letter - (moves ? 'x' : 'X'));
-    const Matrix3 turn = Eigen::AngleAxisd(angle_unit() * angles[i], axis).toRotationMatrix();
-    R = moves ? Matrix3(R * turn) : Matrix3(turn * R);
+    const Matrix3 rotation = Eigen::AngleAxisd(angle_unit() * angles[i], axis).toRotationMatrix();
+    R = moves ? Matrix3(R * rotation) : Matrix3(rotation * R);
   }
   return R;
 }
 
-void MjcfFile::refuse(const std::string& what) const {
+void MjcfFile::reject(const std::string& what) const {
   throw input_error("model", fmt::format("{}: {}", path_.string(), what));
 }
 
@@ -177,7 +177,7 @@ void MjcfFile::load(const fs::path& file, pugi::xml_document& document) const {
 
 /// Replaces include elements by the contents of their files.
 void MjcfFile::include(pugi::xml_node parent, const fs::path& folder, std::size_t depth) {
-  if (depth > max_xml_depth) refuse(fmt::format("expected a nesting depth of at most {}, found more", max_xml_depth));
+  if (depth > max_xml_depth) reject(fmt::format("expected a nesting depth of at most {}, found more", max_xml_depth));
   for (pugi::xml_node node = parent.first_child(); node;) {
     const pugi::xml_node next = node.next_sibling();
     if (std::string_view(node.name()) != "include") {
@@ -188,7 +188,7 @@ void MjcfFile::include(pugi::xml_node parent, const fs::path& folder, std::size_
       // Paths in included files are relative to the folder of the file, or to that of the model.
       if (!fs::exists(file)) file = path_.parent_path() / named;
       if (!included_.insert(fs::weakly_canonical(file)).second) {
-        refuse(fmt::format("expected every file to be included once, found '{}' twice", named.string()));
+        reject(fmt::format("expected every file to be included once, found '{}' twice", named.string()));
       }
       pugi::xml_document part;
       load(file, part);
@@ -203,7 +203,7 @@ void MjcfFile::include(pugi::xml_node parent, const fs::path& folder, std::size_
 void MjcfFile::read_class(pugi::xml_node node, const Class& outer) {
   const std::string name = node.attribute("class").value();
   const bool outermost = std::string_view(node.parent().name()) != "default";
-  if (name.empty() && !outermost) refuse("expected a name in 'class' of every nested default, found none");
+  if (name.empty() && !outermost) reject("expected a name in 'class' of every nested default, found none");
   Class& values = classes_[name.empty() ? outermost_class : name];
   for (const auto& [element, attributes] : outer) {
     for (const auto& [key, value] : attributes) values[element].try_emplace(key, value);
@@ -225,10 +225,10 @@ void MjcfFile::read_compiler(pugi::xml_node node) {
   c.degrees = element.text("angle", c.degrees ? "degree" : "radian") != "radian";
   c.eulerseq = element.text("eulerseq", c.eulerseq);
   if (c.eulerseq.size() != 3 || c.eulerseq.find_first_not_of("xyzXYZ") != std::string::npos) {
-    element.refuse(fmt::format("expected three letters of xyzXYZ in 'eulerseq', found '{}'", printable(c.eulerseq)));
+    element.reject(fmt::format("expected three letters of xyzXYZ in 'eulerseq', found '{}'", printable(c.eulerseq)));
   }
   if (element.text("coordinate", "local") != "local") {
-    element.refuse(
+    element.reject(
         "expected local coordinates, found global ones, which MuJoCo 3 does not support; save the model with MuJoCo 2");
   }
   c.strips_paths = element.flag("strippath", c.strips_paths);
@@ -255,7 +255,7 @@ const std::map<std::string, std::string>* MjcfFile::defaults(const std::string& 
   const auto found = classes_.find(of_class.empty() ? outermost_class : of_class);
   if (found == classes_.end()) {
     if (of_class.empty() || of_class == outermost_class) return nullptr;
-    refuse(fmt::format("expected a default of the class '{}' used by {}, found none", printable(of_class), element));
+    reject(fmt::format("expected a default of the class '{}' used by {}, found none", printable(of_class), element));
   }
   const auto values = found->second.find(element);
   return values == found->second.end() ? nullptr : &values->second;
@@ -263,7 +263,7 @@ const std::map<std::string, std::string>* MjcfFile::defaults(const std::string& 
 
 MjcfFile::MjcfFile(const fs::path& file, MjcfAttributes& attributes) : path_(file), attributes_(attributes) {
   load(file, document_);
-  if (std::string_view(root().name()) != "mujoco") refuse("expected an MJCF model (<mujoco>), found other XML");
+  if (std::string_view(root().name()) != "mujoco") reject("expected an MJCF model (<mujoco>), found other XML");
   included_.insert(fs::weakly_canonical(file));
   include(root(), file.parent_path(), 1);
   for (const pugi::xml_node node : root().children("default")) read_class(node, {});

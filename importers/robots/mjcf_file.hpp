@@ -55,7 +55,7 @@ class MjcfElement {
   [[nodiscard]] Matrix3 orientation() const;
   /// `pos` and rotation.
   [[nodiscard]] Pose pose() const { return {.R = orientation(), .p = vector("pos")}; }
-  [[noreturn]] void refuse(const std::string& what) const;
+  [[noreturn]] void reject(const std::string& what) const;
 
  private:
   [[nodiscard]] std::optional<Matrix3> orientation_in(bool own) const;
@@ -101,7 +101,7 @@ class MjcfFile {
   /// @throws Error{invalid_input} for an unknown class
   [[nodiscard]] const std::map<std::string, std::string>* defaults(const std::string& element,
                                                                    const std::string& of_class) const;
-  [[noreturn]] void refuse(const std::string& what) const;
+  [[noreturn]] void reject(const std::string& what) const;
 
  private:
   using Class = std::map<std::string, std::map<std::string, std::string>>;  ///< attributes by elements

@@ -24,7 +24,7 @@ std::size_t lengths_of(GeomType type, bool fromto) {
 }
 
 /// Inertia of a body of revolution about z: moments across and along the axis.
-Matrix3 turned(double across, double along) {
+Matrix3 axial_inertia(double across, double along) {
   return Vector3(across, across, along).asDiagonal();
 }
 
@@ -37,19 +37,19 @@ MassProperties capsule_mass(double r, double half, bool shell) {
   const double ball_moment = (shell ? 2.0 / 3.0 : 0.4) * ball * r * r;
   const double across =
       tube * ((shell ? 6.0 : 3.0) * r * r + h * h) / 12.0 + ball_moment + ball * (half * half + 2.0 * half * arm);
-  return {.mass = ball + tube, .inertia = turned(across, (shell ? 1.0 : 0.5) * tube * r * r + ball_moment)};
+  return {.mass = ball + tube, .inertia = axial_inertia(across, (shell ? 1.0 : 0.5) * tube * r * r + ball_moment)};
 }
 
 MassProperties cylinder_mass(double r, double half, bool shell) {
   const double h = 2.0 * half;
   if (!shell) {
     const double m = pi * r * r * h;
-    return {.mass = m, .inertia = turned(m * (3.0 * r * r + h * h) / 12.0, 0.5 * m * r * r)};
+    return {.mass = m, .inertia = axial_inertia(m * (3.0 * r * r + h * h) / 12.0, 0.5 * m * r * r)};
   }
   const double disc = pi * r * r, tube = 2.0 * pi * r * h;
   return {.mass = 2.0 * disc + tube,
-          .inertia = turned(tube * (6.0 * r * r + h * h) / 12.0 + 2.0 * disc * (0.25 * r * r + half * half),
-                            tube * r * r + disc * r * r)};
+          .inertia = axial_inertia(tube * (6.0 * r * r + h * h) / 12.0 + 2.0 * disc * (0.25 * r * r + half * half),
+                                   tube * r * r + disc * r * r)};
 }
 
 MassProperties ellipsoid_mass(const Vector3& s, bool shell) {
@@ -92,7 +92,7 @@ GeomType geom_type(const MjcfElement& geom) {
   const std::string word = geom.text("type", "sphere");
   const auto found = std::ranges::find(geom_names, word);
   if (found == geom_names.end()) {
-    geom.refuse(
+    geom.reject(
         fmt::format("expected plane, hfield, sphere, capsule, ellipsoid, cylinder, box, mesh or sdf in 'type', "
                     "found '{}'",
                     printable(word, 60)));
@@ -112,17 +112,17 @@ Primitive primitive_of(const MjcfElement& geom, GeomType type) {
   const std::size_t lengths = lengths_of(type, !ends.empty());
   const auto given = primitive.size.head(static_cast<Eigen::Index>(lengths));
   if (size.size() < lengths || !(given.minCoeff() > 0.0)) {
-    geom.refuse(fmt::format("expected {} length{} above 0 in 'size' of a {}, found '{}'", lengths,
+    geom.reject(fmt::format("expected {} length{} above 0 in 'size' of a {}, found '{}'", lengths,
                             lengths > 1 ? "s" : "", to_string(type), printable(geom.text("size", ""), 60)));
   }
   if (ends.empty()) {
     primitive.X_BG = geom.pose();
     return primitive;
   }
-  if (type == GeomType::sphere) geom.refuse("expected no 'fromto' for a sphere; use 'pos'");
+  if (type == GeomType::sphere) geom.reject("expected no 'fromto' for a sphere; use 'pos'");
   const Vector3 from(ends[0], ends[1], ends[2]), to(ends[3], ends[4], ends[5]);
   const double half = 0.5 * (to - from).norm();
-  if (!(half > 0.0)) geom.refuse("expected two different points in 'fromto'");
+  if (!(half > 0.0)) geom.reject("expected two different points in 'fromto'");
   const bool round = type == GeomType::capsule || type == GeomType::cylinder;
   primitive.size = Vector3(primitive.size.x(), round ? half : primitive.size.x(), round ? 0.0 : half);
   primitive.X_BG = {.R = Quaternion::FromTwoVectors(Vector3::UnitZ(), from - to).toRotationMatrix(),

@@ -9,7 +9,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/files/read_file.hpp"
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
 #include "importers/robots/mjcf_geometry.hpp"
 
 namespace heelstrike::models {
@@ -96,7 +96,7 @@ class MjcfReader {
   void add_body(pugi::xml_node node, const Scope& scope);
   void add_inertial(const MjcfElement& inertial, const Scope& scope);
   void add_joint(pugi::xml_node node, const Scope& scope);
-  void report_joint_omissions(const MjcfElement& element, const std::string& name, bool turns, double unit);
+  void report_joint_omissions(const MjcfElement& element, const std::string& name, bool is_rotation, double unit);
   void add_geom(pugi::xml_node node, const Scope& scope);
   void compute_mass(const MjcfElement& geom, const Scope& scope, const MassProperties& of_density_1);
   [[nodiscard]] const MeshAsset& mesh_of(const MjcfElement& geom, const Scope& scope) const;
@@ -194,7 +194,7 @@ void MjcfReader::add_mesh_asset(Source& source, const MjcfElement& element) {
     auto& t = mesh.triangles.triangles.emplace_back();
     for (std::size_t k = 0; k < 3; ++k) {
       if (!(faces[i + k] >= 0.0 && faces[i + k] < static_cast<double>(mesh.triangles.vertices.size()))) {
-        element.refuse(fmt::format("expected indices of its vertices in 'face', found {}", faces[i + k]));
+        element.reject(fmt::format("expected indices of its vertices in 'face', found {}", faces[i + k]));
       }
       t.at(k) = static_cast<std::uint32_t>(faces[i + k]);
     }
@@ -212,7 +212,7 @@ void MjcfReader::add_element(pugi::xml_node node, const Scope& scope) {
   // Replicates and attached models can expand a small file beyond memory, or be cyclic.
   constexpr std::size_t max_elements = 1'000'000;
   if (++elements_ > max_elements || scope.depth > max_xml_depth) {
-    scope.source->file.refuse(fmt::format("expected at most {} elements with a nesting depth of at most {}, found more",
+    scope.source->file.reject(fmt::format("expected at most {} elements with a nesting depth of at most {}, found more",
                                           max_elements, max_xml_depth));
   }
   const std::string_view kind = node.name();
@@ -225,7 +225,7 @@ void MjcfReader::add_element(pugi::xml_node node, const Scope& scope) {
   const MjcfElement element(scope.source->file, node, scope.of_class);
   if (kind == "inertial") return add_inertial(element, scope);
   if (kind == "composite" || kind == "flexcomp") {
-    element.refuse(
+    element.reject(
         fmt::format("expected bodies with joints, found a {}, from which MuJoCo generates bodies that are not "
                     "imported; remove it, or load and save the model in MuJoCo",
                     kind));
@@ -241,7 +241,7 @@ void MjcfReader::add_body(pugi::xml_node node, const Scope& scope) {
   if (unnamed_["body"] == 0) unnamed_["body"] = 1;
   const std::string name = name_of(element, scope, "body");
   const std::size_t index = model_.links.size();
-  if (!bodies_.emplace(name, index).second) element.refuse("expected a unique body name");
+  if (!bodies_.emplace(name, index).second) element.reject("expected a unique body name");
   model_.links.push_back({.name = name, .mass = {}, .parent = scope.link, .X_PL = scope.X_LF * element.pose()});
   explicit_mass_.push_back(false);
   references_.emplace_back();
@@ -261,7 +261,7 @@ void MjcfReader::add_body(pugi::xml_node node, const Scope& scope) {
 }
 
 void MjcfReader::add_inertial(const MjcfElement& inertial, const Scope& scope) {
-  if (!scope.link) inertial.refuse("expected the element in a body, found it in the world");
+  if (!scope.link) inertial.reject("expected the element in a body, found it in the world");
   if (scope.source->file.compiler().inertia_from_geom == "true") {
     return add_omission(
         fmt::format("inertial of body {}: the file requests inertias from geometry", link_name(scope.link)));
@@ -275,12 +275,13 @@ void MjcfReader::add_inertial(const MjcfElement& inertial, const Scope& scope) {
   explicit_mass_[*scope.link] = true;
 }
 
-void MjcfReader::report_joint_omissions(const MjcfElement& element, const std::string& name, bool turns, double unit) {
+void MjcfReader::report_joint_omissions(const MjcfElement& element, const std::string& name, bool is_rotation,
+                                        double unit) {
   const std::vector<double> range = element.numbers("range", 2, 2);
   const std::string limited = element.text("limited", "auto");
   if (!range.empty() && range[0] != range[1] && limited != "false") {
-    add_omission(
-        fmt::format("joint {}: its limits, {} to {} {}", name, unit * range[0], unit * range[1], turns ? "rad" : "m"));
+    add_omission(fmt::format("joint {}: its limits, {} to {} {}", name, unit * range[0], unit * range[1],
+                             is_rotation ? "rad" : "m"));
   }
   for (const char* key : {"armature", "frictionloss"}) {
     if (const double value = element.number(key, 0.0); value != 0.0) {
@@ -296,7 +297,7 @@ void MjcfReader::report_joint_omissions(const MjcfElement& element, const std::s
 
 void MjcfReader::add_joint(pugi::xml_node node, const Scope& scope) {
   const MjcfElement element(scope.source->file, node, scope.of_class);
-  if (!scope.link) element.refuse("expected the element in a body, found it in the world");
+  if (!scope.link) element.reject("expected the element in a body, found it in the world");
   Link& link = model_.links[*scope.link];
   JointDof dof{.name = name_of(element, scope, "joint")};
   const std::string type = std::strcmp(node.name(), "freejoint") == 0 ? "free" : element.text("type", "hinge");
@@ -304,14 +305,14 @@ void MjcfReader::add_joint(pugi::xml_node node, const Scope& scope) {
       {"free", Kind::free}, {"ball", Kind::spherical}, {"slide", Kind::prismatic}, {"hinge", Kind::revolute}};
   const auto kind = kinds.find(type);
   if (kind == kinds.end()) {
-    element.refuse(fmt::format("expected free, ball, slide or hinge in 'type', found '{}'", printable(type, 60)));
+    element.reject(fmt::format("expected free, ball, slide or hinge in 'type', found '{}'", printable(type, 60)));
   }
   dof.kind = kind->second;
-  if (dof.kind == Kind::free && link.parent) element.refuse("expected a free joint in a body of the world only");
-  const bool turns = dof.kind == Kind::revolute || dof.kind == Kind::spherical;
-  const double unit = turns ? scope.source->file.angle_unit() : 1.0;
+  if (dof.kind == Kind::free && link.parent) element.reject("expected a free joint in a body of the world only");
+  const bool is_rotation = dof.kind == Kind::revolute || dof.kind == Kind::spherical;
+  const double unit = is_rotation ? scope.source->file.angle_unit() : 1.0;
   const Vector3 axis = scope.X_LF.R * element.vector("axis", Vector3::UnitZ());
-  if (!(axis.norm() > 0.0)) element.refuse("expected a nonzero axis");
+  if (!(axis.norm() > 0.0)) element.reject("expected a nonzero axis");
   dof.axis = axis.normalized();
   dof.point = scope.X_LF * element.vector("pos");
   // Newer files may have further coefficients, of higher powers of the velocity.
@@ -325,7 +326,7 @@ void MjcfReader::add_joint(pugi::xml_node node, const Scope& scope) {
   const double reference = unit * element.number("ref", 0.0);
   dof.neutral = unit * element.number("springref", 0.0) - reference;
   references_[*scope.link].push_back(reference);
-  if (dof.kind != Kind::free) report_joint_omissions(element, dof.name, turns, unit);
+  if (dof.kind != Kind::free) report_joint_omissions(element, dof.name, is_rotation, unit);
   link.dofs.push_back(std::move(dof));
 }
 
@@ -333,10 +334,10 @@ const MeshAsset& MjcfReader::mesh_of(const MjcfElement& geom, const Scope& scope
   const std::string name = geom.text("mesh", "");
   const auto found = scope.source->meshes.find(name);
   if (found == scope.source->meshes.end()) {
-    geom.refuse(fmt::format("expected a mesh of the assets in 'mesh', found '{}'", printable(name, 60)));
+    geom.reject(fmt::format("expected a mesh of the assets in 'mesh', found '{}'", printable(name, 60)));
   }
   if (found->second.file.empty() && found->second.triangles.vertices.empty()) {
-    geom.refuse(
+    geom.reject(
         fmt::format("expected a mesh with a file or vertices, found '{}', which MuJoCo or one of its plugins "
                     "generates; load the model in MuJoCo and save the mesh",
                     printable(name, 60)));
@@ -359,7 +360,7 @@ void MjcfReader::compute_mass(const MjcfElement& geom, const Scope& scope, const
   const double density = geom.number("density", 1000.0);
   const std::vector<double> mass = geom.numbers("mass", 1, 1);
   const double factor = mass.empty() ? density : of_density_1.mass > 0.0 ? mass[0] / of_density_1.mass : 0.0;
-  if (!(factor >= 0.0)) geom.refuse(fmt::format("expected a mass and a density of at least 0, found {}", factor));
+  if (!(factor >= 0.0)) geom.reject(fmt::format("expected a mass and a density of at least 0, found {}", factor));
   MassProperties weighed = of_density_1;
   weighed.mass *= factor;
   weighed.inertia *= factor;
@@ -449,7 +450,7 @@ void MjcfReader::add_replicates(pugi::xml_node node, const Scope& scope) {
   const double wanted = element.number("count", 0.0);
   constexpr double most = 1e5;
   if (!(wanted >= 1.0 && wanted <= most))
-    element.refuse(fmt::format("expected a 'count' of 1 to {}, found {}", most, wanted));
+    element.reject(fmt::format("expected a 'count' of 1 to {}, found {}", most, wanted));
   const std::string separator = element.text("sep", "");
   const Vector3 euler = element.vector("euler");
   const Vector3 step = element.vector("offset");
@@ -473,7 +474,7 @@ void MjcfReader::add_attached(pugi::xml_node node, const Scope& scope) {
   const std::string model = element.text("model", ""), body = element.text("body", "");
   const auto found = scope.source->models.find(model);
   if (!model.empty() && found == scope.source->models.end()) {
-    element.refuse(fmt::format("expected a model of the assets in 'model', found '{}'", printable(model, 60)));
+    element.reject(fmt::format("expected a model of the assets in 'model', found '{}'", printable(model, 60)));
   }
   // Without a model, the body belongs to this model.
   Source& source = model.empty() ? *scope.source : open(found->second);
@@ -490,7 +491,7 @@ void MjcfReader::add_attached(pugi::xml_node node, const Scope& scope) {
     if (part) add_body(part, inner);
     done = done || body.empty() || part;
   }
-  if (!done) element.refuse(fmt::format("expected a body '{}' in {}, found none", body, source.file.path().string()));
+  if (!done) element.reject(fmt::format("expected a body '{}' in {}, found none", body, source.file.path().string()));
   add_omission(fmt::format("attached model {}: elements other than bodies", model));
 }
 
@@ -536,14 +537,14 @@ Site MjcfReader::site_of(const MjcfElement& element, const char* site, const cha
   if (const auto name = element.text(site)) {
     const auto found = sites_.find(*name);
     if (found == sites_.end())
-      element.refuse(fmt::format("expected a site in '{}', found '{}'", site, printable(*name, 60)));
+      element.reject(fmt::format("expected a site in '{}', found '{}'", site, printable(*name, 60)));
     return found->second;
   }
   const std::string name = element.text(body, "world");
   if (name == "world") return {};
   const auto found = bodies_.find(name);
   if (found == bodies_.end())
-    element.refuse(fmt::format("expected a body in '{}', found '{}'", body, printable(name, 60)));
+    element.reject(fmt::format("expected a body in '{}', found '{}'", body, printable(name, 60)));
   return {.link = found->second, .X_LS = {}};
 }
 
@@ -622,7 +623,7 @@ void MjcfReader::set_keyframe(Source& source) {
   }
   if (import_options_.keyframe.empty()) return;
   if (!found) {
-    source.file.refuse(
+    source.file.reject(
         fmt::format("expected a keyframe '{}', found {}", import_options_.keyframe, known.empty() ? "none" : known));
   }
   std::size_t at = 0;
@@ -652,7 +653,7 @@ void MjcfReader::set_keyframe(Source& source) {
     link.X_PL = link.X_PL * moved;
   }
   if (at != q.size()) {
-    source.file.refuse(
+    source.file.reject(
         fmt::format("keyframe '{}': expected as many numbers in 'qpos' as the joints have coordinates, found {}",
                     import_options_.keyframe, q.size()));
   }
@@ -703,6 +704,20 @@ TreeModel MjcfReader::read(const fs::path& file) {
 
 TreeModel read_mjcf(const fs::path& file, const MjcfOptions& import_options) {
   return MjcfReader(import_options).read(file);
+}
+
+ModelFormat mjcf_format() {
+  return {
+      .name = "MJCF",
+      .description = "MJCF of MuJoCo 2 and 3",
+      .root = "mujoco",
+      .example = "anymal.xml --keyframe home -o anymal",
+      .options = robot_options(
+          {{.name = "--keyframe", .value = "NAME", .description = "Keyframe of an MJCF model with the initial pose"}}),
+      .import = [](const ModelInput& input) {
+        const MjcfOptions options{.meshes = mesh_import_options(input), .keyframe = input.value("--keyframe")};
+        return import_tree(read_mjcf(input.file, options), input);
+      }};
 }
 
 }  // namespace heelstrike::models

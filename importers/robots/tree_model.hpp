@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "importers/scenario_text.hpp"
+#include "importers/model_format.hpp"
 
 namespace heelstrike::models {
 
@@ -76,5 +76,10 @@ struct InertiaRepair {
 /// @throws Error{invalid_input} with all moving links of impossible mass or inertia and their joints, and for a model
 /// without moving links
 [[nodiscard]] Import import_tree(const TreeModel& model, const InertiaRepair& repair = {});
+/// The same with the repairs that the options specify.
+[[nodiscard]] Import import_tree(const TreeModel& model, const ModelInput& input);
+
+/// The options of a robot format: its own ones and those of all formats, for meshes and impossible inertias.
+[[nodiscard]] std::vector<ModelOption> robot_options(std::vector<ModelOption> own);
 
 }  // namespace heelstrike::models

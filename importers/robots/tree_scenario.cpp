@@ -1,15 +1,197 @@
+#include "importers/robots/tree_scenario.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
 #include <set>
 
 #include "common/errors/error.hpp"
-#include "importers/robots/tree_joints.hpp"
 #include "importers/robots/tree_model.hpp"
-#include "importers/robots/tree_surfaces.hpp"
 
 namespace heelstrike::models {
+
+namespace {
+
+using Kind = JointDof::Kind;
+
+/// Axes and points of a file have about seven digits; values that agree to six are taken as equal. Lengths are compared
+/// relative to those of the points.
+constexpr double same_direction = 1e-6;
+
+bool parallel(const Vector3& a, const Vector3& b) {
+  return a.cross(b).norm() < same_direction;
+}
+
+/// True if the axes of two rotations intersect.
+bool meet(const JointDof& a, const JointDof& b) {
+  const double apart = std::abs((b.point - a.point).dot(a.axis.cross(b.axis)));
+  return apart <= same_direction * (a.point.norm() + b.point.norm());
+}
+
+/// The intersection of the axes of two rotations.
+Vector3 crossing(const JointDof& a, const JointDof& b) {
+  const Vector3 n = a.axis.cross(b.axis);
+  return a.point + (b.point - a.point).cross(b.axis).dot(n) / n.squaredNorm() * a.axis;
+}
+
+struct Sorted {
+  std::vector<JointDof> rotations, translations;
+  int balls = 0, free = 0;
+};
+
+Sorted sorted(std::span<const JointDof> dofs) {
+  Sorted all;
+  for (const JointDof& f : dofs) {
+    if (f.kind == Kind::revolute) all.rotations.push_back(f);
+    if (f.kind == Kind::prismatic) all.translations.push_back(f);
+    all.balls += f.kind == Kind::spherical ? 1 : 0;
+    all.free += f.kind == Kind::free ? 1 : 0;
+  }
+  return all;
+}
+
+/// True if three directions span space.
+bool span(const std::vector<JointDof>& three) {
+  Matrix3 axes;
+  for (int i = 0; i < 3; ++i) axes.col(i) = three[static_cast<std::size_t>(i)].axis;
+  return std::abs(axes.determinant()) > same_direction;
+}
+
+std::optional<ScenarioJoint> make_joint_of_rotations(const std::vector<JointDof>& rotations) {
+  const JointDof& first = rotations.front();
+  if (rotations.size() == 1)
+    return ScenarioJoint{.type = "revolute", .point = first.point, .axes = {first.axis}, .angle = true};
+  if (parallel(first.axis, rotations[1].axis) || !meet(first, rotations[1])) return std::nullopt;
+  const Vector3 point = crossing(first, rotations[1]);
+  if (rotations.size() == 2) {
+    if (std::abs(first.axis.dot(rotations[1].axis)) > same_direction) return std::nullopt;
+    return ScenarioJoint{.type = "universal", .point = point, .axes = {first.axis, rotations[1].axis}};
+  }
+  const Vector3 off = rotations[2].axis.cross(point - rotations[2].point);
+  if (rotations.size() != 3 || !span(rotations) ||
+      off.norm() > same_direction * (point.norm() + rotations[2].point.norm())) {
+    return std::nullopt;
+  }
+  return ScenarioJoint{.type = "spherical", .point = point};
+}
+
+/// None when no joint type of a scenario matches.
+std::optional<ScenarioJoint> one_joint(std::span<const JointDof> dofs) {
+  const Sorted all = sorted(dofs);
+  const std::size_t rotations = all.rotations.size(), translations = all.translations.size();
+  if (all.free > 0) return ScenarioJoint{.type = "free"};
+  if (translations == 3 && span(all.translations) && (all.balls == 1 || (rotations == 3 && span(all.rotations)))) {
+    return ScenarioJoint{.type = "free"};
+  }
+  if (all.balls == 1 && rotations + translations == 0)
+    return ScenarioJoint{.type = "spherical", .point = dofs.front().point};
+  if (all.balls > 0) return std::nullopt;
+  if (translations == 0 && rotations > 0) return make_joint_of_rotations(all.rotations);
+  if (translations == 1 && rotations == 0)
+    return ScenarioJoint{.type = "prismatic", .axes = {all.translations[0].axis}};
+  if (translations == 1 && rotations == 1 && parallel(all.translations[0].axis, all.rotations[0].axis)) {
+    return ScenarioJoint{.type = "cylindrical", .point = all.rotations[0].point, .axes = {all.rotations[0].axis}};
+  }
+  if (translations == 2 && rotations == 1 && !parallel(all.translations[0].axis, all.translations[1].axis) &&
+      parallel(all.translations[0].axis.cross(all.translations[1].axis).normalized(), all.rotations[0].axis)) {
+    return ScenarioJoint{.type = "planar", .point = all.rotations[0].point, .axes = {all.rotations[0].axis}};
+  }
+  return std::nullopt;
+}
+
+bool resists(const JointDof& dof) {
+  return dof.kind == Kind::revolute && (dof.stiffness != 0.0 || dof.damping != 0.0);
+}
+
+}  // namespace
+
+std::vector<ScenarioJoint> make_joints(std::span<const JointDof> dofs) {
+  std::vector<ScenarioJoint> joints;
+  const bool one_by_one = dofs.size() > 1 && std::ranges::any_of(dofs, resists);
+  while (!dofs.empty()) {
+    std::size_t count = one_by_one ? 1 : dofs.size();
+    std::optional<ScenarioJoint> joint;
+    // A single degree of freedom always has a joint type.
+    while (!(joint = one_joint(dofs.first(count)))) --count;
+    joint->dofs.assign(dofs.begin(), dofs.begin() + static_cast<std::ptrdiff_t>(count));
+    joints.push_back(std::move(*joint));
+    dofs = dofs.subspan(count);
+  }
+  return joints;
+}
+
+namespace {
+
+std::string ball_text(double radius, const Vector3& center) {
+  return fmt::format("{{sphere: {{radius: {}, center: {}}}}}", radius, list(center));
+}
+
+std::string cylinder_text(const Shape& shape) {
+  return fmt::format("{{cylinder: {{radius: {}, length: {}, axis: {}, center: {}}}}}", shape.size.x(),
+                     2.0 * shape.size.y(), list(shape.X_BS.R.col(2)), list(shape.X_BS.p));
+}
+
+std::string mesh_text(const Shape& shape) {
+  const std::string scale = shape.length_scale == 1.0 ? "" : fmt::format(", length_scale: {}", shape.length_scale);
+  return fmt::format("{{mesh: {{file: {}{}, position: {}, orientation: {}}}}}", shape.mesh->to, scale,
+                     list(shape.X_BS.p), quaternion(shape.X_BS.R));
+}
+
+std::vector<ScenarioSurface> of_capsule(const Shape& shape) {
+  const Vector3 half = shape.size.y() * shape.X_BS.R.col(2);
+  return {{ball_text(shape.size.x(), shape.X_BS.p + half), shape.what + ", first end"},
+          {ball_text(shape.size.x(), shape.X_BS.p - half), shape.what + ", second end"},
+          {cylinder_text(shape), shape.what + ", lateral surface"}};
+}
+
+}  // namespace
+
+bool lies_along_axes(const Pose& X_BS) {
+  // The cosine of 1.4e-6 rad: angles of files have about seven digits.
+  constexpr double straight = 1.0 - 1e-12;
+  return (X_BS.R.cwiseAbs().colwise().maxCoeff().array() >= straight).all();
+}
+
+std::vector<ScenarioSurface> make_surfaces(const Shape& shape) {
+  const Pose& X = shape.X_BS;
+  switch (shape.kind) {
+    case Shape::Kind::none:
+      return {};
+    case Shape::Kind::plane:
+      return {{fmt::format("{{plane: {{normal: {}, point: {}}}}}", list(X.R.col(2)), list(X.p)), shape.what}};
+    case Shape::Kind::sphere:
+      return {{ball_text(shape.size.x(), X.p), shape.what}};
+    case Shape::Kind::cylinder:
+      return {{cylinder_text(shape), shape.what}};
+    case Shape::Kind::capsule:
+      return of_capsule(shape);
+    case Shape::Kind::box:
+      return {
+          {fmt::format("{{block: {{lengths: {}, center: {}}}}}", list(2.0 * (X.R * shape.size).cwiseAbs()), list(X.p)),
+           shape.what}};
+    case Shape::Kind::mesh:
+      return {{mesh_text(shape), shape.what}};
+  }
+  return {};
+}
+
+ImportedMesh box_mesh(const Vector3& half_lengths, const std::string& name) {
+  std::string text = "# a box, [m]\n";
+  for (int corner = 0; corner < 8; ++corner) {
+    const auto side = [&](int axis) { return ((corner >> axis) & 1) != 0 ? half_lengths[axis] : -half_lengths[axis]; };
+    text += fmt::format("v {} {} {}\n", side(0), side(1), side(2));
+  }
+  // Corners are numbered by their signs; all faces are counterclockwise from outside.
+  constexpr std::array<std::array<int, 4>, 6> faces{
+      {{1, 3, 4, 2}, {5, 6, 8, 7}, {1, 2, 6, 5}, {3, 7, 8, 4}, {1, 5, 7, 3}, {2, 4, 8, 6}}};
+  for (const auto& face : faces) text += fmt::format("f {} {} {} {}\n", face[0], face[1], face[2], face[3]);
+  return {.from = {}, .to = fmt::format("meshes/{}.obj", name), .content = std::move(text)};
+}
+
 namespace {
 
 /// Moments and points of files have about seven digits.
@@ -203,7 +385,7 @@ std::vector<MassProperties> TreeImporter::masses() {
     all[*place.mover] = welded(all[*place.mover], expressed_in(place.X_BL, *model_.links[i].mass));
   }
   for (std::size_t k = 0; k < moving_links_.size(); ++k) all[k] = repaired(moving_links_[k].link, all[k]);
-  std::vector<std::string> mistakes;
+  std::vector<std::string> errors;
   for (std::size_t k = 0; k < moving_links_.size(); ++k) {
     const Link& link = model_.links[moving_links_[k].link];
     const MassProperties* carried = all[k].mass == 0.0 ? find_carried_mass(k, all) : nullptr;
@@ -211,15 +393,14 @@ std::vector<MassProperties> TreeImporter::masses() {
       all[k] = make_massless_body(*carried, Vector3::Zero());
       add_omission(fmt::format("link {}: its missing mass; set to {} kg, {} of the carried mass", link.name,
                                all[k].mass, light));
-    } else if (std::string mistake = find_inertia_error(moving_links_[k].link, all[k]); !mistake.empty()) {
-      mistakes.push_back(std::move(mistake));
+    } else if (std::string error = find_inertia_error(moving_links_[k].link, all[k]); !error.empty()) {
+      errors.push_back(std::move(error));
     }
   }
-  if (mistakes.empty()) return all;
-  throw input_error("model",
-                    fmt::format("{}: {}{}", model_.file,
-                                mistakes.size() > 1 ? fmt::format("{} links are invalid: ", mistakes.size()) : "",
-                                fmt::join(mistakes, "\n  ")));
+  if (errors.empty()) return all;
+  throw input_error("model", fmt::format("{}: {}{}", model_.file,
+                                         errors.size() > 1 ? fmt::format("{} links are invalid: ", errors.size()) : "",
+                                         fmt::join(errors, "\n  ")));
 }
 
 std::string TreeImporter::bodies_text() {
@@ -283,8 +464,8 @@ void TreeImporter::add_loop(const Loop& loop) {
   if (a.body == b.body) return add_omission(fmt::format("{}: both of its bodies are merged", what));
   const Vector3 at_a = pose_of(loop.a) * loop.X_AJ.p, at_b = pose_of(loop.b) * loop.X_BJ.p;
   const double apart = (at_a - at_b).norm();
-  const double turned = (pose_of(loop.a).R * loop.X_AJ.R - pose_of(loop.b).R * loop.X_BJ.R).norm();
-  if (apart > rounding * (at_a.norm() + at_b.norm()) || (loop.kind == Loop::Kind::weld && turned > rounding)) {
+  const double rotation_error = (pose_of(loop.a).R * loop.X_AJ.R - pose_of(loop.b).R * loop.X_BJ.R).norm();
+  if (apart > rounding * (at_a.norm() + at_b.norm()) || (loop.kind == Loop::Kind::weld && rotation_error > rounding)) {
     return add_omission(fmt::format("{}: its points are {} m apart at the initial pose", what, apart));
   }
   const std::string name = new_name(loop.name, "equality");
@@ -353,6 +534,30 @@ Import TreeImporter::run() {
 
 Import import_tree(const TreeModel& model, const InertiaRepair& repair) {
   return TreeImporter(model, repair).run();
+}
+
+Import import_tree(const TreeModel& model, const ModelInput& input) {
+  return import_tree(model, InertiaRepair{.balance = input.has("--balance-inertia"),
+                                          .min_mass = input.number("--bound-mass"),
+                                          .min_moment = input.number("--bound-inertia")});
+}
+
+std::vector<ModelOption> robot_options(std::vector<ModelOption> own) {
+  const Range bound{.min = 0.0, .max = 1e12};
+  own.insert(own.end(),
+             {{.name = "--skip-meshes", .value = {}, .description = "Skip mesh files, and list them"},
+              {.name = "--balance-inertia",
+               .value = {},
+               .description = "Replace principal moments by their mean where one exceeds the sum of the others"},
+              {.name = "--bound-mass",
+               .value = "MASS",
+               .description = "Minimum mass of every moving body [kg]",
+               .range = bound},
+              {.name = "--bound-inertia",
+               .value = "MOMENT",
+               .description = "Minimum principal moment of inertia of every moving body [kg m^2]",
+               .range = bound}});
+  return own;
 }
 
 }  // namespace heelstrike::models

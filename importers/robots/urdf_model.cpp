@@ -10,7 +10,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
 #include "importers/robots/model_numbers.hpp"
 
 namespace heelstrike::models {
@@ -58,7 +58,7 @@ class UrdfReader {
   [[nodiscard]] TreeModel read(const std::string& text);
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const {
+  [[noreturn]] void reject(const std::string& what) const {
     throw input_error("model", fmt::format("{}: {}", file_.string(), what));
   }
   [[nodiscard]] std::vector<double> numbers(Node node, const char* attribute, std::size_t count,
@@ -95,7 +95,7 @@ std::vector<double> UrdfReader::numbers(Node node, const char* attribute, std::s
   if (!found) return {};
   auto values = numbers_in(found.value());
   if (values && values->size() == count) return std::move(*values);
-  refuse(fmt::format("{}: expected {} finite number{} in '{}' of {}, found '{}'", where, count, count > 1 ? "s" : "",
+  reject(fmt::format("{}: expected {} finite number{} in '{}' of {}, found '{}'", where, count, count > 1 ? "s" : "",
                      attribute, node.name(), printable(found.value(), 60)));
 }
 
@@ -113,17 +113,18 @@ Vector3 UrdfReader::vector(Node node, const char* attribute, const Vector3& fall
 Pose UrdfReader::origin(Node parent, const std::string& where) const {
   const Node node = parent.child("origin");
   const Vector3 rpy = vector(node, "rpy", Vector3::Zero(), where);
-  const auto turn = [&](int axis) { return Eigen::AngleAxisd(rpy[axis], Vector3::Unit(axis)); };
-  return {.R = (turn(2) * turn(1) * turn(0)).toRotationMatrix(), .p = vector(node, "xyz", Vector3::Zero(), where)};
+  const auto rotation = [&](int axis) { return Eigen::AngleAxisd(rpy[axis], Vector3::Unit(axis)); };
+  return {.R = (rotation(2) * rotation(1) * rotation(0)).toRotationMatrix(),
+          .p = vector(node, "xyz", Vector3::Zero(), where)};
 }
 
 /// Collects links and joints by name. @throws for missing or duplicate names
 void UrdfReader::collect(Node robot) {
   for (const Node link : robot.children("link")) {
     const std::string name = link.attribute("name").value();
-    if (name.empty()) refuse("expected a name of every link, found none");
+    if (name.empty()) reject("expected a name of every link, found none");
     if (!links_.emplace(name, link).second)
-      refuse(fmt::format("link '{}': expected this name once, found it twice", name));
+      reject(fmt::format("link '{}': expected this name once, found it twice", name));
   }
   std::set<std::string> names;
   for (const Node joint : robot.children("joint")) {
@@ -131,15 +132,15 @@ void UrdfReader::collect(Node robot) {
     const std::string parent = joint.child("parent").attribute("link").value();
     const std::string child = joint.child("child").attribute("link").value();
     if (name.empty() || !names.insert(name).second) {
-      refuse(fmt::format("joint '{}': expected a unique joint name", name));
+      reject(fmt::format("joint '{}': expected a unique joint name", name));
     }
     for (const std::string& end : {parent, child}) {
       if (!links_.contains(end))
-        refuse(fmt::format("joint '{}': expected two links, found '{}'", name, printable(end)));
+        reject(fmt::format("joint '{}': expected two links, found '{}'", name, printable(end)));
     }
     const auto [other, is_new] = joint_to_.emplace(child, joint);
     if (!is_new) {
-      refuse(fmt::format("link '{}': expected one parent joint, found '{}' and '{}'", child,
+      reject(fmt::format("link '{}': expected one parent joint, found '{}' and '{}'", child,
                          other->second.attribute("name").value(), name));
     }
     joints_from_[parent].push_back(joint);
@@ -153,7 +154,7 @@ std::string UrdfReader::root_link() const {
     roots += (roots.empty() ? "" : "', '") + name;
   }
   if (roots.empty() || roots.find("', '") != std::string::npos) {
-    refuse(fmt::format("expected a URDF model with one root link, found {}", links_.empty() ? "no link"
+    reject(fmt::format("expected a URDF model with one root link, found {}", links_.empty() ? "no link"
                                                                              : roots.empty()
                                                                                  ? "none"
                                                                                  : fmt::format("'{}'", roots)));
@@ -166,7 +167,7 @@ std::optional<MassProperties> UrdfReader::mass_of(Node inertial, const std::stri
   const Node inertia = inertial.child("inertia");
   for (const auto& [node, key] : {std::pair(inertial.child("mass"), "value"), std::pair(inertia, "ixx"),
                                   std::pair(inertia, "iyy"), std::pair(inertia, "izz")}) {
-    if (!node.attribute(key)) refuse(fmt::format("{}: expected '{}' in its inertial, found none", where, key));
+    if (!node.attribute(key)) reject(fmt::format("{}: expected '{}' in its inertial, found none", where, key));
   }
   const auto entry = [&](const char* key) { return number(inertia, key, 0.0, where); };
   Matrix3 I;
@@ -181,7 +182,7 @@ std::vector<JointDof> UrdfReader::dofs_of(Node joint, const std::string& where) 
   if (type == "fixed") return {};
   if (type == "floating") return {{.kind = Kind::free, .name = name}};
   const Vector3 axis = vector(joint.child("axis"), "xyz", Vector3::UnitX(), where);
-  if (!(axis.norm() > 0.0)) refuse(fmt::format("{}: expected a nonzero axis, found {}", where, list(axis)));
+  if (!(axis.norm() > 0.0)) reject(fmt::format("{}: expected a nonzero axis, found {}", where, list(axis)));
   JointDof along{.kind = Kind::revolute, .name = name, .axis = axis.normalized()};
   along.damping = number(joint.child("dynamics"), "damping", 0.0, where);
   if (type == "revolute" || type == "continuous") return {along};
@@ -190,7 +191,7 @@ std::vector<JointDof> UrdfReader::dofs_of(Node joint, const std::string& where) 
     return {along};
   }
   if (type != "planar") {
-    refuse(fmt::format("{}: expected revolute, continuous, prismatic, fixed, floating or planar in 'type', found '{}'",
+    reject(fmt::format("{}: expected revolute, continuous, prismatic, fixed, floating or planar in 'type', found '{}'",
                        where, printable(type, 60)));
   }
   const Vector3 first = along.axis.unitOrthogonal();
@@ -255,11 +256,11 @@ std::optional<fs::path> UrdfReader::file_of(const std::string& name, const std::
     if (rest.starts_with('/')) rest.erase(0, 1);
     const auto slash = rest.find('/');
     if (slash == std::string::npos || slash == 0) {
-      refuse(fmt::format("{}: expected package://NAME/FILE, found '{}'", where, printable(name)));
+      reject(fmt::format("{}: expected package://NAME/FILE, found '{}'", where, printable(name)));
     }
     const fs::path inside = fs::path(rest.substr(slash + 1)).lexically_normal();
     if (inside.is_absolute() || inside.empty() || *inside.begin() == "..") {
-      refuse(fmt::format("{}: expected a mesh inside the package '{}', found '{}', which is outside of it", where,
+      reject(fmt::format("{}: expected a mesh inside the package '{}', found '{}', which is outside of it", where,
                          rest.substr(0, slash), printable(name)));
     }
     const auto folder = package_folder(rest.substr(0, slash), inside);
@@ -269,7 +270,7 @@ std::optional<fs::path> UrdfReader::file_of(const std::string& name, const std::
     return std::nullopt;
   }
   if (!kind.empty() && kind != "file") {
-    refuse(fmt::format("{}: expected a file name, file:// or package://, found '{}'", where, printable(name)));
+    reject(fmt::format("{}: expected a file name, file:// or package://, found '{}'", where, printable(name)));
   }
   const fs::path file = rest.starts_with("localhost/") ? rest.substr(9) : rest;
   const fs::path beside = file_.parent_path() / file;
@@ -287,7 +288,7 @@ Shape UrdfReader::shape_of(Node collision, const std::string& where) {
   const auto length = [&](Node node, const char* key) {
     const double value = number(node, key, 0.0, where);
     if (!(value > 0.0))
-      refuse(fmt::format("{}: expected '{}' of its collision above 0 m, found {}", where, key, value));
+      reject(fmt::format("{}: expected '{}' of its collision above 0 m, found {}", where, key, value));
     return value;
   };
   Shape shape{.X_BS = origin(collision, where)};
@@ -296,7 +297,7 @@ Shape UrdfReader::shape_of(Node collision, const std::string& where) {
     shape.what = fmt::format("collision mesh {}", printable(name));
     const Vector3 factors = vector(mesh, "scale", Vector3::Ones(), where);
     if (factors.cwiseAbs().minCoeff() == 0.0) {
-      refuse(fmt::format("{}: expected nonzero factors in 'scale', found {}", where, list(factors)));
+      reject(fmt::format("{}: expected nonzero factors in 'scale', found {}", where, list(factors)));
     }
     const auto file = import_options_.meshes.leave_out ? fs::path(name) : file_of(name, where);
     if (file) files_.use(shape, *file, where, factors);
@@ -309,7 +310,7 @@ Shape UrdfReader::shape_of(Node collision, const std::string& where) {
     shape.size = 0.5 * vector(box, "size", Vector3::Zero(), where);
     shape.what = fmt::format("collision box {} m", list(2.0 * shape.size));
     if (!(shape.size.minCoeff() > 0.0))
-      refuse(fmt::format("{}: expected lengths above 0, found a {}", where, shape.what));
+      reject(fmt::format("{}: expected lengths above 0, found a {}", where, shape.what));
   } else if (const Node round = geometry.find_child([](Node n) {
                return std::string_view(n.name()) == "cylinder" || std::string_view(n.name()) == "capsule";
              })) {
@@ -369,7 +370,7 @@ void UrdfReader::add_tree(const std::string& root) {
     }
   }
   if (model_.links.size() == links_.size()) return;
-  refuse(fmt::format("expected all links to descend from '{}', found {} of {} in cycles of joints", root,
+  reject(fmt::format("expected all links to descend from '{}', found {} of {} in cycles of joints", root,
                      links_.size() - model_.links.size(), links_.size()));
 }
 
@@ -402,13 +403,13 @@ TreeModel UrdfReader::read(const std::string& text) {
   pugi::xml_document document;
   const auto result = document.load_buffer(text.data(), text.size());
   if (!result) {
-    refuse(fmt::format("line {}: expected a URDF model in XML, found: {}",
+    reject(fmt::format("line {}: expected a URDF model in XML, found: {}",
                        line_of_offset(text, static_cast<std::size_t>(result.offset)), result.description()));
   }
   const Node robot = document.child("robot");
-  if (!robot) refuse("expected a URDF model (<robot>), found other XML");
+  if (!robot) reject("expected a URDF model (<robot>), found other XML");
   if (const Node macro = robot.find_node([](Node n) { return std::string_view(n.name()).starts_with("xacro:"); })) {
-    refuse(fmt::format("expected a URDF model, found macros ({}); expand them first: xacro MODEL > MODEL.urdf",
+    reject(fmt::format("expected a URDF model, found macros ({}); expand them first: xacro MODEL > MODEL.urdf",
                        macro.name()));
   }
   model_.kind = "URDF";
@@ -422,10 +423,44 @@ TreeModel UrdfReader::read(const std::string& text) {
   return std::move(model_);
 }
 
+std::map<std::string, fs::path> packages_of(const std::vector<std::string>& texts) {
+  std::map<std::string, fs::path> packages;
+  for (const std::string& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw input_error("package", fmt::format("--package: expected NAME=FOLDER, found '{}'", text));
+    }
+    packages[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return packages;
+}
+
 }  // namespace
 
 TreeModel read_urdf(const std::string& text, const fs::path& file, const UrdfOptions& import_options) {
   return UrdfReader(file, import_options).read(text);
+}
+
+ModelFormat urdf_format() {
+  return {.name = "URDF",
+          .description = "URDF",
+          .root = "robot",
+          .example = "leg.urdf --base free -o leg",
+          .options = robot_options({{.name = "--package",
+                                     .value = "NAME=FOLDER",
+                                     .description = "Folder of a package of a URDF model, for its meshes; repeatable",
+                                     .repeatable = true},
+                                    {.name = "--base",
+                                     .value = "BASE",
+                                     .description = "Root link of a URDF model: fixed to the ground, or free",
+                                     .choices = {"fixed", "free"}}}),
+          .import = [](const ModelInput& input) {
+            UrdfOptions options{
+                .base_is_free = input.value("--base") == "free", .packages = {}, .meshes = mesh_import_options(input)};
+            const auto given = input.options.find("--package");
+            if (given != input.options.end()) options.packages = packages_of(given->second);
+            return import_tree(read_urdf(input.text, input.file, options), input);
+          }};
 }
 
 }  // namespace heelstrike::models

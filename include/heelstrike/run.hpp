@@ -15,7 +15,7 @@ struct RunOptions : OpenOptions {
   std::string mbs = {};     ///< mbs_server: "host:port" or "unix:/path"; empty = integrate in this process
   std::string folder = {};  ///< folder of the results; must not exist unless `overwrite`
   bool overwrite = false;
-  bool hdf5 = false;  ///< a completed run writes its rows to timeseries.h5, compressed, instead of timeseries.csv
+  std::vector<std::string> tables = {};  ///< further tables of a completed run, by name; see table_formats()
   /// Receives messages for the user: warnings and omissions. Called from the thread of the run; must not throw.
   std::function<void(const std::string& level, const std::string& text)> on_message = {};
 };
@@ -27,7 +27,7 @@ struct RunOutcome {
   bool retryable = false;                ///< the same call may succeed later, as in Error
 };
 
-/// Runs the scenario and writes its folder: timeseries.csv or timeseries.h5, summary.json, fields, report.html
+/// Runs the scenario and writes its folder: timeseries.csv or another table, summary.json, fields, report.html
 /// (docs/guide/results.md). A failure of the run itself is a status, not an exception; the results up to the failure
 /// are in the folder.
 /// @throws Error when the run could not be started or the folder cannot be written
@@ -47,6 +47,14 @@ struct Backend {
   std::string summary;
 };
 [[nodiscard]] HEELSTRIKE_API std::vector<Backend> backends();
+
+/// A format of a further table of a run, e.g. "hdf5": timeseries.h5, compressed, instead of timeseries.csv.
+struct Table {
+  std::string name;
+  std::string option;  ///< of `heelstrike run`
+  std::string description;
+};
+[[nodiscard]] HEELSTRIKE_API std::vector<Table> table_formats();
 
 /// "0.1.0"
 [[nodiscard]] HEELSTRIKE_API const char* version() noexcept;

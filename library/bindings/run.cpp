@@ -14,9 +14,8 @@
 #include "library/registries/catalog.hpp"
 #include "library/runs/execute.hpp"
 #include "library/runs/remote_runner.hpp"
-#include "report/hdf5/run_hdf5.hpp"
 #include "report/shapes.hpp"
-#include "report/write_report.hpp"
+#include "report/tables.hpp"
 #include "rpc/wire/run_records_wire.hpp"
 
 namespace hs {
@@ -92,6 +91,7 @@ RunOutcome outcome_of(const inner::RunSummary& summary) {
 
 RunOutcome run(const std::string& file, const RunOptions& options, const Changes& changes) {
   return inner::bindings::at_border(file, [&] {
+    inner::report::check_table_formats(options.tables);
     const auto request = inner::load_request(file, inner::bindings::inside(changes),
                                              inner::schemas_of(inner::embedded_backends()), options.stop);
     (void)inner::find_pair_warnings(request);  // the preparation reports the warnings
@@ -99,7 +99,8 @@ RunOutcome run(const std::string& file, const RunOptions& options, const Changes
       for (const std::string& note : request.notes) options.on_message("note", note);
     }
     inner::RunFolder folder(options.folder, request.yaml, options.overwrite,
-                            {.scenario = std::filesystem::absolute(file), .files = inner::file_digests(request)});
+                            {.scenario = std::filesystem::absolute(file), .files = inner::file_digests(request)},
+                            inner::report::table_files());
     inner::log_import(request, folder);
     inner::RunSummary summary;
     try {
@@ -114,10 +115,9 @@ RunOutcome run(const std::string& file, const RunOptions& options, const Changes
       folder.mark_abandoned(error.what());
       throw;
     }
-    const bool as_hdf5 = options.hdf5 && summary.status == "completed";
-    if (as_hdf5) inner::write_hdf5_table(folder.path());
-    (void)inner::report::write_report(folder.path(), inner::scenario_catalog());
-    if (as_hdf5) std::filesystem::remove(folder.path() / "timeseries.csv");
+    inner::report::write_results(folder.path(),
+                                 summary.status == "completed" ? options.tables : std::vector<std::string>(),
+                                 inner::scenario_catalog());
     return outcome_of(summary);
   });
 }
@@ -133,6 +133,14 @@ std::vector<Backend> backends() {
   std::vector<Backend> made;
   for (const inner::BackendInfo& backend : inner::embedded_backends()) {
     made.push_back({.name = backend.name, .summary = backend.summary});
+  }
+  return made;
+}
+
+std::vector<Table> table_formats() {
+  std::vector<Table> made;
+  for (const inner::report::TableFormat& format : inner::report::table_formats()) {
+    made.push_back({.name = format.name, .option = format.option(), .description = format.description});
   }
   return made;
 }

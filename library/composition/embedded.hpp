@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/contact/contact.hpp"
-#include "common/results/model_description.hpp"
+#include "common/results/run_records.hpp"
 #include "library/registries/backends.hpp"
 #include "library/runs/runner.hpp"
 

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "common/errors/error.hpp"
-#include "common/spatial/extents.hpp"
+#include "common/spatial/spatial.hpp"
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/layer_mesh.hpp"
 #include "fem_server/geometry/mesher.hpp"
@@ -16,7 +16,7 @@
 #include "fem_server/geometry/surface_repair.hpp"
 #include "fem_server/geometry/volume_check.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
-#include "fem_server/surfaces/kind_triangles.hpp"
+#include "fem_server/surfaces/partner_shape.hpp"
 
 namespace heelstrike {
 namespace {
@@ -109,7 +109,7 @@ void report_extent(const std::vector<Vector3>& vertices, MeshReport& outcome) {
 }
 
 void report_surface(const fem::SurfaceReport& report, MeshReport& outcome) {
-  outcome.sound = report.sound();
+  outcome.sound = report.valid();
   for (const fem::SurfaceFinding& finding : report.findings) {
     outcome.defects +=
         fmt::format("{}{} {}", outcome.defects.empty() ? "" : ", ", finding.count, fem::to_string(finding.defect));
@@ -160,7 +160,7 @@ MeshReport process_volume(const MeshJob& job) {
   MeshReport outcome;
   outcome.repaired = mesh.notes;
   const fem::VolumeReport report = fem::check_volume(mesh);
-  outcome.sound = report.sound();
+  outcome.sound = report.valid();
   if (!outcome.sound) outcome.defects = "not fit for finite elements";
   report_volume(report, outcome);
   add(fem::find_extent_warnings(extents_of(mesh.nodes), job.length_scale, "--scale"), outcome);
@@ -181,7 +181,7 @@ MeshReport process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, Mesh
                                           .min_thickness = job.min_thickness});
   if (job.order == 2) layer.mesh = fem::to_quadratic(layer.mesh);
   const fem::VolumeReport report = fem::check_volume(layer.mesh);
-  outcome.sound = report.sound();
+  outcome.sound = report.valid();
   outcome.defects = outcome.sound ? "" : "not fit for finite elements";
   report_volume(report, outcome);
   outcome.volume_report += fmt::format(

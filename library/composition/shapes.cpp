@@ -7,7 +7,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/geometry/foot.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
-#include "fem_server/geometry/surface_simplify.hpp"
+#include "fem_server/geometry/surface_repair.hpp"
 #include "scenario/surfaces/foot.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/surface_kind.hpp"

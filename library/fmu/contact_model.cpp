@@ -149,13 +149,13 @@ class ContactModel : public FmuModel, public Equation {
     // A change dq of the quaternion is the rotation 2 Im(dq q^-1), in the axes of the main body; a change along q has
     // no effect.
     const Quaternion inverse = quaternion().inverse();
-    Eigen::Matrix<double, 3, 4> turn;
+    Eigen::Matrix<double, 3, 4> rotation_map;
     for (int i = 0; i < 4; ++i) {
       Quaternion dq(i == 0 ? 1.0 : 0.0, i == 1 ? 1.0 : 0.0, i == 2 ? 1.0 : 0.0, i == 3 ? 1.0 : 0.0);
-      turn.col(i) = 2.0 * (dq * inverse).vec();
+      rotation_map.col(i) = 2.0 * (dq * inverse).vec();
     }
     Eigen::MatrixXd derivative(wrench.size(), inputs.size());
-    derivative << current.dF_A_dX.rightCols<3>(), current.dF_A_dX.leftCols<3>() * turn, current.dF_A_dV;
+    derivative << current.dF_A_dX.rightCols<3>(), current.dF_A_dX.leftCols<3>() * rotation_map, current.dF_A_dV;
     return derivative(unknowns, knowns);
   }
 

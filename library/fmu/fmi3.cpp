@@ -12,23 +12,7 @@
 #include "common/errors/error.hpp"
 #include "library/fmu/instance.hpp"
 
-using heelstrike::fmu::bytes_of;
-using heelstrike::fmu::call;
-using heelstrike::fmu::deserialize_state;
-using heelstrike::fmu::FmiStatus;
-using heelstrike::fmu::Fmu;
-using heelstrike::fmu::FmuInstance;
-using heelstrike::fmu::free_state;
-using heelstrike::fmu::get_state;
-using heelstrike::fmu::guarded;
-using heelstrike::fmu::list;
-using heelstrike::fmu::report_unsupported;
-using heelstrike::fmu::require_empty_request;
-using heelstrike::fmu::require_not_null;
-using heelstrike::fmu::resources_beside;
-using heelstrike::fmu::serialize_state;
-using heelstrike::fmu::set_logging;
-using heelstrike::fmu::texts;
+using namespace heelstrike::fmu;
 
 // NOLINTBEGIN(readability-identifier-naming,readability-function-size,bugprone-macro-parentheses): names and signatures
 // are those of the standard; a type cannot be put in parentheses.
@@ -78,36 +62,33 @@ std::function<void(FmiStatus, const char*, const char*)> logger(fmi3InstanceEnvi
   };
 }
 
-void make_unit(FmuInstance& instance, fmi3String token, fmi3String resource_path, bool model_exchange) {
+void make_fmu(FmuInstance& instance, fmi3String token, fmi3String resource_path, bool model_exchange) {
   if (token == nullptr) {
     throw heelstrike::input_error("instantiationToken", "an FMU is instantiated with its token, found none (null)");
   }
   const bool is_given = resource_path != nullptr && *resource_path != '\0';
-  instance.unit = std::make_unique<Fmu>(is_given ? std::filesystem::path(resource_path) : resources_beside(), token,
-                                        model_exchange);
+  instance.fmu = std::make_unique<Fmu>(is_given ? std::filesystem::path(resource_path) : resources_beside(), token,
+                                       model_exchange);
 }
 
 }  // namespace
 
-#define FMI3_EXPORT __attribute__((visibility("default")))
-
 extern "C" {
 
-FMI3_EXPORT const char* fmi3GetVersion() {
+FMI_EXPORT const char* fmi3GetVersion() {
   return "3.0";
 }
 
-FMI3_EXPORT fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean on, std::size_t n,
-                                           const fmi3String* categories) {
+FMI_EXPORT fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean on, std::size_t n,
+                                          const fmi3String* categories) {
   return call(instance, [&](Fmu&) { set_logging(*static_cast<FmuInstance*>(instance), on, list(categories, n)); });
 }
 
-FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String token, fmi3String resource_path,
-                                                     fmi3Boolean, fmi3Boolean, fmi3Boolean event_mode,
-                                                     fmi3Boolean may_return_early,
-                                                     const fmi3ValueReference* intermediate, std::size_t n_intermediate,
-                                                     fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
-                                                     fmi3IntermediateUpdateCallback update) {
+FMI_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String token, fmi3String resource_path, fmi3Boolean,
+                                                    fmi3Boolean, fmi3Boolean event_mode, fmi3Boolean may_return_early,
+                                                    const fmi3ValueReference* intermediate, std::size_t n_intermediate,
+                                                    fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
+                                                    fmi3IntermediateUpdateCallback update) {
   auto instance = std::make_unique<FmuInstance>();
   instance->event_mode = event_mode;
   instance->may_return_early = may_return_early;
@@ -121,26 +102,26 @@ FMI3_EXPORT fmi3Instance fmi3InstantiateCoSimulation(fmi3String, fmi3String toke
     };
   }
   const FmiStatus status = guarded(*instance, [&] {
-    make_unit(*instance, token, resource_path, false);
-    if (n_intermediate > 0) instance->unit->require_known(list(intermediate, n_intermediate));
+    make_fmu(*instance, token, resource_path, false);
+    if (n_intermediate > 0) instance->fmu->require_known(list(intermediate, n_intermediate));
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }
 
-FMI3_EXPORT fmi3Instance fmi3InstantiateModelExchange(fmi3String, fmi3String token, fmi3String resource_path,
-                                                      fmi3Boolean, fmi3Boolean, fmi3InstanceEnvironment environment,
-                                                      fmi3LogMessageCallback log) {
+FMI_EXPORT fmi3Instance fmi3InstantiateModelExchange(fmi3String, fmi3String token, fmi3String resource_path,
+                                                     fmi3Boolean, fmi3Boolean, fmi3InstanceEnvironment environment,
+                                                     fmi3LogMessageCallback log) {
   auto instance = std::make_unique<FmuInstance>();
   instance->log = logger(environment, log);
   instance->event_mode = true;
-  const FmiStatus status = guarded(*instance, [&] { make_unit(*instance, token, resource_path, true); });
+  const FmiStatus status = guarded(*instance, [&] { make_fmu(*instance, token, resource_path, true); });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }
 
-FMI3_EXPORT fmi3Instance fmi3InstantiateScheduledExecution(fmi3String, fmi3String, fmi3String, fmi3Boolean, fmi3Boolean,
-                                                           fmi3InstanceEnvironment environment,
-                                                           fmi3LogMessageCallback log, void (*)(), void (*)(),
-                                                           void (*)()) {
+FMI_EXPORT fmi3Instance fmi3InstantiateScheduledExecution(fmi3String, fmi3String, fmi3String, fmi3Boolean, fmi3Boolean,
+                                                          fmi3InstanceEnvironment environment,
+                                                          fmi3LogMessageCallback log, void (*)(), void (*)(),
+                                                          void (*)()) {
   if (const auto say = logger(environment, log)) {
     say(FmiStatus::error, heelstrike::fmu::error_category,
         "this FMU does not support scheduled execution: it has no clocks");
@@ -148,67 +129,51 @@ FMI3_EXPORT fmi3Instance fmi3InstantiateScheduledExecution(fmi3String, fmi3Strin
   return nullptr;
 }
 
-FMI3_EXPORT void fmi3FreeInstance(fmi3Instance instance) {
-  delete static_cast<FmuInstance*>(instance);
-}
-
-FMI3_EXPORT fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean, fmi3Float64, fmi3Float64 start,
-                                                   fmi3Boolean stop_defined, fmi3Float64 stop) {
-  return call(instance, [&](Fmu& unit) {
-    unit.setup(start, stop_defined ? std::optional(stop) : std::nullopt);
-    unit.enter_initialization();
+FMI_EXPORT fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean, fmi3Float64, fmi3Float64 start,
+                                                  fmi3Boolean stop_defined, fmi3Float64 stop) {
+  return call(instance, [&](Fmu& fmu) {
+    fmu.setup(start, stop_defined ? std::optional(stop) : std::nullopt);
+    fmu.enter_initialization();
   });
 }
-FMI3_EXPORT fmi3Status fmi3ExitInitializationMode(fmi3Instance instance) {
-  return call(instance, [&](Fmu& unit) { unit.exit_initialization(static_cast<FmuInstance*>(instance)->event_mode); });
-}
-FMI3_EXPORT fmi3Status fmi3Terminate(fmi3Instance instance) {
-  return call(instance, [](Fmu& unit) { unit.terminate(); });
-}
-FMI3_EXPORT fmi3Status fmi3Reset(fmi3Instance instance) {
-  return call(instance, [](Fmu& unit) { unit.reset(); });
+FMI_EXPORT fmi3Status fmi3ExitInitializationMode(fmi3Instance instance) {
+  return call(instance, [&](Fmu& fmu) { fmu.exit_initialization(static_cast<FmuInstance*>(instance)->event_mode); });
 }
 
-FMI3_EXPORT fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
-                                      fmi3Float64* values, std::size_t n_values) {
-  return call(instance, [&](Fmu& unit) {
+FMI_EXPORT fmi3Status fmi3GetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
+                                     fmi3Float64* values, std::size_t n_values) {
+  return call(instance, [&](Fmu& fmu) {
     require_scalars(n, n_values);
-    unit.get(list(references, n), list(values, n));
+    fmu.get(list(references, n), list(values, n));
   });
 }
-FMI3_EXPORT fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
-                                      const fmi3Float64* values, std::size_t n_values) {
-  return call(instance, [&](Fmu& unit) {
+FMI_EXPORT fmi3Status fmi3SetFloat64(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
+                                     const fmi3Float64* values, std::size_t n_values) {
+  return call(instance, [&](Fmu& fmu) {
     require_scalars(n, n_values);
-    unit.set(list(references, n), list(values, n));
+    fmu.set(list(references, n), list(values, n));
   });
 }
 
-FMI3_EXPORT fmi3Status fmi3GetString(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
-                                     fmi3String* values, std::size_t n_values) {
-  return call(instance, [&](Fmu& unit) {
+FMI_EXPORT fmi3Status fmi3GetString(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
+                                    fmi3String* values, std::size_t n_values) {
+  return call(instance, [&](Fmu& fmu) {
     require_scalars(n, n_values);
-    unit.get_texts(list(references, n), list(values, n));
+    fmu.get_texts(list(references, n), list(values, n));
   });
 }
-FMI3_EXPORT fmi3Status fmi3SetString(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
-                                     const fmi3String* values, std::size_t n_values) {
-  return call(instance, [&](Fmu& unit) {
+FMI_EXPORT fmi3Status fmi3SetString(fmi3Instance instance, const fmi3ValueReference* references, std::size_t n,
+                                    const fmi3String* values, std::size_t n_values) {
+  return call(instance, [&](Fmu& fmu) {
     require_scalars(n, n_values);
-    unit.set_texts(list(references, n), texts(values, n));
+    fmu.set_texts(list(references, n), texts(values, n));
   });
 }
 
 // All other variables are Float64. The functions for other types differ only in the pointer type.
-#define NO_VARIABLES_OF(TYPE, C_TYPE)                                                                                  \
-  FMI3_EXPORT fmi3Status fmi3Get##TYPE(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, C_TYPE*,       \
-                                       std::size_t) {                                                                  \
-    return require_empty_request(instance, "fmi3Get" #TYPE, n);                                                        \
-  }                                                                                                                    \
-  FMI3_EXPORT fmi3Status fmi3Set##TYPE(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, const C_TYPE*, \
-                                       std::size_t) {                                                                  \
-    return require_empty_request(instance, "fmi3Set" #TYPE, n);                                                        \
-  }
+#define NO_VARIABLES_OF(TYPE, C_TYPE)               \
+  NO_VARIABLES(fmi3Get##TYPE, C_TYPE*, std::size_t) \
+  NO_VARIABLES(fmi3Set##TYPE, const C_TYPE*, std::size_t)
 NO_VARIABLES_OF(Float32, float)
 NO_VARIABLES_OF(Int8, std::int8_t)
 NO_VARIABLES_OF(UInt8, std::uint8_t)
@@ -220,205 +185,107 @@ NO_VARIABLES_OF(Int64, std::int64_t)
 NO_VARIABLES_OF(UInt64, std::uint64_t)
 NO_VARIABLES_OF(Boolean, bool)
 #undef NO_VARIABLES_OF
-FMI3_EXPORT fmi3Status fmi3GetBinary(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, std::size_t*,
-                                     const fmi3Byte**, std::size_t) {
-  return require_empty_request(instance, "fmi3GetBinary", n);
-}
-FMI3_EXPORT fmi3Status fmi3SetBinary(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
-                                     const std::size_t*, const fmi3Byte* const*, std::size_t) {
-  return require_empty_request(instance, "fmi3SetBinary", n);
-}
-FMI3_EXPORT fmi3Status fmi3GetClock(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, bool*) {
-  return require_empty_request(instance, "fmi3GetClock", n);
-}
-FMI3_EXPORT fmi3Status fmi3SetClock(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, const bool*) {
-  return require_empty_request(instance, "fmi3SetClock", n);
-}
+NO_VARIABLES(fmi3GetBinary, std::size_t*, const fmi3Byte**, std::size_t)
+NO_VARIABLES(fmi3SetBinary, const std::size_t*, const fmi3Byte* const*, std::size_t)
+NO_VARIABLES(fmi3GetClock, bool*)
+NO_VARIABLES(fmi3SetClock, const bool*)
 
-FMI3_EXPORT fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState* state) {
-  return call(instance, [&](Fmu& unit) { get_state(unit, state); });
-}
-FMI3_EXPORT fmi3Status fmi3SetFMUState(fmi3Instance instance, fmi3FMUState state) {
-  return call(instance, [&](Fmu& unit) { unit.restore(bytes_of(state)); });
-}
-FMI3_EXPORT fmi3Status fmi3FreeFMUState(fmi3Instance instance, fmi3FMUState* state) {
-  return call(instance, [&](Fmu&) { free_state(state); });
-}
-FMI3_EXPORT fmi3Status fmi3SerializedFMUStateSize(fmi3Instance instance, fmi3FMUState state, std::size_t* size) {
-  return call(instance, [&](Fmu&) {
-    require_not_null(size);
-    *size = bytes_of(state).size();
-  });
-}
-FMI3_EXPORT fmi3Status fmi3SerializeFMUState(fmi3Instance instance, fmi3FMUState state, fmi3Byte* bytes,
-                                             std::size_t size) {
-  return call(instance, [&](Fmu&) { serialize_state(state, bytes, size); });
-}
-FMI3_EXPORT fmi3Status fmi3DeserializeFMUState(fmi3Instance instance, const fmi3Byte* bytes, std::size_t size,
-                                               fmi3FMUState* state) {
-  return call(instance, [&](Fmu&) { deserialize_state(bytes, size, state); });
-}
-
-FMI3_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3Boolean, fmi3Boolean* event,
-                                  fmi3Boolean* terminate, fmi3Boolean* early, fmi3Float64* reached) {
-  return call(instance, [&](Fmu& unit) {
+FMI_EXPORT fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3Boolean, fmi3Boolean* event,
+                                 fmi3Boolean* terminate, fmi3Boolean* early, fmi3Float64* reached) {
+  return call(instance, [&](Fmu& fmu) {
     require_not_null(event, terminate, early, reached);
     *event = *terminate = *early = false;
     const auto& self = *static_cast<FmuInstance*>(instance);
-    *reached = unit.time();
-    const bool at_event = unit.do_step(t, h, self.may_return_early, self.on_step);
-    *reached = unit.time();
+    *reached = fmu.time();
+    const bool at_event = fmu.do_step(t, h, self.may_return_early, self.on_step);
+    *reached = fmu.time();
     *event = at_event && self.event_mode;
     // A communication point accumulated by the master may exceed the end of the scenario by rounding.
-    *early = self.may_return_early && *reached < t + h && !unit.is_at_time(t + h);
+    *early = self.may_return_early && *reached < t + h && !fmu.is_at_time(t + h);
   });
 }
 
-FMI3_EXPORT fmi3Status fmi3EnterStepMode(fmi3Instance instance) {
-  return call(instance, [](Fmu& unit) { unit.enter_step_mode(); });
+FMI_EXPORT fmi3Status fmi3EnterStepMode(fmi3Instance instance) {
+  return call(instance, [](Fmu& fmu) { fmu.enter_step_mode(); });
 }
-FMI3_EXPORT fmi3Status fmi3EnterEventMode(fmi3Instance instance) {
-  return call(instance, [&](Fmu& unit) {
+FMI_EXPORT fmi3Status fmi3EnterEventMode(fmi3Instance instance) {
+  return call(instance, [&](Fmu& fmu) {
     if (!static_cast<FmuInstance*>(instance)->event_mode) {
       throw heelstrike::Error(heelstrike::ErrorCode::out_of_order,
                               "fmi3EnterEventMode: the FMU was instantiated without event mode (eventModeUsed)");
     }
-    unit.enter_event_mode();
+    fmu.enter_event_mode();
   });
 }
-FMI3_EXPORT fmi3Status fmi3EnterConfigurationMode(fmi3Instance instance) {
-  return report_unsupported(instance, "fmi3EnterConfigurationMode");
-}
-FMI3_EXPORT fmi3Status fmi3ExitConfigurationMode(fmi3Instance instance) {
-  return report_unsupported(instance, "fmi3ExitConfigurationMode");
-}
-FMI3_EXPORT fmi3Status fmi3GetNumberOfVariableDependencies(fmi3Instance instance, fmi3ValueReference, std::size_t*) {
-  return report_unsupported(instance, "fmi3GetNumberOfVariableDependencies");
-}
-FMI3_EXPORT fmi3Status fmi3GetVariableDependencies(fmi3Instance instance, fmi3ValueReference, std::size_t*,
-                                                   fmi3ValueReference*, std::size_t*, int*, std::size_t) {
-  return report_unsupported(instance, "fmi3GetVariableDependencies");
-}
-FMI3_EXPORT fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const fmi3ValueReference* unknowns,
-                                                    std::size_t n_unknowns, const fmi3ValueReference* knowns,
-                                                    std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
-                                                    fmi3Float64* sensitivity, std::size_t n_sensitivity) {
-  return call(instance, [&](Fmu& unit) {
-    take(unit.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), false), sensitivity,
+UNSUPPORTED(fmi3EnterConfigurationMode)
+UNSUPPORTED(fmi3ExitConfigurationMode)
+UNSUPPORTED(fmi3GetNumberOfVariableDependencies, fmi3ValueReference, std::size_t*)
+UNSUPPORTED(fmi3GetVariableDependencies, fmi3ValueReference, std::size_t*, fmi3ValueReference*, std::size_t*, int*,
+            std::size_t)
+FMI_EXPORT fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const fmi3ValueReference* unknowns,
+                                                   std::size_t n_unknowns, const fmi3ValueReference* knowns,
+                                                   std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
+                                                   fmi3Float64* sensitivity, std::size_t n_sensitivity) {
+  return call(instance, [&](Fmu& fmu) {
+    take(fmu.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), false), sensitivity,
          n_sensitivity);
   });
 }
-FMI3_EXPORT fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi3ValueReference* unknowns,
-                                                std::size_t n_unknowns, const fmi3ValueReference* knowns,
-                                                std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
-                                                fmi3Float64* sensitivity, std::size_t n_sensitivity) {
-  return call(instance, [&](Fmu& unit) {
-    take(unit.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), true), sensitivity,
+FMI_EXPORT fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance, const fmi3ValueReference* unknowns,
+                                               std::size_t n_unknowns, const fmi3ValueReference* knowns,
+                                               std::size_t n_knowns, const fmi3Float64* seed, std::size_t n_seed,
+                                               fmi3Float64* sensitivity, std::size_t n_sensitivity) {
+  return call(instance, [&](Fmu& fmu) {
+    take(fmu.derivative(list(unknowns, n_unknowns), list(knowns, n_knowns), list(seed, n_seed), true), sensitivity,
          n_sensitivity);
   });
 }
-FMI3_EXPORT fmi3Status fmi3GetOutputDerivatives(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
-                                                const std::int32_t*, fmi3Float64*, std::size_t) {
-  return require_empty_request(instance, "fmi3GetOutputDerivatives", n);
-}
+NO_VARIABLES(fmi3GetOutputDerivatives, const std::int32_t*, fmi3Float64*, std::size_t)
 
 // Clocks and their intervals.
-FMI3_EXPORT fmi3Status fmi3GetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, double*,
-                                              int*) {
-  return require_empty_request(instance, "fmi3GetIntervalDecimal", n);
-}
-FMI3_EXPORT fmi3Status fmi3GetIntervalFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
-                                               std::uint64_t*, std::uint64_t*, int*) {
-  return require_empty_request(instance, "fmi3GetIntervalFraction", n);
-}
-FMI3_EXPORT fmi3Status fmi3GetShiftDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n, double*) {
-  return require_empty_request(instance, "fmi3GetShiftDecimal", n);
-}
-FMI3_EXPORT fmi3Status fmi3GetShiftFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
-                                            std::uint64_t*, std::uint64_t*) {
-  return require_empty_request(instance, "fmi3GetShiftFraction", n);
-}
-FMI3_EXPORT fmi3Status fmi3SetIntervalDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
-                                              const double*) {
-  return require_empty_request(instance, "fmi3SetIntervalDecimal", n);
-}
-FMI3_EXPORT fmi3Status fmi3SetIntervalFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
-                                               const std::uint64_t*, const std::uint64_t*) {
-  return require_empty_request(instance, "fmi3SetIntervalFraction", n);
-}
-FMI3_EXPORT fmi3Status fmi3SetShiftDecimal(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
-                                           const double*) {
-  return require_empty_request(instance, "fmi3SetShiftDecimal", n);
-}
-FMI3_EXPORT fmi3Status fmi3SetShiftFraction(fmi3Instance instance, const fmi3ValueReference*, std::size_t n,
-                                            const std::uint64_t*, const std::uint64_t*) {
-  return require_empty_request(instance, "fmi3SetShiftFraction", n);
-}
-FMI3_EXPORT fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) {
-  return report_unsupported(instance, "fmi3EvaluateDiscreteStates");
-}
+NO_VARIABLES(fmi3GetIntervalDecimal, double*, int*)
+NO_VARIABLES(fmi3GetIntervalFraction, std::uint64_t*, std::uint64_t*, int*)
+NO_VARIABLES(fmi3GetShiftDecimal, double*)
+NO_VARIABLES(fmi3GetShiftFraction, std::uint64_t*, std::uint64_t*)
+NO_VARIABLES(fmi3SetIntervalDecimal, const double*)
+NO_VARIABLES(fmi3SetIntervalFraction, const std::uint64_t*, const std::uint64_t*)
+NO_VARIABLES(fmi3SetShiftDecimal, const double*)
+NO_VARIABLES(fmi3SetShiftFraction, const std::uint64_t*, const std::uint64_t*)
+UNSUPPORTED(fmi3EvaluateDiscreteStates)
 // In co-simulation changes at an event are complete when the step returns; in model exchange contacts become active or
 // inactive here. The continuous states do not jump, but the flag is set because importers restart their integrators
 // when states change.
-FMI3_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* again, bool* terminate, bool* nominals,
-                                                bool* values, bool* next_defined, double* next) {
-  return call(instance, [&](Fmu& unit) {
+FMI_EXPORT fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, bool* again, bool* terminate, bool* nominals,
+                                               bool* values, bool* next_defined, double* next) {
+  return call(instance, [&](Fmu& fmu) {
     require_not_null(again, terminate, nominals, values, next_defined, next);
     *again = *terminate = *nominals = *values = *next_defined = false;
     *next = 0.0;
-    *values = unit.update_discrete_states();
+    *values = fmu.update_discrete_states();
   });
 }
 
 // Model exchange.
-FMI3_EXPORT fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance instance) {
-  return call(instance, [](Fmu& unit) { unit.enter_continuous_time_mode(); });
-}
-FMI3_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, bool, bool* event, bool* terminate) {
-  return call(instance, [&](Fmu& unit) {
+FMI_EXPORT fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, bool, bool* event, bool* terminate) {
+  return call(instance, [&](Fmu& fmu) {
     require_not_null(event, terminate);
     *event = *terminate = false;
-    *event = unit.complete_step();
+    *event = fmu.complete_step();
   });
 }
-FMI3_EXPORT fmi3Status fmi3SetTime(fmi3Instance instance, double t) {
-  return call(instance, [&](Fmu& unit) { unit.set_time(t); });
-}
-FMI3_EXPORT fmi3Status fmi3SetContinuousStates(fmi3Instance instance, const double* x, std::size_t n) {
-  return call(instance, [&](Fmu& unit) { unit.set_continuous_states(list(x, n)); });
-}
-FMI3_EXPORT fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance, double* rates, std::size_t n) {
-  return call(instance, [&](Fmu& unit) { unit.get_rates(list(rates, n)); });
-}
-FMI3_EXPORT fmi3Status fmi3GetEventIndicators(fmi3Instance instance, double* values, std::size_t n) {
-  return call(instance, [&](Fmu& unit) { unit.get_indicators(list(values, n)); });
-}
-FMI3_EXPORT fmi3Status fmi3GetContinuousStates(fmi3Instance instance, double* x, std::size_t n) {
-  return call(instance, [&](Fmu& unit) { unit.get_continuous_states(list(x, n)); });
-}
-// Metres, quaternions, metres and radians per second: all are of the order of one for bodies of human size.
-FMI3_EXPORT fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, double* nominals, std::size_t n) {
-  return call(instance, [&](Fmu& unit) {
-    std::vector<double> x(list(nominals, n).size());
-    unit.get_continuous_states(x);
-    std::fill_n(nominals, n, 1.0);
-  });
-}
-FMI3_EXPORT fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, std::size_t* n) {
-  return call(instance, [&](Fmu& unit) {
+FMI_EXPORT fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, std::size_t* n) {
+  return call(instance, [&](Fmu& fmu) {
     require_not_null(n);
-    *n = unit.n_indicators();
+    *n = fmu.n_indicators();
   });
 }
-FMI3_EXPORT fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, std::size_t* n) {
-  return call(instance, [&](Fmu& unit) {
+FMI_EXPORT fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, std::size_t* n) {
+  return call(instance, [&](Fmu& fmu) {
     require_not_null(n);
-    *n = unit.n_continuous_states();
+    *n = fmu.n_continuous_states();
   });
 }
-FMI3_EXPORT fmi3Status fmi3ActivateModelPartition(fmi3Instance instance, fmi3ValueReference, double) {
-  return report_unsupported(instance, "fmi3ActivateModelPartition");
-}
+UNSUPPORTED(fmi3ActivateModelPartition, fmi3ValueReference, double)
 
 }  // extern "C"
 // NOLINTEND(readability-identifier-naming,readability-function-size,bugprone-macro-parentheses)

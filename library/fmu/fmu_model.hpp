@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/motion/jet.hpp"
+#include "common/motion/time_function.hpp"
 #include "common/results/run_records.hpp"
 #include "library/fmu/fmu_content.hpp"
 #include "mbs_server/simulation/run_input.hpp"

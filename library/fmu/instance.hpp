@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "common/process/module_folder.hpp"
+#include "common/process/loaded_module.hpp"
 #include "library/fmu/fmu.hpp"
 
 namespace heelstrike::fmu {
@@ -21,7 +21,7 @@ enum class FmiStatus : int { ok = 0, warning = 1, reject = 2, error = 3, fatal =
 struct FmuInstance {
   /// Reports a message to the importer.
   std::function<void(FmiStatus status, const char* category, const char* text)> log;
-  std::unique_ptr<Fmu> unit;
+  std::unique_ptr<Fmu> fmu;
   bool is_error_logging_on = true;  ///< error_category is on
   bool event_mode = false;          ///< the importer uses it
   bool may_return_early = false;    ///< from a step: at contact events, or on request of the importer
@@ -56,7 +56,7 @@ template <typename Work>
 int call(void* handle, Work&& work) {
   if (handle == nullptr) return static_cast<int>(FmiStatus::error);
   const auto& instance = *static_cast<const FmuInstance*>(handle);
-  return static_cast<int>(guarded(instance, [&] { work(*instance.unit); }));
+  return static_cast<int>(guarded(instance, [&] { work(*instance.fmu); }));
 }
 
 /// @throws Error{invalid_input} for a null pointer
@@ -95,36 +95,6 @@ inline std::filesystem::path resources_beside() {
   return module_folder().parent_path().parent_path() / "resources";
 }
 
-// FMU states are strings behind an opaque pointer of the importer.
-inline void get_state(Fmu& unit, void** state) {
-  require_not_null(state);
-  auto bytes = std::make_unique<std::string>(unit.save());
-  delete static_cast<std::string*>(*state);
-  *state = bytes.release();
-}
-/// @throws Error{invalid_input} for a null state
-inline const std::string& bytes_of(const void* state) {
-  if (state != nullptr) return *static_cast<const std::string*>(state);
-  throw input_error("FMUState", "FMUState: expected a state returned by the FMU, found none (null)");
-}
-inline void free_state(void** state) {
-  if (state == nullptr) return;
-  delete static_cast<std::string*>(*state);
-  *state = nullptr;
-}
-inline void serialize_state(const void* state, void* bytes, std::size_t size) {
-  const std::string& saved = bytes_of(state);
-  require_not_null(bytes);
-  if (size < saved.size()) throw input_error("size", "size: smaller than the size of the serialised state");
-  std::memcpy(bytes, saved.data(), saved.size());
-}
-inline void deserialize_state(const void* bytes, std::size_t size, void** state) {
-  require_not_null(bytes, state);
-  auto made = std::make_unique<std::string>(static_cast<const char*>(bytes), size);
-  free_state(state);
-  *state = made.release();
-}
-
 /// A function of the standard for types that FMUs of Heelstrike do not have: allowed for an empty request.
 inline int require_empty_request(void* handle, const char* function, std::size_t n) {
   return call(handle, [&](Fmu&) {
@@ -133,8 +103,16 @@ inline int require_empty_request(void* handle, const char* function, std::size_t
                 std::string(function) + ": this FMU has no such variables, as its description states");
   });
 }
-inline int report_unsupported(void* handle, const char* function) {
-  return require_empty_request(handle, function, 1);
-}
 
 }  // namespace heelstrike::fmu
+
+#define FMI_EXPORT __attribute__((visibility("default")))
+/// Functions of the standard that this FMU does not support: for types of variables that it does not have, and others.
+#define NO_VARIABLES(NAME, ...)                                                                        \
+  FMI_EXPORT int NAME(void* instance, const unsigned int*, std::size_t n __VA_OPT__(, ) __VA_ARGS__) { \
+    return heelstrike::fmu::require_empty_request(instance, #NAME, n);                                 \
+  }
+#define UNSUPPORTED(NAME, ...)                                         \
+  FMI_EXPORT int NAME(void* instance __VA_OPT__(, ) __VA_ARGS__) {     \
+    return heelstrike::fmu::require_empty_request(instance, #NAME, 1); \
+  }

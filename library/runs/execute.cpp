@@ -14,7 +14,6 @@
 #include "common/text/table.hpp"
 #include "gait/ground_reactions.hpp"
 #include "library/terminal/exit_codes.hpp"
-#include "library/terminal/progress_display.hpp"
 #include "library/terminal/screen.hpp"
 #include "rpc/exit_timer.hpp"
 #include "rpc/wire/run_records_wire.hpp"

@@ -7,9 +7,8 @@
 #include <optional>
 
 #include "common/errors/error.hpp"
-#include "common/motion/text_lines.hpp"
 #include "common/parameters/parameter.hpp"
-#include "common/text/marked_text.hpp"
+#include "common/text/text_file.hpp"
 
 namespace heelstrike {
 

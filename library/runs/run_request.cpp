@@ -12,7 +12,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/files/digest.hpp"
-#include "common/text/marked_text.hpp"
+#include "common/text/text_file.hpp"
 #include "gait/motion_columns.hpp"
 #include "library/registries/catalog.hpp"
 #include "library/runs/import_section.hpp"

@@ -1,7 +1,7 @@
 /// A folder for the sockets and the spool of servers that this client starts.
 ///
 /// Named heelstrike-PID-RANDOM below $XDG_RUNTIME_DIR (if it is a folder of this user) or /tmp, permissions 0700. The
-/// client holds a lock on a file in it during its lifetime; a folder without a held lock belongs to a client that was
+/// client holds a lock on a file in it during its lifetime; a folder without a lock belongs to a client that was
 /// killed, and the next client removes it.
 #pragma once
 

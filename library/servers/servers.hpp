@@ -1,6 +1,7 @@
 /// The servers of one invocation: running ones that the user named, or a private pair that this program starts.
 #pragma once
 
+#include <grpcpp/channel.h>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -77,5 +78,11 @@ class Servers {
   rpc::Endpoint mbs_;
   std::optional<rpc::Endpoint> fem_;
 };
+
+// The standard health check (grpc.health.v1.Health/Check) of every gRPC server program of Heelstrike.
+
+/// @param where  for messages, e.g. "fem_server at localhost:50051"
+/// @throws Error{unavailable} when the server reports that it is not serving, or does not respond within 5 s
+void check_health(const std::shared_ptr<grpc::Channel>& channel, const std::string& where);
 
 }  // namespace heelstrike

@@ -77,7 +77,7 @@ std::optional<std::string> SupervisedServer::run_until_exit(bool first) {
     return std::nullopt;
   } catch (const Error& error) {
     if (!first) return fmt::format("could not be restarted ({})", error.what());
-    // A killed process may succeed at the next start; one that refused to serve would refuse again.
+    // A killed process may succeed at the next start; one that rejected its options would reject them again.
     if (early_end && early_end->by_signal && !stopping_) return fmt::format("ended with {}", early_end->text());
     set_start_failure(error);
     return std::nullopt;
@@ -93,18 +93,18 @@ void SupervisedServer::set_start_failure(const Error& error) {
 void SupervisedServer::supervise() {
   const std::stop_token stop = stop_.get_token();
   for (;;) {
-    const auto death = run_until_exit(!started_);
-    if (!death || stopping_) return;
+    const auto end = run_until_exit(!started_);
+    if (!end || stopping_) return;
     const int n = ++n_failed_restarts_;
     if (n > max_failed_restarts) {
       on_event_(fmt::format("the {} {}; it failed {} times without progress of the run and is not restarted",
-                            options_.name, *death, n),
+                            options_.name, *end, n),
                 true);
       set_start_failure(
-          unavailable_error(fmt::format("the {} {} {} times before it was ready", options_.name, *death, n)));
+          unavailable_error(fmt::format("the {} {} {} times before it was ready", options_.name, *end, n)));
       return;
     }
-    on_event_(fmt::format("the {} {}; it is restarted", options_.name, *death), false);
+    on_event_(fmt::format("the {} {}; it is restarted", options_.name, *end), false);
     // The first restart has no delay, because a single failure is likely to be accidental.
     const std::chrono::milliseconds pause{n == 1 ? 0 : 50 << n};
     if (!rpc::wait_unless_stopped(pause, stop)) return;

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "common/errors/error.hpp"
-#include "common/process/child_process.hpp"
+#include "common/process/process.hpp"
 
 namespace heelstrike {
 

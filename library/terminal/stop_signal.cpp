@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <system_error>
 
-#include "common/process/stop_signals.hpp"
+#include "common/process/end_program.hpp"
 #include "library/terminal/exit_codes.hpp"
 
 namespace heelstrike {

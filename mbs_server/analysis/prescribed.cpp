@@ -15,7 +15,7 @@
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/vertical_balance.hpp"
 #include "mbs_server/elements/build_model.hpp"
-#include "mbs_server/formulation/stop_check.hpp"
+#include "mbs_server/formulation/checks.hpp"
 #include "mbs_server/simulation/reaction_table.hpp"
 
 namespace heelstrike::mbs {

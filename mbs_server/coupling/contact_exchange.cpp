@@ -11,7 +11,7 @@
 #include "common/contact/gap_bound.hpp"
 #include "common/errors/error.hpp"
 #include "mbs_server/coupling/gap_course.hpp"
-#include "mbs_server/formulation/stop_check.hpp"
+#include "mbs_server/formulation/checks.hpp"
 
 namespace heelstrike::mbs {
 

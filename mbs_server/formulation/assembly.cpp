@@ -6,15 +6,129 @@
 #include <Eigen/SparseLU>
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
+#include <queue>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/formulation/finite.hpp"
-#include "mbs_server/formulation/independent_rows.hpp"
-#include "mbs_server/formulation/stop_check.hpp"
+#include "mbs_server/formulation/checks.hpp"
 
 namespace heelstrike::mbs {
+
+namespace {
+
+/// Relative to constraint rows, whose norms are of order one.
+constexpr double dependent = 1e-9;
+
+class RowSpan {
+ public:
+  explicit RowSpan(Eigen::Index n_columns)
+      : row_(VectorX::Zero(n_columns)),
+        touched_(static_cast<std::size_t>(n_columns), 0),
+        pivot_(static_cast<std::size_t>(n_columns), 0),
+        reflections_of_row_(static_cast<std::size_t>(n_columns)) {}
+
+  /// Adds the row unless it depends on preceding rows. @param column  of the transposed matrix
+  [[nodiscard]] bool take(const SparseMatrix& A_transposed, Eigen::Index column) {
+    for (SparseMatrix::InnerIterator it(A_transposed, column); it; ++it)
+      touch(static_cast<int>(it.row()), -1, it.value());
+    while (!waiting_.empty()) {
+      const int next = waiting_.top();
+      waiting_.pop();
+      queued_[static_cast<std::size_t>(next)] = 0;
+      reflect(next);
+    }
+    const bool independent = is_remainder_independent();
+    for (const int i : support_) {
+      row_[i] = 0.0;
+      touched_[static_cast<std::size_t>(i)] = 0;
+    }
+    support_.clear();
+    return independent;
+  }
+
+ private:
+  /// 1 - v v^T with |v|^2 = 2, stored by the nonzero entries of v.
+  struct Reflection {
+    std::vector<int> places;
+    std::vector<double> v;
+  };
+
+  /// Adds to an entry of the current row and schedules the reflections after `last` that share this entry.
+  void touch(int place, int last, double value) {
+    const auto p = static_cast<std::size_t>(place);
+    row_[place] += value;
+    if (touched_[p] != 0) return;
+    touched_[p] = 1;
+    support_.push_back(place);
+    const auto& meeting = reflections_of_row_[p];
+    for (auto next = std::ranges::upper_bound(meeting, last); next != meeting.end(); ++next) {
+      char& queued = queued_[static_cast<std::size_t>(*next)];
+      if (queued == 0) waiting_.push(*next);
+      queued = 1;
+    }
+  }
+
+  void reflect(int number) {
+    const Reflection& h = reflections_[static_cast<std::size_t>(number)];
+    double product = 0.0;
+    for (std::size_t k = 0; k < h.v.size(); ++k) product += h.v[k] * row_[h.places[k]];
+    if (product == 0.0) return;
+    for (std::size_t k = 0; k < h.v.size(); ++k) touch(h.places[k], number, -product * h.v[k]);
+  }
+
+  /// Makes a reflection of the remainder outside the pivots of preceding rows.
+  bool is_remainder_independent() {
+    Reflection h;
+    double square = 0.0;
+    std::size_t largest = 0;
+    for (const int i : support_) {
+      if (pivot_[static_cast<std::size_t>(i)] != 0 || row_[i] == 0.0) continue;
+      h.places.push_back(i);
+      h.v.push_back(row_[i]);
+      square += row_[i] * row_[i];
+      if (std::abs(row_[i]) > std::abs(h.v[largest])) largest = h.v.size() - 1;
+    }
+    const double distance = std::sqrt(square);
+    if (!(distance >= dependent)) return false;
+    const double top = h.v[largest];
+    h.v[largest] += std::copysign(distance, top);
+    const double scale = 1.0 / std::sqrt(distance * (distance + std::abs(top)));
+    const auto number = static_cast<int>(reflections_.size());
+    for (std::size_t k = 0; k < h.v.size(); ++k) {
+      h.v[k] *= scale;
+      reflections_of_row_[static_cast<std::size_t>(h.places[k])].push_back(number);
+    }
+    pivot_[static_cast<std::size_t>(h.places[largest])] = 1;
+    reflections_.push_back(std::move(h));
+    queued_.push_back(0);
+    return true;
+  }
+
+  VectorX row_;  ///< current row, transformed so far; zero between rows
+  std::vector<char> touched_;
+  std::vector<int> support_;
+  std::vector<char> pivot_;  ///< entries of preceding rows; later reflections do not change them
+  std::vector<Reflection> reflections_;
+  std::vector<std::vector<int>> reflections_of_row_;  ///< per entry: reflections that share it, increasing
+  std::vector<char> queued_;
+  std::priority_queue<int, std::vector<int>, std::greater<>> waiting_;
+};
+
+}  // namespace
+
+std::vector<int> independent_rows(const SparseMatrix& A, const std::stop_token& stop) {
+  const SparseMatrix transposed = A.transpose();
+  RowSpan span(A.cols());
+  std::vector<int> rows;
+  for (Eigen::Index row = 0; row < A.rows(); ++row) {
+    check_stop(stop);
+    if (span.take(transposed, row)) rows.push_back(static_cast<int>(row));
+  }
+  return rows;
+}
+
 namespace {
 
 /// Residual tolerance of an assembled pose; the projection at the start of the run reduces it further.
@@ -63,7 +177,7 @@ void require_finite(const System& system, const VectorX& residual, double t) {
                             describe_conflict(system, rows), t, fmt::join(names_of_rows(system, rows), ", ")));
 }
 
-[[noreturn]] void refuse(const System& system, const VectorX& residual, const char* what, const char* unit) {
+[[noreturn]] void reject(const System& system, const VectorX& residual, const char* what, const char* unit) {
   const double worst = residual.allFinite() ? residual.cwiseAbs().maxCoeff() : std::numeric_limits<double>::infinity();
   auto rows = rows_above(residual, std::isfinite(worst) ? std::max(0.01 * worst, assembled) : assembled);
   // Violated joints also cause residuals of rigid bodies, which the user cannot correct: these rows are not reported.
@@ -156,8 +270,8 @@ double size_of(const Model& model) {
   }
   for (const auto& joint : model.joints) {
     for (const JointSide* side : {&joint.a, &joint.b}) {
-      const bool held = side->body == ground;
-      box.extend(held ? side->X_BF.p : model.bodies[static_cast<std::size_t>(side->body)].X_WB * side->X_BF.p);
+      const bool is_ground = side->body == ground;
+      box.extend(is_ground ? side->X_BF.p : model.bodies[static_cast<std::size_t>(side->body)].X_WB * side->X_BF.p);
     }
   }
   return box.diagonal().norm();
@@ -222,10 +336,10 @@ void report_speed_changes(const System& system, const VectorX& before, const Vec
 
 /// Rounded decimals may cause small penetrations; more than a micrometre is an input error.
 void require_gaps(const System& system, double t, const VectorX& q) {
-  constexpr double meant = 1e-6;
+  constexpr double closure_tolerance = 1e-6;
   for (const UnilateralConstraint* joint : system.unilaterals()) {
     const double gap = joint->gap().residual(t, q);
-    if (gap >= -meant) continue;
+    if (gap >= -closure_tolerance) continue;
     const auto& joints = system.model().joints;
     const auto described = std::ranges::find(joints, joint->name(), &Joint::name);
     throw input_error("joints." + joint->name(),
@@ -264,7 +378,7 @@ Start assemble(System& system, double t, const AssemblyLog& log, const std::stop
   require_finite(system, system.residual(t, q0), t);
   require_finite(system, system.velocity_residual(t, q0, qd0), t);
   if (!move_onto_constraints(system, t, start.q, stop)) {
-    refuse(system, system.residual(t, start.q), "positions", "m or -");
+    reject(system, system.residual(t, start.q), "positions", "m or -");
   }
   if (const std::string driver = system.find_reversed_driver(t, start.q); !driver.empty()) {
     throw input_error("drivers",
@@ -281,7 +395,7 @@ Start assemble(System& system, double t, const AssemblyLog& log, const std::stop
   // One linear step is exact except for damping of the multipliers and rounding; a larger residual is a contradiction
   // between drivers.
   if (slip.cwiseAbs().maxCoeff() > 1e-8 * (1.0 + start.qd.cwiseAbs().maxCoeff())) {
-    refuse(system, slip, "velocities", "m/s or 1/s");
+    reject(system, slip, "velocities", "m/s or 1/s");
   }
   report_speed_changes(system, qd0, start.qd, log);
   remove_redundant(system, t, start.q, log, stop);

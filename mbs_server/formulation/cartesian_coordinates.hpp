@@ -8,8 +8,10 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <vector>
 
 #include "common/spatial/spatial.hpp"
+#include "mbs_server/formulation/sparse_matrix.hpp"
 
 namespace heelstrike::mbs {
 
@@ -42,5 +44,50 @@ inline constexpr int rigid_constraints_per_body = 6;
 
 /// dV/dq at constant qd: derivative of the angular velocity 1/2 sum v_k x vd_k by v_k.
 [[nodiscard]] Matrix6x12 twist_tangent(const ConstSegment& qd);
+
+using Matrix4 = Eigen::Matrix4d;
+
+struct MassProperties {
+  double mass = 0.0;                         ///< [kg]
+  Vector3 center_of_mass = Vector3::Zero();  ///< [m] in the body frame
+  Matrix3 inertia = Matrix3::Zero();         ///< [kg m^2] about the centre of mass, in body axes
+
+  /// @throws Error{invalid_input} unless mass > 0 and the inertia is symmetric, positive definite and satisfies the
+  /// triangle
+  ///         inequality of its principal values
+  void check(const std::string& body) const;
+
+  /// The 4x4 matrix m that gives the constant 12x12 mass matrix M = m (x) I3 for q = {r_O, v1, v2, v3}:
+  ///   m = [ mass, mass s' ; mass s, J ],  J = integral of rho p p' dV about the body origin = tr(I_O)/2 - I_O,
+  /// with s the centre of mass; follows from M = integral rho C'C dV (Melo 2023, section 3.4 of the working notes).
+  [[nodiscard]] Matrix4 cartesian_mass() const;
+};
+
+/// Adds scale * A at (row0, col0), or its transpose.
+inline void add_scaled(SparseAssembler& target, const SparseMatrix& A, int row0, int col0, double scale,
+                       bool transposed) {
+  for (int j = 0; j < A.outerSize(); ++j) {
+    for (SparseMatrix::InnerIterator it(A, j); it; ++it) {
+      const int r = static_cast<int>(transposed ? it.col() : it.row());
+      const int c = static_cast<int>(transposed ? it.row() : it.col());
+      target.add(row0 + r, col0 + c, scale * it.value());
+    }
+  }
+}
+
+/// Adds scale * M at (row0, col0), M = mass (x) I3 per body.
+inline void add_mass(SparseAssembler& target, const std::vector<Matrix4>& mass, int row0 = 0, int col0 = 0,
+                     double scale = 1.0) {
+  for (std::size_t body = 0; body < mass.size(); ++body) {
+    const int first = coordinates_per_body * static_cast<int>(body);
+    for (int k = 0; k < 4; ++k) {
+      for (int l = 0; l < 4; ++l) {
+        for (int c = 0; c < 3; ++c) {
+          target.add(row0 + first + 3 * k + c, col0 + first + 3 * l + c, scale * mass[body](k, l));
+        }
+      }
+    }
+  }
+}
 
 }  // namespace heelstrike::mbs

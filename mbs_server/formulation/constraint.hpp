@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "mbs_server/formulation/sparse_assembler.hpp"
+#include "mbs_server/formulation/sparse_matrix.hpp"
 
 namespace heelstrike::mbs {
 

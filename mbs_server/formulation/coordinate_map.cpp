@@ -62,8 +62,8 @@ CoordinateMap::CoordinateMap(JointSide a, JointSide b, CoordinateTransform trans
   duals_ = T.inverse();
   Values near{};
   for (std::size_t i = 0; i < n(); ++i) near[i].f = transform_.near[i];
-  if (turning_.size() != 1) return;
-  const Vector3 axis = rotations_at(near).axes[own_[turning_[0]]].v.f;
+  if (rotating_.size() != 1) return;
+  const Vector3 axis = rotations_at(near).axes[own_[rotating_[0]]].v.f;
   Eigen::Index least = 0;
   axis.cwiseAbs().minCoeff(&least);
   across_[0] = axis.cross(Vector3::Unit(least)).normalized();
@@ -106,7 +106,7 @@ void CoordinateMap::choose_coordinate_axes() {
                       "initial values, found that '{}' does not; remove it",
                       transform_.names[i]));
     }
-    if (own_[i] < 3) turning_.push_back(i);
+    if (own_[i] < 3) rotating_.push_back(i);
   }
 }
 
@@ -120,15 +120,15 @@ double CoordinateMap::period(std::size_t coordinate) const {
 }
 
 bool CoordinateMap::is_pure_rotation() const {
-  if (turning_.size() != 3) return false;
+  if (rotating_.size() != 3) return false;
   return std::all_of(transform_.axes.begin(), transform_.axes.begin() + 3, [&](const MotionAxis& axis) {
-    return std::ranges::all_of(axis.terms, [&](const auto& term) { return turns(term.coordinate); });
+    return std::ranges::all_of(axis.terms, [&](const auto& term) { return is_rotation(term.coordinate); });
   });
 }
 
-Along<Matrix3> CoordinateMap::turned(const std::vector<Jet>& angles) const {
+Along<Matrix3> CoordinateMap::rotated(const std::vector<Jet>& angles) const {
   Values u{};
-  for (std::size_t k = 0; k < turning_.size(); ++k) u[turning_[k]] = angles.at(k);
+  for (std::size_t k = 0; k < rotating_.size(); ++k) u[rotating_[k]] = angles.at(k);
   return rotations_at(u).Q;
 }
 
@@ -180,40 +180,40 @@ Jet CoordinateMap::axis_slope(std::size_t axis, std::size_t coordinate, const Va
   return slope;
 }
 
-CoordinateMap::Turns CoordinateMap::rotations_at(const Values& u) const {
+CoordinateMap::Rotations CoordinateMap::rotations_at(const Values& u) const {
   const std::array<Vector3, 3> a = {transform_.axes[0].direction, transform_.axes[1].direction,
                                     transform_.axes[2].direction};
   const Along<Matrix3> R1 = rotation_about(a[0], axis_value(0, u));
   const Along<Matrix3> R2 = rotation_about(a[1], axis_value(1, u));
   const Along<Matrix3> R3 = rotation_about(a[2], axis_value(2, u));
-  const Along<Matrix3> R2_turned = from_left(skew(a[1]), R2);
-  const Along<Matrix3> R3_turned = from_left(skew(a[2]), R3);
+  const Along<Matrix3> R2_rotated = from_left(skew(a[1]), R2);
+  const Along<Matrix3> R3_rotated = from_left(skew(a[2]), R3);
   const Along<Matrix3> R12 = R1 * R2;
-  Turns turns;
-  turns.Q = R12 * R3;
-  turns.by_rotation = {from_left(skew(a[0]), turns.Q), R1 * R2_turned * R3, R12 * R3_turned};
+  Rotations rotations;
+  rotations.Q = R12 * R3;
+  rotations.by_rotation = {from_left(skew(a[0]), rotations.Q), R1 * R2_rotated * R3, R12 * R3_rotated};
   const auto applied = [](const Along<Matrix3>& M, const Vector3& v) {
     return mapped(M, [&](const Matrix3& m) { return Vector3(m.transpose() * v); });
   };
   const Along<Vector3> zero = Along<Vector3>::constant(Vector3::Zero());
   const Along<Matrix3> R23 = R2 * R3;
-  turns.axes[0] = {applied(R23, a[0]), {zero, applied(R2_turned * R3, a[0]), applied(R2 * R3_turned, a[0])}};
-  turns.axes[1] = {applied(R3, a[1]), {zero, zero, applied(R3_turned, a[1])}};
-  turns.axes[2] = {Along<Vector3>::constant(a[2]), {zero, zero, zero}};
-  return turns;
+  rotations.axes[0] = {applied(R23, a[0]), {zero, applied(R2_rotated * R3, a[0]), applied(R2 * R3_rotated, a[0])}};
+  rotations.axes[1] = {applied(R3, a[1]), {zero, zero, applied(R3_rotated, a[1])}};
+  rotations.axes[2] = {Along<Vector3>::constant(a[2]), {zero, zero, zero}};
+  return rotations;
 }
 
 /// d . axial vector of Q'R = 1/2 <Q skew(d), R>.
-CoordinateMap::Row CoordinateMap::rotation_row(const Turns& turns, const Direction& d, const Along<Matrix3>& R,
+CoordinateMap::Row CoordinateMap::rotation_row(const Rotations& rotations, const Direction& d, const Along<Matrix3>& R,
                                                const Values& u) const {
   const Jet half{.f = 0.5};
   Row row;
-  row.G = half * (turns.Q * skew_along(d.v));
+  row.G = half * (rotations.Q * skew_along(d.v));
   row.value = inner_along(row.G, R);
   for (std::size_t k = 0; k < 3; ++k) {
     if (transform_.axes[k].terms.empty()) continue;
-    const Jet by_rotation =
-        inner_along(half * (turns.by_rotation[k] * skew_along(d.v) + turns.Q * skew_along(d.by_rotation[k])), R);
+    const Jet by_rotation = inner_along(
+        half * (rotations.by_rotation[k] * skew_along(d.v) + rotations.Q * skew_along(d.by_rotation[k])), R);
     for (std::size_t i = 0; i < n(); ++i) row.by_u[i] = row.by_u[i] + by_rotation * axis_slope(k, i, u);
   }
   return row;
@@ -231,24 +231,25 @@ CoordinateMap::Row CoordinateMap::translation_row(std::size_t axis, const Frames
   return row;
 }
 
-void CoordinateMap::add_rotation_rows(const Turns& turns, const Along<Matrix3>& R, const Values& u, Rows& rows) const {
+void CoordinateMap::add_rotation_rows(const Rotations& rotations, const Along<Matrix3>& R, const Values& u,
+                                      Rows& rows) const {
   const Along<Vector3> zero = Along<Vector3>::constant(Vector3::Zero());
   const auto fixed = [&](const Vector3& d) { return Direction{Along<Vector3>::constant(d), {zero, zero, zero}}; };
   std::size_t next = n();
-  const auto add = [&](std::size_t place, const Direction& d) { rows[place] = rotation_row(turns, d, R, u); };
-  if (turning_.size() == 3 || turning_.empty()) {
+  const auto add = [&](std::size_t place, const Direction& d) { rows[place] = rotation_row(rotations, d, R, u); };
+  if (rotating_.size() == 3 || rotating_.empty()) {
     for (std::size_t k = 0; k < 3; ++k) {
-      add(turning_.empty() ? next++ : turning_[k], fixed(Vector3::Unit(static_cast<Eigen::Index>(k))));
+      add(rotating_.empty() ? next++ : rotating_[k], fixed(Vector3::Unit(static_cast<Eigen::Index>(k))));
     }
     return;
   }
-  for (const std::size_t i : turning_) add(i, turns.axes[own_[i]]);
-  if (turning_.size() == 1) {
+  for (const std::size_t i : rotating_) add(i, rotations.axes[own_[i]]);
+  if (rotating_.size() == 1) {
     for (const Vector3& d : across_) add(next++, fixed(d));
     return;
   }
-  const Direction& x = turns.axes[own_[turning_[0]]];
-  const Direction& y = turns.axes[own_[turning_[1]]];
+  const Direction& x = rotations.axes[own_[rotating_[0]]];
+  const Direction& y = rotations.axes[own_[rotating_[1]]];
   Direction normal{cross_along(x.v, y.v), {}};
   for (std::size_t k = 0; k < 3; ++k)
     normal.by_rotation[k] = cross_along(x.by_rotation[k], y.v) + cross_along(x.v, y.by_rotation[k]);
@@ -258,7 +259,7 @@ void CoordinateMap::add_rotation_rows(const Turns& turns, const Along<Matrix3>& 
 CoordinateMap::Rows CoordinateMap::rows_at(const Frames& at, const Values& u) const {
   Rows rows;
   add_rotation_rows(rotations_at(u), at.R, u, rows);
-  std::size_t next = n() + 3 - turning_.size();
+  std::size_t next = n() + 3 - rotating_.size();
   for (std::size_t axis = 3; axis < 6; ++axis) {
     const auto owner = std::ranges::find(own_, axis);
     const std::size_t place = owner == own_.end() ? next++ : static_cast<std::size_t>(owner - own_.begin());
@@ -294,8 +295,8 @@ std::array<double, 6> CoordinateMap::axis_guess(const Matrix3& R, const Vector3&
     // Axes that no coordinate rotates must keep their angle; this criterion precedes the distance to initial values.
     double distance = 0.0;
     for (std::size_t k = 0; k < 3; ++k) {
-      const bool held = std::ranges::find(own_, k) == own_.end();
-      distance += (held ? 1e6 : 1.0) * std::abs(angles[k] - y_near[k]);
+      const bool is_fixed = std::ranges::find(own_, k) == own_.end();
+      distance += (is_fixed ? 1e6 : 1.0) * std::abs(angles[k] - y_near[k]);
     }
     if (sign > 0.0 || distance < best) {
       best = distance;

@@ -1,3 +1,5 @@
+/// Vectors and matrices along a path with their first two derivatives: the counterpart of Jet for numbers.
+///
 /// The coordinates u of a joint between two bodies, and the constraint equations of the joint.
 ///
 /// The pose of frame b in frame a is a function of n coordinates u, n <= 6: three successive rotations about axes that
@@ -13,17 +15,74 @@
 /// path (GradientsAlong).
 #pragma once
 
+#include <Eigen/Core>
 #include <array>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "common/motion/scalar_function.hpp"
-#include "mbs_server/formulation/along.hpp"
+#include "common/motion/time_function.hpp"
+#include "common/spatial/spatial.hpp"
+#include "mbs_server/formulation/function_constraint.hpp"
 #include "mbs_server/formulation/model.hpp"
-#include "mbs_server/formulation/motion_functions.hpp"
 
 namespace heelstrike::mbs {
+
+template <class T>
+struct Along {
+  T f, d, dd;
+  [[nodiscard]] static Along constant(const T& value) {
+    const T zero = T::Zero(value.rows(), value.cols());
+    return {value, zero, zero};
+  }
+};
+
+template <class A, class B>
+[[nodiscard]] auto operator*(const Along<A>& a, const Along<B>& b) {
+  using C = typename Eigen::Product<A, B>::PlainObject;
+  return Along<C>{C(a.f * b.f), C(a.d * b.f + a.f * b.d), C(a.dd * b.f + 2.0 * (a.d * b.d) + a.f * b.dd)};
+}
+template <class A>
+[[nodiscard]] Along<A> operator*(const Jet& s, const Along<A>& a) {
+  return {s.f * a.f, s.d * a.f + s.f * a.d, s.dd * a.f + 2.0 * s.d * a.d + s.f * a.dd};
+}
+template <class A>
+[[nodiscard]] Along<A> operator+(const Along<A>& a, const Along<A>& b) {
+  return {a.f + b.f, a.d + b.d, a.dd + b.dd};
+}
+template <class A>
+[[nodiscard]] Along<A> operator-(const Along<A>& a, const Along<A>& b) {
+  return {a.f - b.f, a.d - b.d, a.dd - b.dd};
+}
+/// Applies a linear map to value and derivatives.
+template <class A, class Map>
+[[nodiscard]] auto mapped(const Along<A>& a, const Map& map) {
+  using C = decltype(map(a.f));
+  return Along<C>{map(a.f), map(a.d), map(a.dd)};
+}
+[[nodiscard]] inline Along<Matrix3> transposed(const Along<Matrix3>& a) {
+  return mapped(a, [](const Matrix3& m) { return Matrix3(m.transpose()); });
+}
+[[nodiscard]] inline Along<Matrix3> skew_along(const Along<Vector3>& a) {
+  return mapped(a, [](const Vector3& v) { return skew(v); });
+}
+/// a b'
+[[nodiscard]] inline Along<Matrix3> outer_along(const Along<Vector3>& a, const Along<Vector3>& b) {
+  return {a.f * b.f.transpose(), a.d * b.f.transpose() + a.f * b.d.transpose(),
+          a.dd * b.f.transpose() + 2.0 * (a.d * b.d.transpose()) + a.f * b.dd.transpose()};
+}
+/// The sum of the products of all entries.
+template <class A>
+[[nodiscard]] Jet inner_along(const Along<A>& a, const Along<A>& b) {
+  const auto sum = [](const A& x, const A& y) { return x.cwiseProduct(y).sum(); };
+  return {.f = sum(a.f, b.f),
+          .d = sum(a.d, b.f) + sum(a.f, b.d),
+          .dd = sum(a.dd, b.f) + 2.0 * sum(a.d, b.d) + sum(a.f, b.dd)};
+}
+[[nodiscard]] inline Along<Vector3> cross_along(const Along<Vector3>& a, const Along<Vector3>& b) {
+  return {a.f.cross(b.f), a.d.cross(b.f) + a.f.cross(b.d), a.dd.cross(b.f) + 2.0 * a.d.cross(b.d) + a.f.cross(b.dd)};
+}
 
 /// y = constant + sum f(u) of some coordinates, about or along `direction`.
 struct MotionAxis {
@@ -52,12 +111,12 @@ class CoordinateMap {
   [[nodiscard]] std::size_t n() const { return transform_.names.size(); }
   [[nodiscard]] int rows() const { return 6 - static_cast<int>(n()); }
   [[nodiscard]] const CoordinateTransform& transform() const { return transform_; }
-  [[nodiscard]] bool turns(std::size_t coordinate) const { return own_[coordinate] < 3; }
+  [[nodiscard]] bool is_rotation(std::size_t coordinate) const { return own_[coordinate] < 3; }
   /// Period of the pose as a function of a coordinate; 0 = none.
   [[nodiscard]] double period(std::size_t coordinate) const;
   /// True if exactly three coordinates determine the rotation; the rotation R at values of these three.
   [[nodiscard]] bool is_pure_rotation() const;
-  [[nodiscard]] Along<Matrix3> turned(const std::vector<Jet>& angles) const;
+  [[nodiscard]] Along<Matrix3> rotated(const std::vector<Jet>& angles) const;
   [[nodiscard]] const JointSide& side_a() const { return a_; }
   [[nodiscard]] const JointSide& side_b() const { return b_; }
   [[nodiscard]] const std::vector<int>& indices() const { return indices_; }
@@ -80,7 +139,7 @@ class CoordinateMap {
     Along<Vector3> v;
     std::array<Along<Vector3>, 3> by_rotation;
   };
-  struct Turns {
+  struct Rotations {
     Along<Matrix3> Q;                           ///< R(u)
     std::array<Along<Matrix3>, 3> by_rotation;  ///< dQ/dy_k
     std::array<Direction, 3> axes;              ///< the three axes, in b
@@ -100,11 +159,11 @@ class CoordinateMap {
   void choose_coordinate_axes();
   [[nodiscard]] Jet axis_value(std::size_t axis, const Values& u) const;
   [[nodiscard]] Jet axis_slope(std::size_t axis, std::size_t coordinate, const Values& u) const;
-  [[nodiscard]] Turns rotations_at(const Values& u) const;
-  [[nodiscard]] Row rotation_row(const Turns& turns, const Direction& d, const Along<Matrix3>& R,
+  [[nodiscard]] Rotations rotations_at(const Values& u) const;
+  [[nodiscard]] Row rotation_row(const Rotations& rotations, const Direction& d, const Along<Matrix3>& R,
                                  const Values& u) const;
   [[nodiscard]] Row translation_row(std::size_t axis, const Frames& at, const Values& u) const;
-  void add_rotation_rows(const Turns& turns, const Along<Matrix3>& R, const Values& u, Rows& rows) const;
+  void add_rotation_rows(const Rotations& rotations, const Along<Matrix3>& R, const Values& u, Rows& rows) const;
   [[nodiscard]] Rows rows_at(const Frames& at, const Values& u) const;
   [[nodiscard]] std::array<double, 6> axis_guess(const Matrix3& R, const Vector3& p) const;
   [[nodiscard]] VectorX guess(const Frames& at) const;
@@ -116,7 +175,7 @@ class CoordinateMap {
   CoordinateTransform transform_;
   std::vector<int> indices_;
   std::vector<std::size_t> own_;         ///< axis assigned to each coordinate
-  std::vector<std::size_t> turning_;     ///< rotational coordinates
+  std::vector<std::size_t> rotating_;    ///< rotational coordinates
   std::array<Vector3, 2> across_{};      ///< for a single rotation axis: two vectors in b normal to it
   Matrix3 duals_ = Matrix3::Identity();  ///< rows: translations along t_k are duals_.row(k) p
 };

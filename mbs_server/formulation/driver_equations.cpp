@@ -3,9 +3,61 @@
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/function_constraint.hpp"
 #include "mbs_server/formulation/joint_angle.hpp"
-#include "mbs_server/formulation/recorded_pose.hpp"
 
 namespace heelstrike::mbs {
+
+namespace {
+
+Jet3 sum(const PoseJets& pose, const Vector3& u, bool with_origin) {
+  Jet3 result = with_origin ? pose.origin : Jet3{};
+  for (std::size_t c = 0; c < 3; ++c) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      result[c] = result[c] + u[static_cast<Eigen::Index>(k)] * pose.axes[k][c];
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+PoseJets recorded_pose(const BodyRecord* record, double t) {
+  PoseJets pose;
+  if (record == nullptr) {
+    for (std::size_t k = 0; k < 3; ++k) pose.axes[k][k].f = 1.0;
+    return pose;
+  }
+  for (std::size_t c = 0; c < 3; ++c) pose.origin[c] = record->position[c]->at(t);
+  const Jet w = record->quaternion[0]->at(t), x = record->quaternion[1]->at(t), y = record->quaternion[2]->at(t),
+            z = record->quaternion[3]->at(t);
+  const Jet ww = w * w, xx = x * x, yy = y * y, zz = z * z;
+  // Splines of the four components are not normalised between the rows. R is homogeneous of degree two, so that
+  // division by e.e gives R(e / |e|) with its two derivatives, without a root.
+  const Jet norm = ww + xx + yy + zz;
+  pose.axes = {{{ww + xx - yy - zz, 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)},
+                {2.0 * (x * y - w * z), ww - xx + yy - zz, 2.0 * (y * z + w * x)},
+                {2.0 * (x * z + w * y), 2.0 * (y * z - w * x), ww - xx - yy + zz}}};
+  for (Jet3& axis : pose.axes) {
+    for (Jet& entry : axis) entry = entry / norm;
+  }
+  return pose;
+}
+
+Jet3 recorded_point(const BodyRecord* record, double t, const Vector3& p_BP) {
+  return sum(recorded_pose(record, t), p_BP, true);
+}
+
+Jet3 recorded_direction(const BodyRecord* record, double t, const Vector3& u_B) {
+  return sum(recorded_pose(record, t), u_B, false);
+}
+
+Jet dot(const Jet3& a, const Jet3& b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+Jet3 operator-(const Jet3& a, const Jet3& b) {
+  return {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
+}
+
 namespace {
 
 Jet one(double /*t*/) {
@@ -169,10 +221,10 @@ std::unique_ptr<Constraint> drive_recorded_joint(const std::string& name, const 
 std::unique_ptr<Constraint> drive_rotations(const std::string& name, const CoordinateMapPtr& map,
                                             const std::vector<TimeFunctionPtr>& angles) {
   const JointSide &a = map->side_a(), &b = map->side_b();
-  const auto turned = [map, angles](double t) {
+  const auto rotated = [map, angles](double t) {
     std::vector<Jet> jets;
     for (const TimeFunctionPtr& f : angles) jets.push_back(f->at(t));
-    return map->turned(jets);
+    return map->rotated(jets);
   };
   const auto entry_of = [](const Along<Matrix3>& Q, Eigen::Index i, Eigen::Index j) {
     return Jet{.f = Q.f(i, j), .d = Q.d(i, j), .dd = Q.dd(i, j)};
@@ -186,12 +238,12 @@ std::unique_ptr<Constraint> drive_rotations(const std::string& name, const Coord
       for (int k = 0; k < 3; ++k) {
         auto& equation = equations[static_cast<std::size_t>(k)];
         equation.positive.push_back(
-            {.factor = [turned, entry_of, i, j](double t) { return entry_of(turned(t), i, j); }, .form = form});
+            {.factor = [rotated, entry_of, i, j](double t) { return entry_of(rotated(t), i, j); }, .form = form});
         if (j == k) continue;
         const int other = 3 - j - k;
         const double sign = j == (k + 1) % 3 ? 0.5 : -0.5;
         equation.terms.push_back(
-            {.factor = [turned, entry_of, i, other, sign](double t) { return sign * entry_of(turned(t), i, other); },
+            {.factor = [rotated, entry_of, i, other, sign](double t) { return sign * entry_of(rotated(t), i, other); },
              .form = form});
       }
     }

@@ -1,3 +1,5 @@
+/// Recorded poses of bodies with two derivatives.
+///
 /// Prescribed motion as constraints that are quadratic in q with time-dependent coefficients.
 #pragma once
 
@@ -6,11 +8,29 @@
 #include <string>
 #include <vector>
 
+#include "common/motion/body_record.hpp"
+#include "common/spatial/spatial.hpp"
 #include "mbs_server/formulation/coordinate_map.hpp"
 #include "mbs_server/formulation/model.hpp"
-#include "mbs_server/formulation/rheonomic_constraint.hpp"
+#include "mbs_server/formulation/quadratic_constraint.hpp"
 
 namespace heelstrike::mbs {
+
+using Jet3 = std::array<Jet, 3>;
+
+struct PoseJets {
+  Jet3 origin;               ///< [m] in the world
+  std::array<Jet3, 3> axes;  ///< the unit vectors of the body in the world
+};
+
+/// @param record  null = ground
+[[nodiscard]] PoseJets recorded_pose(const BodyRecord* record, double t);
+/// World components of a point with body coordinates `p_BP` [m] and of a direction with components `u_B`.
+[[nodiscard]] Jet3 recorded_point(const BodyRecord* record, double t, const Vector3& p_BP);
+[[nodiscard]] Jet3 recorded_direction(const BodyRecord* record, double t, const Vector3& u_B);
+
+[[nodiscard]] Jet dot(const Jet3& a, const Jet3& b);
+[[nodiscard]] Jet3 operator-(const Jet3& a, const Jet3& b);
 
 /// (x_B . y_A) cos theta(t) - (x_B . x_A) sin theta(t) = 0, the sine of the error in the angle theta [rad].
 [[nodiscard]] std::unique_ptr<Constraint> drive_angle(const std::string& name, const Joint& joint,

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/formulation/sparse_blocks.hpp"
+#include "mbs_server/formulation/cartesian_coordinates.hpp"
 
 namespace heelstrike::mbs {
 namespace {

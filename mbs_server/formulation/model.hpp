@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "mbs_server/formulation/mass_properties.hpp"
+#include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {

@@ -22,8 +22,7 @@
 
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/constraint.hpp"
-#include "mbs_server/formulation/mass_properties.hpp"
-#include "mbs_server/formulation/sparse_lu.hpp"
+#include "mbs_server/formulation/sparse_matrix.hpp"
 
 namespace heelstrike::mbs {
 

@@ -6,11 +6,10 @@
 #include <limits>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/formulation/finite.hpp"
-#include "mbs_server/formulation/gravity_force.hpp"
+#include "mbs_server/formulation/cartesian_coordinates.hpp"
+#include "mbs_server/formulation/checks.hpp"
 #include "mbs_server/formulation/load_force.hpp"
 #include "mbs_server/formulation/quadratic_constraint.hpp"
-#include "mbs_server/formulation/sparse_blocks.hpp"
 
 namespace heelstrike::mbs {
 

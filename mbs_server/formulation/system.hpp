@@ -17,8 +17,8 @@
 #include "mbs_server/formulation/element_states.hpp"
 #include "mbs_server/formulation/force_element.hpp"
 #include "mbs_server/formulation/model.hpp"
+#include "mbs_server/formulation/quadratic_constraint.hpp"
 #include "mbs_server/formulation/rigid_elimination.hpp"
-#include "mbs_server/formulation/unilateral_constraint.hpp"
 
 namespace heelstrike::mbs {
 

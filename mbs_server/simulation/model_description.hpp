@@ -3,7 +3,7 @@
 
 #include <stop_token>
 
-#include "common/results/model_description.hpp"
+#include "common/results/run_records.hpp"
 #include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/formulation/stop_check.hpp"
+#include "mbs_server/formulation/checks.hpp"
 #include "mbs_server/simulation/pair_event_detector.hpp"
 
 namespace heelstrike::mbs {

@@ -11,7 +11,7 @@
 #include "common/errors/error.hpp"
 #include "common/files/digest.hpp"
 #include "common/process/version.hpp"
-#include "common/text/base64.hpp"
+#include "common/text/markup.hpp"
 
 namespace heelstrike::mbs {
 namespace {

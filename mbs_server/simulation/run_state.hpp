@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/motion/jet.hpp"
+#include "common/motion/time_function.hpp"
 #include "common/results/run_records.hpp"
 #include "mbs_server/simulation/episode_tracker.hpp"
 

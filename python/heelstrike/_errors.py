@@ -4,6 +4,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from . import _core
+
 
 class Error(Exception):
     """Base class of all errors of Heelstrike.
@@ -108,9 +110,10 @@ _KINDS = {
 
 # Name of a scenario from a mapping, which has no file and no lines.
 mapping_name = "<scenario>"
-_WORDS = {"--force": "overwrite=True", "--output": "output=...", "--set": "set", "--backend": "backend", "--hdf5": "hdf5=True",
+_WORDS = {"--force": "overwrite=True", "--output": "output=...", "--set": "set", "--backend": "backend",
           "--mbs": "mbs=...", "--tls-ca": "tls={'ca_file': ...}", "--tls-cert": "tls={'certificate_file': ...}",
-          "--tls-key": "tls={'key_file': ...}", "--tls-authority": "tls={'authority': ...}"}
+          "--tls-key": "tls={'key_file': ...}", "--tls-authority": "tls={'authority': ...}",
+          **{option: f"{name}=True" for name, option in _core.table_formats().items()}}
 
 
 def in_python(message: str) -> str:

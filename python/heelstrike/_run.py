@@ -218,26 +218,30 @@ def _unpacked(files: Mapping[pathlib.PurePath, bytes]) -> Run:
 
 def run(scenario: Scenario, *, backend: str | None = None,
         set: Mapping[str, Any] | Iterable[str] | None = None, output: Path | None = None,
-        overwrite: bool = False, hdf5: bool = False, server: str | None = None, mbs: str | None = None,
+        overwrite: bool = False, server: str | None = None, mbs: str | None = None,
         progress: bool | Callable[[str, float, float, float, float], Any] | None = None,
-        tls: Mapping[str, str] | None = None, reconnect_timeout: float = 300.0, _backend_last: bool = False) -> Run:
+        tls: Mapping[str, str] | None = None, reconnect_timeout: float = 300.0, _backend_last: bool = False,
+        **tables: bool) -> Run:
     """Runs a scenario to its end.
 
     scenario   file (YAML), or a mapping of the same content, with arrays where it has lists; see Pair.from_dict()
     backend    contact back-end of every pair, instead of that in the file; see backends()
     set        changes, e.g. {"contact.restitution": 0.6, "analysis.end_time": 5}
     output     run folder to create; default: a temporary folder that is removed with the Run
-    hdf5       write the rows of a completed run to timeseries.h5 instead of timeseries.csv; requires h5py (python3-h5py) to read
     server     address of a fem_server that computes the contact; default: this process
     mbs        address of an mbs_server that executes the run; default: this process
     progress   True, False, a callable(stage, fraction, time, end_time, wall_time), or None: a bar in a terminal or notebook
     tls        {"ca_file": ..., "certificate_file": ..., "key_file": ..., "authority": ...}
     reconnect_timeout  time for retries of a lost connection [s]
+    tables     further tables of a completed run, as the options of `heelstrike run`: hdf5=True writes the rows to
+               timeseries.h5 instead of timeseries.csv; requires h5py (python3-h5py) to read
 
     Ctrl-C stops the run cleanly: the results are in its folder, and KeyboardInterrupt is raised.
     Raises InputError with file, line and key; Unavailable and VersionMismatch for servers; RunFailed for a run that has
     started, whose `run` has the results.
     """
+    for name in tables.keys() - _core.table_formats().keys():
+        raise TypeError(f"run() got an unexpected keyword argument '{name}'")
     file = pathlib.Path(mapping_name) if isinstance(scenario, Mapping) else _path(scenario, "scenario")
     kept: _TemporaryFolder | None = None
     if output is None:
@@ -255,7 +259,8 @@ def run(scenario: Scenario, *, backend: str | None = None,
 
     try:
         status, reason, code, retryable = _core.run(
-            scenario if isinstance(scenario, Mapping) else file, folder, backend, set, _backend_last, server, mbs, overwrite, hdf5, tls, reconnect_timeout, bar, warn)
+            scenario if isinstance(scenario, Mapping) else file, folder, backend, set, _backend_last, server, mbs, overwrite,
+            [name for name, is_chosen in tables.items() if is_chosen], tls, reconnect_timeout, bar, warn)
     finally:
         if bar is not None:
             bar.close()

@@ -957,15 +957,15 @@ Another simulation of the same scenario in the same state, which continues with 
 }
 
 py::tuple run(const py::object& scenario, const fs::path& folder, const py::object& backend, const py::object& set,
-              bool backend_last, const py::object& server, const py::object& mbs, bool overwrite, bool hdf5,
-              const py::object& tls, const py::object& reconnect_timeout, const py::object& on_progress,
-              const py::object& on_message) {
+              bool backend_last, const py::object& server, const py::object& mbs, bool overwrite,
+              const std::vector<std::string>& tables, const py::object& tls, const py::object& reconnect_timeout,
+              const py::object& on_progress, const py::object& on_message) {
   hs::RunOptions options;
   static_cast<hs::OpenOptions&>(options) = open_options(server, tls, reconnect_timeout);
   options.mbs = text_or_none(mbs, "mbs");
   options.folder = folder;
   options.overwrite = overwrite;
-  options.hdf5 = hdf5;
+  options.tables = tables;
   hs::Changes changes = changes_of(backend, set, backend_last);
   const fs::path file = scenario_of(scenario, "scenario", changes);
   std::stop_source stop;
@@ -1021,4 +1021,9 @@ PYBIND11_MODULE(_core, module) {
         return backends;
       },
       "backends()\n--\n\nContact back-ends of this library: {name: summary}.");
+  module.def("table_formats", [] {
+    py::dict formats;
+    for (const hs::Table& format : hs::table_formats()) formats[py::str(format.name)] = format.option;
+    return formats;
+  });
 }

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -18,6 +17,7 @@
 #include "common/process/version.hpp"
 #include "common/results/run_folder.hpp"
 #include "report/fields_data.hpp"
+#include "report/tables.hpp"
 
 namespace heelstrike {
 namespace {
@@ -217,11 +217,6 @@ void write_whole(const fs::path& run, const fs::path& file, bool with_fields) {
 
 }  // namespace
 
-void write_hdf5_table(const fs::path& run) {
-  write_whole(run, run / table_name, false);
-  record_file_digests(run, std::array<std::string, 1>{table_name});
-}
-
 void write_hdf5(const fs::path& run, const fs::path& file, bool force) {
   std::error_code failure;
   if (!force && fs::exists(file, failure)) {
@@ -234,5 +229,18 @@ void write_hdf5(const fs::path& run, const fs::path& file, bool force) {
   }
   write_whole(run, file, true);
 }
+
+namespace report {
+
+/// With the attributes of the root, without the fields, which are separate files in the folder of a large run.
+TableFormat hdf5_table() {
+  return {.name = "hdf5",
+          .file = "timeseries.h5",
+          .description = "Write the rows to timeseries.h5, compressed, instead of timeseries.csv",
+          .replaces_csv = true,
+          .write = [](const fs::path& run) { write_whole(run, run / "timeseries.h5", false); }};
+}
+
+}  // namespace report
 
 }  // namespace heelstrike

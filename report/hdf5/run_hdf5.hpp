@@ -24,9 +24,4 @@ namespace heelstrike {
 /// `force` is false, and when it cannot be written; Error{invalid_input} for fields whose cells change with time
 void write_hdf5(const std::filesystem::path& run, const std::filesystem::path& file, bool force);
 
-/// Table of a large run in its folder, without the fields, which are separate files.
-inline constexpr const char* table_name = "timeseries.h5";
-/// Writes it with the above attributes of the root, completely or not at all. @throws Error{file}
-void write_hdf5_table(const std::filesystem::path& run);
-
 }  // namespace heelstrike

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "report/live/live_runs.hpp"
+#include "report/live/live_run.hpp"
 #include "report/live/live_view.hpp"
 
 namespace heelstrike {

@@ -8,8 +8,8 @@
 #include "common/errors/error.hpp"
 #include "common/http/http_server.hpp"
 #include "report/columns.hpp"
+#include "report/html.hpp"
 #include "report/packing.hpp"
-#include "report/resources.hpp"
 
 namespace heelstrike {
 namespace {

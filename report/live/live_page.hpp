@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "report/live/live_runs.hpp"
+#include "report/live/live_run.hpp"
 
 namespace heelstrike {
 

@@ -1,19 +1,45 @@
-/// State of a run in progress for display, in bounded memory.
+/// A curve of unbounded length in bounded memory.
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/results/run_records.hpp"
-#include "report/live/sample_history.hpp"
 #include "report/pressure_map.hpp"
 
 namespace heelstrike {
+
+struct Sample {
+  double time = 0.0;  ///< [s]
+  double value = 0.0;
+};
+
+/// Stores every sample up to `capacity`, then the minimum and the maximum of every four, repeatedly: old parts become
+/// coarser, extremes are preserved.
+class SampleHistory {
+ public:
+  explicit SampleHistory(std::size_t capacity = 4096) : capacity_(capacity) {}
+
+  void add(double time, double value);
+  /// At most about `budget` samples in order of time, including the extremes and the last one.
+  [[nodiscard]] std::vector<Sample> thinned(std::size_t budget) const;
+  [[nodiscard]] const std::vector<Sample>& samples() const { return samples_; }
+
+ private:
+  void coarsen();
+
+  std::size_t capacity_;
+  std::vector<Sample> samples_;
+};
+
+// State of a run in progress for display, in bounded memory.
 
 struct LiveCurve {
   std::string name;  ///< of the column
@@ -101,5 +127,29 @@ class LiveRun final : public RunSink {
 
 /// A curve of block characters, one per value, scaled from minimum to maximum.
 [[nodiscard]] std::string spark_line(const std::vector<double>& values);
+
+// Observable runs: those of a multibody server, or run folders in progress.
+
+struct LiveRunEntry {
+  std::string id;     ///< unique, [A-Za-z0-9._-]
+  std::string label;  ///< for display
+  LiveState state;
+};
+
+/// Thread-safe. Observation never affects a run.
+class LiveRuns {
+ public:
+  virtual ~LiveRuns() = default;
+
+  /// Description of the source: "mbs_server at 127.0.0.1:50061".
+  [[nodiscard]] virtual std::string source() const = 0;
+  /// Active runs first, then the most recent ones. @throws Error{unavailable}
+  [[nodiscard]] virtual std::vector<LiveRunEntry> list() = 0;
+  /// The run, followed from this call on. @throws Error{not_found}, Error{unavailable}, Error{limit}
+  [[nodiscard]] virtual std::shared_ptr<LiveRun> find(const std::string& id) = 0;
+  [[nodiscard]] virtual bool can_cancel() const = 0;
+  /// Requests that a run stops at its next step. @throws Error{not_found}, Error{unavailable}
+  virtual void cancel(const std::string& id) = 0;
+};
 
 }  // namespace heelstrike

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/spatial/extents.hpp"
+#include "common/spatial/spatial.hpp"
 #include "scenario/schema/keys.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/values.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/spatial/extents.hpp"
+#include "common/spatial/spatial.hpp"
 #include "scenario/schema/keys.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/values.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/text/base64.hpp"
+#include "common/text/markup.hpp"
 
 namespace heelstrike::test {
 

@@ -1,6 +1,6 @@
 #include "fem_server/backends/elastic_foundation/bed_friction.hpp"
 
-#include "fem_server/backend_interface/slip_work.hpp"
+#include "fem_server/backend_interface/slip.hpp"
 
 namespace heelstrike::fem {
 
@@ -12,9 +12,9 @@ Vector3 across(const Vector3& n, const Vector3& v) {
 
 }  // namespace
 
-SpringStickPoint transform_stick_point(const StickSpring& held, const Pose& X_CT_committed, const Pose& X_CT) {
+SpringStickPoint transform_stick_point(const StickSpring& stored, const Pose& X_CT_committed, const Pose& X_CT) {
   SpringStickPoint point{
-      .p_C = X_CT * held.p_TStick, .transported = X_CT_committed * held.p_TStick, .limit_before = held.limit};
+      .p_C = X_CT * stored.p_TStick, .transported = X_CT_committed * stored.p_TStick, .limit_before = stored.limit};
   point.dX << -skew(point.p_C - X_CT.p), Matrix3::Identity();
   return point;
 }
@@ -39,18 +39,18 @@ SpringStickPoint onset_point(const Spring& spring, double gap_before, double d, 
 }
 
 BedTraction bed_traction(const Spring& spring, double stiffness, double friction, const NormalForce& normal,
-                         const SpringStickPoint& held) {
+                         const SpringStickPoint& stored) {
   BedTraction t;
-  t.point = held.p_C;
-  t.dpoint = held.dX;
+  t.point = stored.p_C;
+  t.dpoint = stored.dX;
   t.limit = friction * normal.value;
-  const Vector3 stretch = across(spring.normal, held.p_C - spring.point);
-  const Matrix36 dstretch = held.dX - spring.normal * (spring.normal.transpose() * held.dX);
+  const Vector3 stretch = across(spring.normal, stored.p_C - spring.point);
+  const Matrix36 dstretch = stored.dX - spring.normal * (spring.normal.transpose() * stored.dX);
   const double length = stretch.norm();
   if (stiffness * length <= t.limit) {
     t.force = stiffness * stretch;
     t.dX = stiffness * dstretch;
-    t.held = held.p_C;
+    t.stored = stored.p_C;
     t.stored_energy = 0.5 * stiffness * stretch.squaredNorm();
     return t;
   }
@@ -61,20 +61,20 @@ BedTraction bed_traction(const Spring& spring, double stiffness, double friction
       friction * direction * normal.dX + t.limit / length * (dstretch - direction * (direction.transpose() * dstretch));
   t.dV = friction * direction * normal.dV;
   const double slip = length - t.limit / stiffness;
-  t.held = held.p_C - slip * direction;
+  t.stored = stored.p_C - slip * direction;
   t.stored_energy = 0.5 * t.limit * t.limit / stiffness;
-  t.slip_work = slip_work({.traction = stiffness * across(spring.normal, held.transported - spring.point),
-                           .limit_before = held.limit_before,
+  t.slip_work = slip_work({.traction = stiffness * across(spring.normal, stored.transported - spring.point),
+                           .limit_before = stored.limit_before,
                            .trial = stiffness * stretch,
                            .limit = t.limit,
                            .slip = slip});
   return t;
 }
 
-double released_slip_work(const Spring& spring, double stiffness, const SpringStickPoint& held) {
-  const Vector3 stretch = across(spring.normal, held.p_C - spring.point);
-  return slip_work({.traction = stiffness * across(spring.normal, held.transported - spring.point),
-                    .limit_before = held.limit_before,
+double released_slip_work(const Spring& spring, double stiffness, const SpringStickPoint& stored) {
+  const Vector3 stretch = across(spring.normal, stored.p_C - spring.point);
+  return slip_work({.traction = stiffness * across(spring.normal, stored.transported - spring.point),
+                    .limit_before = stored.limit_before,
                     .trial = stiffness * stretch,
                     .limit = 0.0,
                     .slip = stretch.norm()});

@@ -51,15 +51,15 @@ struct BedTraction {
   Vector3 force = Vector3::Zero();  ///< [N] across the spring
   Matrix36 dX = Matrix36::Zero();
   Matrix36 dV = Matrix36::Zero();
-  Vector3 held = Vector3::Zero();  ///< [m] the stick point after slipping, in C
-  double limit = 0.0;              ///< [N]
+  Vector3 stored = Vector3::Zero();  ///< [m] the stick point after slipping, in C
+  double limit = 0.0;                ///< [N]
   bool slips = false;
   double stored_energy = 0.0;  ///< [J]
   double slip_work = 0.0;      ///< [J] dissipated since the commit, >= 0
 };
 
 /// Stick point of a spring that was loaded at the commit.
-[[nodiscard]] SpringStickPoint transform_stick_point(const StickSpring& held, const Pose& X_CT_committed,
+[[nodiscard]] SpringStickPoint transform_stick_point(const StickSpring& stored, const Pose& X_CT_committed,
                                                      const Pose& X_CT);
 
 /// Stick point of a spring loaded since the commit: its contact point on T at the time at which its gap vanished, with
@@ -70,9 +70,9 @@ struct BedTraction {
 
 /// @param stiffness  [N/m] of the spring in shear @param friction [-] mu > 0
 [[nodiscard]] BedTraction bed_traction(const Spring& spring, double stiffness, double friction,
-                                       const NormalForce& normal, const SpringStickPoint& held);
+                                       const NormalForce& normal, const SpringStickPoint& stored);
 
 /// [J] dissipated by a spring that is no longer loaded.
-[[nodiscard]] double released_slip_work(const Spring& spring, double stiffness, const SpringStickPoint& held);
+[[nodiscard]] double released_slip_work(const Spring& spring, double stiffness, const SpringStickPoint& stored);
 
 }  // namespace heelstrike::fem

@@ -1,9 +1,11 @@
-/// The surface that carries the springs: triangles fixed in their body, with the thickness of the layer below them.
+/// The surface that carries the springs: triangles fixed in their body, with the thickness of the layer below them, the
+/// normals of its smooth parts, and the resolution at which its springs detect the contact.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,6 +14,50 @@
 #include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
+
+/// [-] Cosine of the maximum angle between an averaged normal and a triangle. A spring along the normal is longer by
+/// 1 / cos than one along the triangle's own normal, and its force, the derivative of a square, by 1 / cos^2: by a
+/// tenth at most, 17.5 degrees. An edge between triangles with more than twice this angle is a crease.
+[[nodiscard]] double min_smooth_cosine();
+
+/// [-] With this value every edge is a crease, except those within a plane.
+inline constexpr double coplanar_cosine = 1.0 - 1e-9;
+
+/// Vertices on creases are duplicated for each smooth part around them: the first keeps its number, others are
+/// appended.
+struct SmoothParts {
+  std::vector<Vector3> normals;       ///< [-] of each vertex: mean by angle, of unit length
+  std::vector<std::uint32_t> origin;  ///< of each appended vertex: the original one
+};
+
+/// @param mesh  vertices are appended, corners of triangles renumbered; unchanged without creases
+/// @param min_smooth_cosine  [-] as above
+[[nodiscard]] SmoothParts split_at_creases(SurfaceMesh& mesh, double min_smooth_cosine);
+
+/// [-] of the layers' thickness: a contact of this depth must be resolved, otherwise a warning is given.
+inline constexpr double min_resolved_penetration = 1e-2;
+
+/// Contact that the springs must resolve.
+struct ResolvedContact {
+  std::string key;         ///< the parameter that makes triangles finer, for messages
+  double curvature = 0.0;  ///< [1/m] of the gap between the surfaces, if known from their kinds; 0 = flat or unknown
+  double min_curvature = 0.0;  ///< [1/m] lower bound of the maximum: of the balls around meshes and shapes with ends
+  double layers = 0.0;         ///< [m] thickness of all layers
+};
+
+/// [m] Edge of an equilateral triangle of the mean area; for shapes, whose triangles are similar.
+[[nodiscard]] double mean_edge(const SurfaceMesh& mesh);
+/// [m] The same for the smallest triangles, excluding a tenth of all; for meshes, which may be refined locally.
+[[nodiscard]] double min_edge_length_of_mesh(const SurfaceMesh& mesh);
+
+/// Divides each triangle of a shape into four until contact is resolved or the limit is reached. @returns the number of
+/// divisions
+int refine_to_curvature(const ResolvedContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
+                        const SignedDistance& shape);
+
+/// A sentence about the force that triangles with edges of that length [m] miss; none if the error is small.
+/// @throws Error{invalid_input} if they detect no force before the layers are fully compressed
+[[nodiscard]] std::optional<std::string> describe_resolution_error(const ResolvedContact& seen, double edge);
 
 /// Positions of the springs: one in the centre of each triangle, as in the literature; or at the vertices, followed by
 /// the centres, with the pressure integrated over the loaded part of each triangle.

@@ -11,17 +11,15 @@
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
-#include "common/parameters/parameter_kinds.hpp"
-#include "common/spatial/extents.hpp"
-#include "fem_server/backend_interface/body_sets.hpp"
+#include "common/parameters/parameter.hpp"
+#include "common/spatial/spatial.hpp"
 #include "fem_server/backend_interface/body_surfaces.hpp"
-#include "fem_server/backend_interface/surface_file.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
-#include "fem_server/backends/elastic_foundation/casting_resolution.hpp"
+#include "fem_server/backends/elastic_foundation/casting_surface.hpp"
 #include "fem_server/backends/elastic_foundation/foundation_contact.hpp"
 #include "fem_server/backends/elastic_foundation/surface_grid.hpp"
 #include "fem_server/geometry/plausibility.hpp"
-#include "fem_server/geometry/surface_topology.hpp"
+#include "fem_server/geometry/surface_mesh.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
@@ -209,9 +207,10 @@ struct Roles {
   /// True for a volume mesh with a clamp and no other thickness: its layer extends to the clamp.
   [[nodiscard]] bool has_clamp_thickness(bool is_casting) const {
     const std::string prefix = set_prefix(is_casting);
-    const bool held = !text(pair.parameters, prefix + "clamped_set").empty() ||
-                      !numbers(pair.parameters, prefix + "clamped_box").empty();
-    return held && has_layer(is_casting) && MeshSurface::of(body(is_casting).surface) && n_thicknesses(is_casting) == 0;
+    const bool clamped = !text(pair.parameters, prefix + "clamped_set").empty() ||
+                         !numbers(pair.parameters, prefix + "clamped_box").empty();
+    return clamped && has_layer(is_casting) && MeshSurface::of(body(is_casting).surface) &&
+           n_thicknesses(is_casting) == 0;
   }
   /// Number of given thickness definitions of the body's layer.
   [[nodiscard]] int n_thicknesses(bool is_casting) const {

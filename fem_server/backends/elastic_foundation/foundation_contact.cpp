@@ -1,16 +1,130 @@
 #include "fem_server/backends/elastic_foundation/foundation_contact.hpp"
 
 #include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backend_interface/slip_speed.hpp"
-#include "fem_server/backends/elastic_foundation/foundation_fields.hpp"
+#include "common/spatial/spatial.hpp"
+#include "fem_server/backend_interface/field_request.hpp"
+#include "fem_server/backend_interface/slip.hpp"
+#include "fem_server/geometry/write_mesh.hpp"
 
 namespace heelstrike::fem {
+
+namespace {
+
+FieldGrid grid_of(const SurfaceMesh& mesh, const Pose& X_WM) {
+  FieldGrid grid;
+  for (const Vector3& p : mesh.vertices) grid.points.push_back(X_WM * p);
+  for (const Triangle& t : mesh.triangles) grid.connectivity.insert(grid.connectivity.end(), t.begin(), t.end());
+  return grid;
+}
+
+MeshField values(std::string name, std::string unit, std::vector<double> values_of_all) {
+  return {.name = std::move(name), .unit = std::move(unit), .n_components = 1, .values = std::move(values_of_all)};
+}
+
+/// Values in the centres as the area-weighted mean of the faces around each point.
+std::vector<double> around_points(const CastingSurface& casting, const std::vector<double>& of_faces) {
+  const SurfaceMesh& mesh = casting.mesh();
+  std::vector<double> sum(mesh.vertices.size(), 0.0);
+  std::vector<double> area(mesh.vertices.size(), 0.0);
+  for (std::uint32_t t = 0; t < mesh.triangles.size(); ++t) {
+    for (const std::uint32_t v : mesh.triangles[t]) {
+      sum[v] += casting.area(t) * of_faces[t];
+      area[v] += casting.area(t);
+    }
+  }
+  for (std::size_t v = 0; v < sum.size(); ++v) sum[v] = area[v] > 0.0 ? sum[v] / area[v] : 0.0;
+  return sum;
+}
+
+/// Values at the springs.
+struct SpringValues {
+  std::vector<double> pressure;  ///< [Pa]
+  std::vector<double> depth;     ///< [m] penetration
+
+  SpringValues(const SpringBed& bed, const BedState& loads, const Vector6& V_CT, double dissipation)
+      : pressure(bed.casting().springs().size(), 0.0), depth(pressure) {
+    for (std::size_t k = 0; k < loads.springs.size(); ++k) {
+      const ActiveSpring& loaded = loads.springs[k];
+      const std::uint32_t i = loaded.spring;
+      if (!(loaded.motion.d > 0.0)) continue;
+      depth[i] = loaded.motion.d;
+      pressure[i] = std::max(0.0, 1.0 + dissipation * loaded.motion.rate.dot(V_CT)) * bed.pressure(loads, k);
+    }
+  }
+};
+
+/// Values of triangles.
+struct FaceValues {
+  std::vector<double> pressure;  ///< [Pa] mean over the whole triangle
+  std::vector<double> area;      ///< [m^2] loaded
+  std::vector<double> depth;     ///< [m] maximum penetration
+
+  FaceValues(const CastingSurface& casting, const BedState& loads, const SpringValues& springs, double dissipation,
+             const Vector6& V_CT)
+      : pressure(casting.mesh().triangles.size(), 0.0), area(pressure), depth(pressure) {
+    for (std::size_t f = 0; f < loads.faces.size(); ++f) {
+      const ActiveFace& face = loads.faces[f];
+      const std::uint32_t t = face.triangle;
+      const auto& [a, b, c] = casting.mesh().triangles[t];
+      const bool at_vertices = casting.places() == SpringPlaces::vertices;
+      const std::uint32_t centre = at_vertices ? casting.centre_spring(t) : t;
+      pressure[t] = face_factor(loads, f, dissipation, V_CT) * face.pressure;
+      area[t] = face.area;
+      depth[t] = springs.depth[centre];
+      if (at_vertices) depth[t] = std::max({depth[t], springs.depth[a], springs.depth[b], springs.depth[c]});
+    }
+  }
+};
+
+}  // namespace
+
+std::string write_casting_fields(const SpringBed& bed, const BedState& loads, const PairState& state, const Pose& X_WC,
+                                 const CastingFields& casting_fields, const FieldRequest& request) {
+  check_quantities(request);
+  const CastingSurface& casting = bed.casting();
+  const SurfaceMesh& mesh = casting.mesh();
+  std::vector<MeshField> of_points;
+  std::vector<MeshField> of_cells{part_of_cells(request.part, mesh.triangles.size())};
+  if (wanted(request, "contact_pressure")) {
+    SpringValues springs(bed, loads, state.V_AB.vector(), casting_fields.dissipation);
+    FaceValues faces(casting, loads, springs, casting_fields.dissipation, state.V_AB.vector());
+    if (casting.places() == SpringPlaces::centres) {
+      springs.pressure = around_points(casting, faces.pressure);
+      springs.depth = around_points(casting, faces.depth);
+    }
+    springs.pressure.resize(mesh.vertices.size());
+    springs.depth.resize(mesh.vertices.size());
+    of_points.push_back(values("contact_pressure", "Pa", std::move(springs.pressure)));
+    of_points.push_back(values("penetration", "m", std::move(springs.depth)));
+    of_cells.push_back(values("contact_pressure", "Pa", std::move(faces.pressure)));
+    of_cells.push_back(values("loaded_area", "m^2", std::move(faces.area)));
+    of_cells.push_back(values("penetration", "m", std::move(faces.depth)));
+  }
+  for (const SurfaceRegion& region : casting_fields.regions) {
+    of_cells.push_back(values("region:" + region.name, "", {region.triangles.begin(), region.triangles.end()}));
+  }
+  return write_fields(grid_of(mesh, X_WC), of_points, of_cells);
+}
+
+std::string write_target(const SpringBed& bed, const PartnerShape& target, const Pose& X_CT, const Pose& X_WC,
+                         const FieldRequest& request) {
+  check_quantities(request);
+  const SurfaceMesh& mesh = bed.casting().mesh();
+  Vector3 low = mesh.vertices.front();
+  Vector3 high = low;
+  for (const Vector3& p : mesh.vertices) {
+    low = low.cwiseMin(p);
+    high = high.cwiseMax(p);
+  }
+  const SurfaceMesh shape = target.triangles(X_CT.inverse() * (0.5 * (low + high)), (high - low).maxCoeff());
+  return write_fields(grid_of(shape, X_WC * X_CT), {}, {part_of_cells(request.part, shape.triangles.size())});
+}
 
 namespace {
 
@@ -42,14 +156,14 @@ struct FoundationContact::Sum {
   Vector6 wrench = Vector6::Zero();
   Matrix6 dX = Matrix6::Zero();
   Matrix6 dV = Matrix6::Zero();
-  WrenchRotationSum turned;
+  WrenchRotationSum rotated;
   std::size_t n_bent = 0;  ///< springs that are not flat
   double friction_energy = 0.0;
   double slip_work = 0.0;
   SlipSpeed slip_speed;
   double dissipated_power = 0.0;
   std::vector<double> pressures;  ///< [Pa] of each spring; empty without regions
-  std::vector<StickSpring> held;
+  std::vector<StickSpring> stored;
 };
 
 /// Elastic spring forces with dissipation.
@@ -71,11 +185,11 @@ FoundationContact::FoundationContact(std::string name, SpringBed bed, PartnerSha
 
 std::shared_ptr<const History> FoundationContact::load_history(std::string_view bytes) const {
   auto history = FoundationHistory::load(bytes, name_);
-  const auto& held = history->springs;
+  const auto& stored = history->springs;
   const std::size_t n_springs = bed_.casting().springs().size();
   const bool ascending =
-      std::ranges::adjacent_find(held, std::ranges::greater_equal{}, &StickSpring::spring) == held.end();
-  if (!ascending || (!held.empty() && (!history->X_CT || held.back().spring >= n_springs))) {
+      std::ranges::adjacent_find(stored, std::ranges::greater_equal{}, &StickSpring::spring) == stored.end();
+  if (!ascending || (!stored.empty() && (!history->X_CT || stored.back().spring >= n_springs))) {
     throw input_error(
         "state", fmt::format("history of back-end '{}': expected a pose and ascending springs below {}; these bytes "
                              "are damaged or belong to another surface",
@@ -212,7 +326,7 @@ double FoundationContact::add_changes(const BedState& bed, std::size_t i, const 
   if (tangents) {
     sum.dX.noalias() += motion.wrench * normal.dX;
     if (loaded.flat) {
-      sum.turned.add(bed_.casting().springs()[loaded.spring], motion, state.X_AB.p, normal.value);
+      sum.rotated.add(bed_.casting().springs()[loaded.spring], motion, state.X_AB.p, normal.value);
     } else {
       sum.dX += normal.value * bed.dwrench[sum.n_bent++];
     }
@@ -225,7 +339,8 @@ SpringStickPoint FoundationContact::find_stick_point(const BedState& bed, std::s
                                                      const FoundationHistory& history, const Pose& X_CT) const {
   const ActiveSpring& loaded = bed.springs[i];
   const Spring& spring = bed_.casting().springs()[loaded.spring];
-  if (const StickSpring* held = find(history, loaded.spring)) return transform_stick_point(*held, *history.X_CT, X_CT);
+  if (const StickSpring* stored = find(history, loaded.spring))
+    return transform_stick_point(*stored, *history.X_CT, X_CT);
   if (!history.X_CT) return {.p_C = spring.point, .transported = spring.point};
   const Vector6 dd = bed.slopes.empty() ? Vector6(Vector6::Zero()) : bed.slopes[i].dd;
   return onset_point(spring, bed_.gap(loaded.spring, *history.X_CT), loaded.motion.d, dd, *history.X_CT, X_CT);
@@ -254,8 +369,8 @@ void FoundationContact::add_friction(const BedState& bed, std::size_t i, const N
   const ActiveSpring& loaded = bed.springs[i];
   const Spring& spring = bed_.casting().springs()[loaded.spring];
   const double thickness = bed.layers.empty() ? 0.0 : bed.layers[i].motion.h;
-  const SpringStickPoint held = find_stick_point(bed, i, history, X_CT);
-  BedTraction t = bed_traction(spring, shear_stiffness(loaded.spring, thickness), options_.friction, normal, held);
+  const SpringStickPoint stored = find_stick_point(bed, i, history, X_CT);
+  BedTraction t = bed_traction(spring, shear_stiffness(loaded.spring, thickness), options_.friction, normal, stored);
   if (!bed.layers.empty()) {
     // A force f on the shear compliance 1 / k stores f^2 / (2 k), where 1 / k increases with T's thickness.
     const double softness = options_.shear_compliance_slope[loaded.spring];
@@ -275,19 +390,19 @@ void FoundationContact::add_friction(const BedState& bed, std::size_t i, const N
   sum.dV.bottomRows<3>() += t.dV;
   sum.friction_energy += t.stored_energy;
   sum.slip_work += t.slip_work;
-  const Vector3 stretch = held.transported - spring.point;
+  const Vector3 stretch = stored.transported - spring.point;
   sum.slip_speed.add(shear_stiffness(loaded.spring, thickness) * (stretch - spring.normal.dot(stretch) * spring.normal),
-                     held.limit_before, point_velocity(state.V_AB, spring.point - X_CT.p));
-  sum.held.push_back({.spring = loaded.spring, .p_TStick = X_CT.inverse() * t.held, .limit = t.limit});
+                     stored.limit_before, point_velocity(state.V_AB, spring.point - X_CT.p));
+  sum.stored.push_back({.spring = loaded.spring, .p_TStick = X_CT.inverse() * t.stored, .limit = t.limit});
 }
 
-/// Springs that were loaded and no longer are. @pre sum.held ascending
+/// Springs that were loaded and no longer are. @pre sum.stored ascending
 double FoundationContact::compute_released_slip_work(const Sum& sum, const FoundationHistory& history,
                                                      const Pose& X_CT) const {
   double work = 0.0;
   for (const StickSpring& before : history.springs) {
-    const auto found = std::ranges::lower_bound(sum.held, before.spring, {}, &StickSpring::spring);
-    if (found != sum.held.end() && found->spring == before.spring) continue;
+    const auto found = std::ranges::lower_bound(sum.stored, before.spring, {}, &StickSpring::spring);
+    if (found != sum.stored.end() && found->spring == before.spring) continue;
     const double thickness = bed_.target_thickness(before.spring, *history.X_CT);
     work += released_slip_work(bed_.casting().springs()[before.spring], shear_stiffness(before.spring, thickness),
                                transform_stick_point(before, *history.X_CT, X_CT));
@@ -351,7 +466,7 @@ std::vector<RegionLoad> FoundationContact::region_loads(const BedState& bed, con
 }
 
 Response FoundationContact::make_response(const BedState& bed, const FoundationHistory& history, const PairState& state,
-                                          std::vector<StickSpring>* held) const {
+                                          std::vector<StickSpring>* stored) const {
   Sum sum;
   const Vector6 V = state.V_AB.vector();
   if (!options_.regions.empty()) sum.pressures.assign(bed.springs.size(), 0.0);
@@ -385,11 +500,11 @@ Response FoundationContact::make_response(const BedState& bed, const FoundationH
     add_layer(bed, i, bed.layers[i].slope, bed.layers[i].dslope.transpose(), RowVector6::Zero(), sum);
   }
   sum.wrench += wrench;
-  sum.dX += sum.turned.sum();
-  std::ranges::sort(sum.held, {}, &StickSpring::spring);
+  sum.dX += sum.rotated.sum();
+  std::ranges::sort(sum.stored, {}, &StickSpring::spring);
   Response r = bed.compressed > 0 ? Response{} : separated_response(state);
   r.dissipated_increment = sum.slip_work + compute_released_slip_work(sum, history, state.X_AB);
-  if (held != nullptr) *held = std::move(sum.held);
+  if (stored != nullptr) *stored = std::move(sum.stored);
   r.regions.resize(options_.regions.size());
   if (bed.compressed == 0) return r;
   r.F_A = {.torque = sum.wrench.head<3>(), .force = sum.wrench.tail<3>()};

@@ -1,12 +1,14 @@
-/// Elastic foundation back-end: contact of two surfaces by a bed of springs on one of them.
+/// Elastic foundation back-end: contact of two surfaces by a bed of springs on one of them, and its fields as VTU.
 #pragma once
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/contact/contact.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backend_interface/saved_history.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
@@ -15,6 +17,24 @@
 #include "fem_server/surfaces/partner_shape.hpp"
 
 namespace heelstrike::fem {
+
+struct CastingFields {
+  double dissipation = 0.0;  ///< [s/m] of the pressure factor
+  std::span<const SurfaceRegion> regions{};
+};
+
+/// Per face: mean pressure, loaded part of its area, maximum penetration and an array of 0 and 1 for each region,
+/// "region:NAME"; at the points pressure and penetration.
+/// @param state        twist and pose of T in C
+/// @param X_WC         pose of C in the output frame
+/// @throws Error{invalid_input} for an unknown quantity
+[[nodiscard]] std::string write_casting_fields(const SpringBed& bed, const BedState& loads, const PairState& state,
+                                               const Pose& X_WC, const CastingFields& casting_fields,
+                                               const FieldRequest& request);
+
+/// The target surface, without quantities; for a plane, a square patch around the springs.
+[[nodiscard]] std::string write_target(const SpringBed& bed, const PartnerShape& target, const Pose& X_CT,
+                                       const Pose& X_WC, const FieldRequest& request);
 
 struct FoundationOptions {
   bool casting_is_main = true;            ///< A carries the springs, else B
@@ -71,7 +91,7 @@ class FoundationContact final : public ContactBackend {
   [[nodiscard]] PairState to_casting_frame(const PairState& state) const;
   [[nodiscard]] Response to_main_frame(const Response& is_casting, const PairState& state) const;
   [[nodiscard]] Response make_response(const BedState& bed, const FoundationHistory& history, const PairState& state,
-                                       std::vector<StickSpring>* held) const;
+                                       std::vector<StickSpring>* stored) const;
   [[nodiscard]] double add_changes(const BedState& bed, std::size_t i, const Damping& damping,
                                    const FoundationHistory& history, const PairState& state, Sum& sum) const;
   [[nodiscard]] SpringStickPoint find_stick_point(const BedState& bed, std::size_t i, const FoundationHistory& history,

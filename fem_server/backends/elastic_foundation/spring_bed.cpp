@@ -289,7 +289,7 @@ inline const SpringContact& SpringBed::along_normal(Search& search, std::uint32_
   if (options_.direction == ForceDirection::midsurface) {
     const Spring& s = casting_.springs()[spring];
     const Vector3 p_T = search.X_TC * s.point + crossing.gap * (search.X_TC.R * s.normal);
-    target_point = turned(target_->at(crossing, p_T), search.X_CT.R);
+    target_point = rotated(target_->at(crossing, p_T), search.X_CT.R);
     return search.along;
   }
   target_point.gap = crossing.gap;
@@ -302,8 +302,8 @@ inline const SpringContact& SpringBed::along_normal(Search& search, std::uint32_
 SpringContact SpringBed::along_ray(const Search& search, const Spring& s, const TargetPoint& target_point,
                                    const TargetPoint& nearest) const {
   SpringContact spring_contact{
-      .target_point = turned(target_point, search.X_CT.R), .by_ray = true, .direction = options_.direction};
-  TargetPoint shortest = turned(nearest, search.X_CT.R);
+      .target_point = rotated(target_point, search.X_CT.R), .by_ray = true, .direction = options_.direction};
+  TargetPoint shortest = rotated(nearest, search.X_CT.R);
   if ((target_point.gap > 0.0) != (nearest.gap > 0.0)) reverse_side(shortest);
   const double way = max_ray_ratio * std::abs(nearest.gap);
   if (target_point.gap < 0.0 && target_point.curvature.isZero(0.0) && shortest.curvature.isZero(0.0)) {
@@ -330,7 +330,7 @@ std::optional<SpringContact> SpringBed::find_spring_contact(const Search& search
       return along_ray(search, s, *target_point, nearest);
     if (behind) return std::nullopt;
   }
-  TargetPoint point = turned(nearest, search.X_CT.R);
+  TargetPoint point = rotated(nearest, search.X_CT.R);
   const bool faces = point.normal.dot(s.normal) < 0.0;
   if (behind && !faces) return std::nullopt;
   // Beyond the rim the side is undefined: the gap is the distance, regardless of the side of the rim's triangles, and
@@ -346,7 +346,7 @@ std::optional<SpringContact> SpringBed::find_spring_contact(const Search& search
 void SpringBed::evaluate_contact(Search& search, std::uint32_t spring, const TargetPoint& nearest) const {
   if (nearest.gap > 0.0 || nearest.beside) return;
   if (!target_->closed() && -nearest.gap > options_.search_distance) {
-    if (turned(nearest, search.X_CT.R).normal.dot(casting_.springs()[spring].normal) < 0.0) {
+    if (rotated(nearest, search.X_CT.R).normal.dot(casting_.springs()[spring].normal) < 0.0) {
       check_depth(spring, -nearest.gap, target_thickness(spring, search.X_CT));
       check_reach(spring, -nearest.gap);
     }
@@ -599,7 +599,7 @@ std::optional<SpringContact> SpringBed::project_beyond_rim(const Search& search,
   const auto face =
       target_->crossing(q, -(search.X_TC.R * behind.normal), reach, true, target_->closest(q, 0).triangle);
   if (!face || !face->curvature.isZero(0.0)) return std::nullopt;
-  TargetPoint target_point = turned(*face, search.X_CT.R);
+  TargetPoint target_point = rotated(*face, search.X_CT.R);
   const double height = target_point.normal.dot(s.point - behind.point - target_point.gap * behind.normal);
   const double slope = -target_point.normal.dot(s.normal);
   if (!(height > 0.0) || !(slope * max_ray_length >= 1.0)) return std::nullopt;
@@ -915,7 +915,7 @@ NearestSpring SpringBed::nearest(const Pose& X_CT) const {
   best_point.gap = best;
   evaluate_spring_kinematics(
       casting_.springs()[result.spring],
-      {.target_point = turned(best_point, X_CT.R), .by_ray = false, .direction = ForceDirection::energy}, X_CT.p,
+      {.target_point = rotated(best_point, X_CT.R), .by_ray = false, .direction = ForceDirection::energy}, X_CT.p,
       result.motion);
   return result;
 }

@@ -10,8 +10,8 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/elastic_foundation/bed_integral.hpp"
-#include "fem_server/backends/elastic_foundation/clearance_grid.hpp"
 #include "fem_server/backends/elastic_foundation/spring_kinematics.hpp"
+#include "fem_server/backends/elastic_foundation/surface_grid.hpp"
 
 namespace heelstrike::fem {
 

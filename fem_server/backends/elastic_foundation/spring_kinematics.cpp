@@ -155,11 +155,11 @@ Matrix6 differentiate_shortened_ray(const Spring& spring, const SpringContact& s
   Matrix6 dx = Matrix6::Zero();
   if (spring_contact.facing) {
     const PieceOrientation facing(spring, spring_contact.target_point.normal);
-    const Vector3 turned = spring.normal.cross(spring_contact.target_point.normal);
+    const Vector3 rotated = spring.normal.cross(spring_contact.target_point.normal);
     dx.topLeftCorner<3, 3>() =
         -skew(spring.normal) *
             skew(Vector3(spring_contact.shortest->normal + facing.by_cosine * spring_contact.target_point.normal)) +
-        facing.by_cosine_twice * turned * turned.transpose();
+        facing.by_cosine_twice * rotated * rotated.transpose();
   } else {
     dx = line_change(arm, normal, Matrix36::Zero(), turn);
   }
@@ -255,9 +255,9 @@ void differentiate_spring_kinematics(const Spring& spring, const SpringContact& 
 // change_over_plane with u = w, summed; terms linear in m = n x w are summed separately.
 Matrix6 WrenchRotationSum::sum() const {
   Matrix6 sum = Matrix6::Zero();
-  const Matrix3 turned = turned_.topRows<3>();
-  sum.topLeftCorner<3, 3>() = carried_.trace() * Matrix3::Identity() - turned - turned.transpose() - carried_;
-  sum.bottomLeftCorner<3, 3>() = -turned_.bottomRows<3>() - skew(force_);
+  const Matrix3 rotated = rotated_.topRows<3>();
+  sum.topLeftCorner<3, 3>() = carried_.trace() * Matrix3::Identity() - rotated - rotated.transpose() - carried_;
+  sum.bottomLeftCorner<3, 3>() = -rotated_.bottomRows<3>() - skew(force_);
   sum.topRightCorner<3, 3>() = sum.bottomLeftCorner<3, 3>().transpose();
   return sum;
 }
@@ -281,7 +281,7 @@ LayerMotion layer_motion(const Spring& spring, const SpringContact& spring_conta
   return {.h = place.thickness, .dh = -line(arm, u)};
 }
 
-TargetPoint turned(TargetPoint point, const Matrix3& R_CT) {
+TargetPoint rotated(TargetPoint point, const Matrix3& R_CT) {
   point.normal = R_CT * point.normal;
   point.smooth_normal = R_CT * point.smooth_normal;
   if (!point.curvature.isZero(0.0)) point.curvature = R_CT * point.curvature * R_CT.transpose();

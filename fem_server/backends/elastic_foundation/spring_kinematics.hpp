@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "common/spatial/spatial.hpp"
+#include "fem_server/backends/elastic_foundation/bed_law.hpp"
 #include "fem_server/backends/elastic_foundation/casting_surface.hpp"
-#include "fem_server/backends/elastic_foundation/target_layer.hpp"
 #include "fem_server/surfaces/target_surface.hpp"
 
 namespace heelstrike::fem {
@@ -80,14 +80,14 @@ class WrenchRotationSum {
     const Vector3 w = motion.rate.tail<3>();
     const Vector3 turn = force * spring.normal.cross(w);
     const Vector3 arm = spring.point - p_CT - motion.d * spring.normal;
-    for (Eigen::Index j = 0; j < 3; ++j) turned_.col(j) += turn[j] * motion.rate;
+    for (Eigen::Index j = 0; j < 3; ++j) rotated_.col(j) += turn[j] * motion.rate;
     carried_ += force * w * arm.transpose();
     force_ += force * w;
   }
   [[nodiscard]] Matrix6 sum() const;
 
  private:
-  Eigen::Matrix<double, 6, 3> turned_ = Eigen::Matrix<double, 6, 3>::Zero();
+  Eigen::Matrix<double, 6, 3> rotated_ = Eigen::Matrix<double, 6, 3>::Zero();
   Matrix3 carried_ = Matrix3::Zero();
   Vector3 force_ = Vector3::Zero();
 };
@@ -104,6 +104,6 @@ struct LayerMotion {
                                        const LayerPoint& place, const Vector3& p_CT, Matrix6* ddh);
 
 /// Result of a query in T, rotated to C.
-[[nodiscard]] TargetPoint turned(TargetPoint point, const Matrix3& R_CT);
+[[nodiscard]] TargetPoint rotated(TargetPoint point, const Matrix3& R_CT);
 
 }  // namespace heelstrike::fem

@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "common/errors/error.hpp"
-#include "common/parameters/parameter_kinds.hpp"
-#include "fem_server/backends/fem_condensed/cloud_contact.hpp"
+#include "common/parameters/parameter.hpp"
+#include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/bodies/body_laws.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
@@ -15,7 +15,7 @@
 #include "fem_server/bodies/prepared_compliance.hpp"
 #include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/contact_solver/detection/body_interface.hpp"
-#include "fem_server/fem/approximate_distance.hpp"
+#include "fem_server/contact_solver/pairing/cloud.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
@@ -95,7 +95,7 @@ void require_linear_tetrahedra(const PairSpec& pair, std::uint32_t n_nodes) {
                                      key, n_nodes));
 }
 
-/// A body in contact with points: see CloudContact.
+/// A body in contact with points: see cloud.hpp.
 std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointCloudSurface& cloud,
                                            const PrepareContext& context) {
   ParameterMap parameters;
@@ -131,8 +131,7 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
   model.partner_fields =
       std::make_shared<const BodyFields>(std::move(prepared.body), prepared.support, std::move(prepared.contact),
                                          PartnerShape(), std::move(prepared.pressure));
-  return std::make_unique<CloudContact>(
-      std::make_unique<CondensedContact>(pair.backend, std::move(model), std::move(parameters)));
+  return std::make_unique<CondensedContact>(pair.backend, std::move(model), std::move(parameters));
 }
 
 void check_cloud(const PairSpec& pair) {

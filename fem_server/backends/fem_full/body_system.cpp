@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "fem_server/fem/column_panels.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
 

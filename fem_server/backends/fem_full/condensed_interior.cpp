@@ -71,7 +71,7 @@ CondensedInterior::CondensedInterior(PreparedBody whole, std::span<const std::ui
   const MemoryNeed own = matrix_memory(9.0 * static_cast<double>(node_graph(interior_).inner.size()));
   within_memory(whole_.max_memory, own, "the stiffness of the interior behind the layer",
                 [&] { interior_matrix_ = linear_stiffness(interior_); });
-  whole_.max_memory.held += own.total();
+  whole_.max_memory.in_use += own.total();
   Eigen::Index n_layer = 0;
   if (whole_.support.inertia_relief) {
     InertiaModes own = inertia_modes(whole_.body);

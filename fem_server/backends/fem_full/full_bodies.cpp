@@ -9,8 +9,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backend_interface/slip_speed.hpp"
-#include "fem_server/backend_interface/slip_work.hpp"
+#include "fem_server/backend_interface/slip.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/backends/fem_full/load_steps.hpp"
 #include "fem_server/contact_solver/contact_response.hpp"
@@ -126,7 +125,7 @@ FullBodies::FullBodies(std::string name, FullBodiesModel model, ParameterMap par
       model_(std::move(model)) {
   use_one_blas_thread();
   bodies_.emplace_back(std::move(model_.main), stop);
-  model_.partner.max_memory.held += bodies_[0].memory_need().total();
+  model_.partner.max_memory.in_use += bodies_[0].memory_need().total();
   bodies_.emplace_back(std::move(model_.partner), stop);
   std::vector<Vector3> points;
   for (const std::uint32_t node : bodies_[0].contact_nodes()) points.push_back(bodies_[0].body().mesh().nodes[node]);

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
-#include "fem_server/backend_interface/slip_speed.hpp"
+#include "fem_server/backend_interface/slip.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/backends/fem_full/load_steps.hpp"
 #include "fem_server/contact_solver/contact_response.hpp"

@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "fem_server/backend_interface/backend.hpp"
-#include "fem_server/backend_interface/slip_work.hpp"
+#include "fem_server/backend_interface/slip.hpp"
 #include "fem_server/backends/fem_full/body_system.hpp"
 #include "fem_server/backends/fem_full/condensed_interior.hpp"
 #include "fem_server/backends/fem_full/full_friction.hpp"

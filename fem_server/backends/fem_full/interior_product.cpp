@@ -4,7 +4,6 @@
 
 #include "common/files/digest.hpp"
 #include "fem_server/backend_interface/preparation_locks.hpp"
-#include "fem_server/fem/cache_file.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
 
 namespace heelstrike::fem {

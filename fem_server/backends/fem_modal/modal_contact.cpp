@@ -279,12 +279,7 @@ Response ModalContact::make_response(const Solution& solution, const std::option
   Response response = answer(solution, model_.options, model_.pressure, model_.regions, approach_velocity, state);
   if (solution.touches()) response.stored_energy += solution.energy;
   response.dissipated_increment = solution.dissipated;
-  if (at_rest(solution.modes) && model_.partner->is_distance()) {
-    const CandidateBall ball = ball_around(model_.points);
-    const Vector3 normal = model_.partner->half_space();
-    response.bound = {
-        .known = true, .p_C = ball.center, .reach = ball.radius, .normal = normal, .flat = normal != Vector3::Zero()};
-  }
+  if (at_rest(solution.modes)) response.bound = gap_bound(ball_around(model_.points), *model_.partner);
   return response;
 }
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "fem_server/backend_interface/slip_speed.hpp"
+#include "fem_server/backend_interface/slip.hpp"
 
 namespace heelstrike::fem {
 

@@ -2,7 +2,7 @@
 /// Equations: docs/theory/contact_laws.md, section 8.
 #pragma once
 
-#include "fem_server/backend_interface/slip_work.hpp"
+#include "fem_server/backend_interface/slip.hpp"
 #include "fem_server/backends/point_laws/law.hpp"
 #include "fem_server/surfaces/contact_path.hpp"
 

@@ -1,3 +1,8 @@
+/// Crossing edges of two rigid bodies: contact without a corner on either body, e.g. of two bars laid crosswise.
+///
+/// Edges of the two bodies touch along the common normal of both when it lies in the normal cones of both (the arcs of
+/// their Gauss maps cross).
+///
 /// Corners of rigid bodies with sharp edges, and the faces in contact with corners of another body.
 ///
 /// Two bodies touch along a facet of their Minkowski difference [vandenbergen2003]: a corner on a face whose normal the
@@ -6,13 +11,65 @@
 /// corner are checked, not only the distance.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "fem_server/backends/rigid/rigid_edges.hpp"
+#include "fem_server/geometry/surface_mesh.hpp"
 #include "fem_server/geometry/triangle_tree.hpp"
 
 namespace heelstrike::fem {
+
+/// A convex edge of a body.
+struct SharpEdge {
+  Vector3 a = Vector3::Zero();              ///< [m]
+  Vector3 b = Vector3::Zero();              ///< [m]
+  std::array<Vector3, 2> normals;           ///< [-] out of the adjacent faces, such that n0 x n1 points from a to b
+  std::array<std::uint32_t, 2> vertices{};  ///< of the mesh: a and b
+  [[nodiscard]] SharpEdge moved(const Pose& X) const;
+};
+
+/// Convex edges with an angle of more than 20 degrees between the faces. At flatter ones, of meshes that approximate
+/// smooth surfaces, the vertices resolve the contact up to the sagitta of the triangles.
+[[nodiscard]] std::vector<SharpEdge> sharp_edges(const SurfaceMesh& mesh);
+
+/// True if the mesh is closed and no edge is concave.
+[[nodiscard]] bool is_convex(const SurfaceMesh& mesh);
+
+/// [rad] largest angle of faces at convex edges that are not sharp: triangles that approximate a curve. 0 = none.
+[[nodiscard]] double max_edge_rotation(const SurfaceMesh& mesh);
+
+/// [rad] by which a normal may lie outside the cone of an edge or a corner: where faces lie on each other the normal is
+/// on the border of the cone, and the pose of a body at rest rounds to either side.
+inline constexpr double cone_rounding = 1e-5;
+
+/// [rad] The same for crossing edges. An edge on a face crosses two edges of that face; when it tips, its common normal
+/// with the edge that it leaves is outside the cone, although the bodies may touch there again immediately.
+inline constexpr double edge_tilt = 1e-3;
+
+/// True if the normal n lies between those of the faces of an edge. @param n  [-] perpendicular to the edge
+/// @param outside  [rad] by which it may lie outside
+[[nodiscard]] bool in_cone(const SharpEdge& edge, const Vector3& n, double outside = cone_rounding);
+/// [m] from a point at gap n off the edge to its wedge: outside, the edge is nearest; inside, one of the faces.
+[[nodiscard]] double from_wedge(const SharpEdge& edge, const Vector3& n, double gap);
+
+/// Closest points of two edges, inside both.
+struct EdgeCrossing {
+  Vector3 p_A, p_B;  ///< [m] on the edges; p_B - p_A = gap n
+  Vector3 n;         ///< [-] out of the first body
+  double gap;        ///< [m]
+  /// [m] distance of p_B from the first body, and of p_A from the second, if only these edges are near: each body is
+  /// the wedge between its faces.
+  double gap_A, gap_B;
+  bool is_from_cone;  ///< the normal is outside a cone: the bodies do not touch here but may do so immediately
+};
+/// @param A, B    in one frame
+/// @param margin  [m] by which an end may miss the other edge: where corners lie on edges, the pose rounds to either
+/// side
+/// @return none when the edges are parallel, their common normal is in neither cone, or one ends on the other's face
+///         and lies beyond the other face of that edge, so that the overlap of the bodies has no extent
+[[nodiscard]] std::optional<EdgeCrossing> crossing(const SharpEdge& A, const SharpEdge& B, double margin);
 
 /// A ball fixed in a body; with radius zero a corner, a mesh vertex or a point.
 struct Probe {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "common/spatial/extents.hpp"
+#include "common/spatial/spatial.hpp"
 #include "fem_server/backend_interface/body_surfaces.hpp"
 #include "fem_server/surfaces/mesh_distance.hpp"
 #include "scenario/surfaces/block.hpp"
@@ -438,7 +438,7 @@ RigidPoints RigidGeometry::points(const Pose& X_AB, double reach, const ProbeCac
   }
   collect_cylinder(B_, A_, X_AB, reach, of_B);
   collect_cylinder(A_, B_, X_BA, reach, of_A);
-  const auto turned = [&](ContactPoint point) {
+  const auto rotated = [&](ContactPoint point) {
     // Features of A's own probes are marked by a negative sign.
     point.feature = -1 - point.feature;
     point.p_AC = X_AB * point.p_AC;
@@ -446,8 +446,8 @@ RigidPoints RigidGeometry::points(const Pose& X_AB, double reach, const ProbeCac
     std::swap(point.curvature_A, point.curvature_B);
     return point;
   };
-  for (const ContactPoint& point : of_A.points) of_B.points.push_back(turned(point));
-  if (of_A.nearest.gap < of_B.nearest.gap) of_B.nearest = turned(of_A.nearest);
+  for (const ContactPoint& point : of_A.points) of_B.points.push_back(rotated(point));
+  if (of_A.nearest.gap < of_B.nearest.gap) of_B.nearest = rotated(of_A.nearest);
   collect_crossings(X_AB, reach, of_B);
   remove_redundant_points(of_B);
   RigidPoints result{.points = std::move(of_B.points), .nearest = of_B.nearest};

@@ -10,7 +10,6 @@
 #include "common/contact/contact.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/rigid/faceted_body.hpp"
-#include "fem_server/backends/rigid/rigid_edges.hpp"
 #include "fem_server/backends/rigid/rolling_cylinder.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
 

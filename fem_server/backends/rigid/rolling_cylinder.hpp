@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/contact/contact_point.hpp"
-#include "fem_server/backends/rigid/rigid_edges.hpp"
+#include "fem_server/backends/rigid/faceted_body.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
 

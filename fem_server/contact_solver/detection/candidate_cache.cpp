@@ -19,6 +19,12 @@ CandidateBall ball_around(const std::vector<Vector3>& points) {
   return ball;
 }
 
+GapBound gap_bound(const CandidateBall& ball, const SignedDistance& partner) {
+  if (!partner.is_distance()) return {};
+  const Vector3 normal = partner.half_space();
+  return {.known = true, .p_C = ball.center, .reach = ball.radius, .normal = normal, .flat = normal != Vector3::Zero()};
+}
+
 bool covers_contact_candidates(const CandidateCache& candidate_cache, const CandidateBall& ball, const Pose& X_AB) {
   const Pose& before = candidate_cache.X_AB;
   const Vector3 moved = X_AB.R.transpose() * (ball.center - X_AB.p) - before.R.transpose() * (ball.center - before.p);

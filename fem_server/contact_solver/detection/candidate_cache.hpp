@@ -9,8 +9,10 @@
 #include <mutex>
 #include <vector>
 
+#include "common/contact/contact.hpp"
 #include "common/spatial/spatial.hpp"
 #include "fem_server/fem/condensation.hpp"
+#include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 
@@ -43,6 +45,9 @@ struct CandidateBall {
   double radius = 0.0;               ///< [m]
 };
 [[nodiscard]] CandidateBall ball_around(const std::vector<Vector3>& points);
+
+/// Bound of the gap after a motion, for a body within the ball; unknown if gaps are no distances.
+[[nodiscard]] GapBound gap_bound(const CandidateBall& ball, const SignedDistance& partner);
 
 /// True if at `X_AB` no other candidate can touch or be the closest node: gaps are distances, so none has changed by
 /// more than the motion of its node relative to B, which is bounded by that of the ball.

@@ -56,7 +56,7 @@ void within_threads(std::size_t n_items, unsigned wanted, const Work& work) {
 }  // namespace
 
 void make_triangulation(const VolumeMesh& mesh, std::span<const std::uint32_t> material_of,
-                        std::span<const ElementFace> held, dealii::Triangulation<3>& triangulation) {
+                        std::span<const ElementFace> clamped, dealii::Triangulation<3>& triangulation) {
   // Vertices are the corners only: mid-side nodes follow from the degree of the element.
   constexpr auto none = static_cast<unsigned>(-1);
   std::vector<unsigned> vertex_of(mesh.nodes.size(), none);
@@ -86,7 +86,7 @@ void make_triangulation(const VolumeMesh& mesh, std::span<const std::uint32_t> m
     face.boundary_id = clamped_boundary;
     faces.boundary_quads.push_back(std::move(face));
   };
-  for (const ElementFace face : held) {
+  for (const ElementFace face : clamped) {
     if (mesh.parts_of_side(face.face) == 1) {
       hold(face_corners(mesh, face));
     } else if (mesh.part_of_side(face.face) == 0) {  // all parts are clamped, or none
@@ -230,7 +230,7 @@ std::unique_ptr<const BodyCells> serial_cells(const VolumeMesh& mesh, std::span<
 namespace {
 
 template <class Given>
-void refuse_others(MPI_Comm communicator, std::string_view what, const Given& given) {
+void reject_others(MPI_Comm communicator, std::string_view what, const Given& given) {
   const std::vector<Given> all = dealii::Utilities::MPI::all_gather(communicator, given);
   const auto other = std::ranges::find_if(all, [&](const Given& of_rank) { return of_rank != all.front(); });
   if (other == all.end()) return;
@@ -243,11 +243,11 @@ void refuse_others(MPI_Comm communicator, std::string_view what, const Given& gi
 }  // namespace
 
 void check_same_on_all_ranks(MPI_Comm communicator, std::string_view what, std::span<const double> values) {
-  refuse_others(communicator, what, std::vector<double>(values.begin(), values.end()));
+  reject_others(communicator, what, std::vector<double>(values.begin(), values.end()));
 }
 
 void check_same_on_all_ranks(MPI_Comm communicator, std::string_view what, const std::string& digest) {
-  refuse_others(communicator, what, digest);
+  reject_others(communicator, what, digest);
 }
 
 }  // namespace heelstrike::fem

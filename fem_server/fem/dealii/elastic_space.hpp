@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "fem_server/fem/body_cells.hpp"
 #include "fem_server/fem/cell_kernels.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
@@ -27,10 +26,10 @@ inline constexpr dealii::types::boundary_id clamped_boundary = 1;
 /// Triangulation from the corners of the elements: straight edges for any degree of the mesh. Cell e is element e until
 /// a partition reorders the cells.
 /// @param material_of    becomes the material id of the cells
-/// @param held           faces that get `clamped_boundary`; all others have 0
+/// @param clamped           faces that get `clamped_boundary`; all others have 0
 /// @param triangulation  empty, of any type that deal.II can create from cells
 void make_triangulation(const VolumeMesh& mesh, std::span<const std::uint32_t> material_of,
-                        std::span<const ElementFace> held, dealii::Triangulation<3>& triangulation);
+                        std::span<const ElementFace> clamped, dealii::Triangulation<3>& triangulation);
 
 class ElasticSpace {
  public:

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "fem_server/fem/reference_element.hpp"
+#include "fem_server/fem/element_library.hpp"
 
 namespace heelstrike::fem {
 

@@ -169,14 +169,14 @@ SurfaceMesh remeshed(const SurfaceMesh& surface, const SizeField& size, double f
   const double angle = std::min(feature_angle, max_angle);
   SizeField field = size;
   double finest = size.size;
-  std::optional<SurfaceMesh> sound;
+  std::optional<SurfaceMesh> valid;
   for (int halvings = 0;; ++halvings) {
     SurfaceMesh result = remeshed_once(surface, field, angle);
     remove_slivers(result, min_height_ratio * finest, edge_rounding_ratio * size.size);
     std::vector<Vector3> points = find_deviating_points(surface, result, edge_rounding_ratio * size.size);
     const std::vector<Vector3> is_folded = has_folds(result);
-    if (is_folded.empty()) sound = result;
-    if (halvings == max_halvings || (points.empty() && is_folded.empty())) return sound.value_or(result);
+    if (is_folded.empty()) valid = result;
+    if (halvings == max_halvings || (points.empty() && is_folded.empty())) return valid.value_or(result);
     points.insert(points.end(), is_folded.begin(), is_folded.end());
     finest *= 0.5;
     field.refinements.push_back({.region = region_around(points, finest), .size = finest});

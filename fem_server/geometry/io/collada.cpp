@@ -9,10 +9,10 @@
 #include <pugixml.hpp>
 #include <vector>
 
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
+#include "fem_server/geometry/io/mesh_builders.hpp"
 #include "fem_server/geometry/io/readers.hpp"
 #include "fem_server/geometry/io/scanner.hpp"
-#include "fem_server/geometry/io/surface_builder.hpp"
 
 namespace heelstrike::fem::io {
 
@@ -164,8 +164,8 @@ void ColladaFile::add_corners(XmlNode primitives, const std::vector<std::uint32_
     for (std::size_t i = 0; i + 2 < corners.size(); ++i) {
       const std::size_t a = kind == "trifans" ? 0 : i;
       // Every second triangle of a strip has reversed winding.
-      const bool turned = kind == "tristrips" && i % 2 == 1;
-      add({corners[turned ? i + 1 : a], corners[turned ? a : i + 1], corners[i + 2]});
+      const bool reversed = kind == "tristrips" && i % 2 == 1;
+      add({corners[reversed ? i + 1 : a], corners[reversed ? a : i + 1], corners[i + 2]});
     }
   } else if (kind == "polylist") {
     std::size_t at = 0;

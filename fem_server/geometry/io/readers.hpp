@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "fem_server/geometry/io/volume_builder.hpp"
+#include "fem_server/geometry/io/mesh_builders.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 
 namespace heelstrike::fem::io {

@@ -4,9 +4,9 @@
 #include <array>
 #include <cstring>
 
+#include "fem_server/geometry/io/mesh_builders.hpp"
 #include "fem_server/geometry/io/readers.hpp"
 #include "fem_server/geometry/io/scanner.hpp"
-#include "fem_server/geometry/io/surface_builder.hpp"
 
 namespace heelstrike::fem::io {
 

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "common/text/base64.hpp"
 #include "common/text/markup.hpp"
 
 namespace heelstrike::fem::io {

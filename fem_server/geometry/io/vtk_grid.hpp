@@ -1,13 +1,16 @@
 /// Cells of VTK files (XML and legacy) before conversion to a volume mesh.
+///
+/// Compressed blocks of VTK XML files.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "fem_server/geometry/io/surface_builder.hpp"
-#include "fem_server/geometry/io/volume_builder.hpp"
+#include "fem_server/geometry/io/mesh_builders.hpp"
 
 namespace heelstrike::fem::io {
 
@@ -50,5 +53,20 @@ void add_strips(const VtkPolygons& strips, std::size_t first_vertex, const ReadO
 
 /// @throws Error{invalid_input} for unsupported cell types or indices out of range
 void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& builder);
+
+/// Compression method of the arrays of a file, selected by the attribute `compressor`.
+struct VtkCompressor {
+  std::string_view name;
+  /// Maximum compression ratio of the method; a header that declares more is wrong, or a memory exhaustion attack.
+  std::uint64_t max_ratio;
+  /// Fills `unpacked`. @return false when `packed` is corrupt or unpacks to a different number of bytes
+  bool (*unpack)(std::string_view packed, std::span<char> unpacked);
+};
+
+/// Null for an unknown name.
+[[nodiscard]] const VtkCompressor* find_vtk_compressor(std::string_view name);
+
+/// "vtkZLibDataCompressor, ...", for messages.
+[[nodiscard]] std::string vtk_compressor_names();
 
 }  // namespace heelstrike::fem::io

@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "common/text/base64.hpp"
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
+#include "fem_server/geometry/io/mesh_builders.hpp"
 #include "fem_server/geometry/io/readers.hpp"
 #include "fem_server/geometry/io/scanner.hpp"
-#include "fem_server/geometry/io/surface_builder.hpp"
-#include "fem_server/geometry/io/vtk_blocks.hpp"
 #include "fem_server/geometry/io/vtk_grid.hpp"
 
 namespace heelstrike::fem::io {

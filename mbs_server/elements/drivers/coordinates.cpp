@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"
-#include "mbs_server/elements/joint_reference.hpp"
 #include "mbs_server/formulation/driver_equations.hpp"
 #include "scenario/schema/keys.hpp"
 #include "scenario/sections.hpp"
@@ -31,19 +31,19 @@ std::vector<Driver> build_coordinates_driver(const DriverSpec& spec, const Model
   for (const Joint& joint : model.joints) {
     if (!joint.map) continue;
     const CoordinateMap& map = *joint.map;
-    std::vector<std::size_t> turns, others;
+    std::vector<std::size_t> rotations, others;
     for (std::size_t i = 0; i < map.n(); ++i) {
       if (!spec.functions.contains(map.transform().names[i])) continue;
-      (map.turns(i) ? turns : others).push_back(i);
+      (map.is_rotation(i) ? rotations : others).push_back(i);
     }
-    const bool attitude = turns.size() == 3 && map.is_pure_rotation();
-    if (!attitude) others.insert(others.end(), turns.begin(), turns.end());
+    const bool attitude = rotations.size() == 3 && map.is_pure_rotation();
+    if (!attitude) others.insert(others.end(), rotations.begin(), rotations.end());
     const auto add = [&](const std::vector<std::size_t>& places, bool all_rotations) {
       if (places.empty()) return;
       Driver driver{.name = spec.name};
       for (const std::size_t i : places) {
         const std::string& name = map.transform().names[i];
-        driver.coordinates.push_back({name, map.turns(i) ? "rad" : "m", resolved(spec.functions.at(name))});
+        driver.coordinates.push_back({name, map.is_rotation(i) ? "rad" : "m", resolved(spec.functions.at(name))});
       }
       driver.make = [name = spec.name, map = joint.map, places,
                      all_rotations](const std::vector<DrivenCoordinate>& x) -> std::unique_ptr<Constraint> {
@@ -53,7 +53,7 @@ std::vector<Driver> build_coordinates_driver(const DriverSpec& spec, const Model
       };
       drivers.push_back(std::move(driver));
     };
-    if (attitude) add(turns, true);
+    if (attitude) add(rotations, true);
     add(others, false);
   }
   return drivers;

@@ -2,7 +2,6 @@
 
 #include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"
-#include "mbs_server/elements/joint_reference.hpp"
 #include "mbs_server/formulation/driver_equations.hpp"
 #include "scenario/schema/keys.hpp"
 #include "scenario/sections.hpp"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "mbs_server/elements/forces/force_type.hpp"
-#include "mbs_server/formulation/affine_vector.hpp"
+#include "mbs_server/formulation/joint_equations.hpp"
 #include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "mbs_server/elements/joint_reference.hpp"
+#include "mbs_server/elements/attachment.hpp"
 #include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
@@ -12,7 +12,7 @@ class CoordinateForce final : public ForceElement {
  public:
   CoordinateForce(std::string name, CoordinateMapPtr map, std::size_t coordinate, CoordinateForceLaw law)
       : name_(std::move(name)),
-        turns_(map->turns(coordinate)),
+        rotates_(map->is_rotation(coordinate)),
         u_(joint_coordinates(std::move(map), {coordinate})),
         law_(std::move(law)) {}
 
@@ -36,10 +36,10 @@ class CoordinateForce final : public ForceElement {
     C.add_dense(u_->indices(), now.law.by_rate * u_q.transpose() * u_q);
   }
   [[nodiscard]] std::vector<Column> columns() const override {
-    const std::string unit = turns_ ? "rad" : "m";
+    const std::string unit = rotates_ ? "rad" : "m";
     return {{name_ + ".value_" + unit, unit, "value of the coordinate"},
             {name_ + ".rate_" + unit + "_s", unit + "/s", "rate of the coordinate"},
-            {name_ + (turns_ ? ".torque_Nm" : ".force_N"), turns_ ? "N m" : "N", "force on the coordinate"}};
+            {name_ + (rotates_ ? ".torque_Nm" : ".force_N"), rotates_ ? "N m" : "N", "force on the coordinate"}};
   }
   void append_values(const MotionState& at, std::vector<double>& row) const override {
     const At now = look(at);
@@ -62,7 +62,7 @@ class CoordinateForce final : public ForceElement {
   }
 
   std::string name_;
-  bool turns_;
+  bool rotates_;
   MotionFunctionsPtr u_;
   CoordinateForceLaw law_;
 };

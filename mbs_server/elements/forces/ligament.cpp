@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
-#include "mbs_server/elements/forces/line_bundle.hpp"
-#include "mbs_server/elements/path_points.hpp"
+#include "mbs_server/elements/forces/line_force.hpp"
 #include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/elements/attachment.hpp"
+#include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
@@ -216,6 +220,114 @@ void LineForce::state_tangents(const MotionState& at, StateTangents& tangents) c
   tangents.f_q = by.f_length * length_q + by.f_speed * (line_.hessian * rates_).transpose();
   tangents.f_qd = by.f_speed * length_q;
   tangents.f_s = by.f_s;
+}
+
+std::vector<BodySpec> body_specs(const Model& model) {
+  std::vector<BodySpec> bodies;
+  for (const auto& body : model.bodies) bodies.push_back({.name = body.name, .X_WB = body.X_WB, .V_WB = {}});
+  return bodies;
+}
+
+void check_path_coordinates(const config::LineSpec& line, const Scenario& scenario) {
+  for (const auto& point : line.points) {
+    if (!point.within.empty()) read_coordinate_name(line.keys["path"], point.within, scenario);
+    for (const auto& move : point.moves) {
+      if (move.f) read_coordinate_name(line.keys["path"], move.coordinate, scenario);
+    }
+  }
+}
+
+std::vector<MovingPoint> path_points(const config::LineSpec& line, const Model& model) {
+  std::vector<MovingPoint> points;
+  const std::string& where = line.keys.path();
+  const auto coordinate = [&](const std::string& name, ScalarFunctionPtr f) {
+    const CoordinateReference found = find_coordinate(model, name);
+    return JointFunction{found.joint->map, found.coordinate, std::move(f)};
+  };
+  for (const auto& spec : line.points) {
+    MovingPoint point{.point = {.body = find_body(model, spec.body, where), .p_BP = spec.point, .wrap = {}}};
+    if (spec.wrap) {
+      point.point.wrap = {
+          .body = find_body(model, spec.wrap->body, where), .X_BS = spec.wrap->X_BS, .shape = spec.wrap->shape};
+    }
+    for (std::size_t k = 0; k < 3; ++k) {
+      if (spec.moves[k].f) point.moves[k] = coordinate(spec.moves[k].coordinate, spec.moves[k].f);
+    }
+    if (!spec.within.empty()) point.within = coordinate(spec.within, nullptr);
+    point.range = spec.range;
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+double initial_length(const config::LineSpec& line, const Model& model) {
+  VectorX q(static_cast<Eigen::Index>(coordinates_per_body * model.bodies.size()));
+  for (std::size_t i = 0; i < model.bodies.size(); ++i) {
+    q.segment<coordinates_per_body>(static_cast<Eigen::Index>(coordinates_per_body * i)) =
+        coordinates_from_pose(model.bodies[i].X_WB);
+  }
+  PathLength length;
+  try {
+    MovingPath(path_points(line, model)).at(q, false, length);
+  } catch (const RecoverableError& error) {
+    throw input_error(line.keys.path(), line.keys.path() + ": at the initial poses " + error.what());
+  }
+  return length.length;
+}
+
+namespace {
+
+class LineBundle final : public ForceElement {
+ public:
+  LineBundle(std::string name, const std::vector<LineElement>& lines) : name_(std::move(name)) {
+    for (const auto& line : lines) lines_.push_back(std::make_unique<LineForce>(line));
+  }
+
+  [[nodiscard]] std::string name() const override { return name_; }
+  void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override {
+    for (auto& line : lines_) line->add_forces(at, g, energy);
+  }
+  void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override {
+    for (auto& line : lines_) line->add_tangents(at, K, C);
+  }
+  [[nodiscard]] std::string check_initial_state(const MotionState& at) const override {
+    std::string notes;
+    for (const auto& line : lines_) {
+      const std::string note = line->check_initial_state(at);
+      if (!note.empty()) notes += (notes.empty() ? "" : "; ") + note;
+    }
+    return notes;
+  }
+  [[nodiscard]] std::vector<Column> columns() const override {
+    std::vector<Column> columns = {{name_ + ".force_N", "N", "sum of the line tensions"}};
+    for (const auto& line : lines_) {
+      auto more = line->columns();
+      std::move(more.begin(), more.end(), std::back_inserter(columns));
+    }
+    return columns;
+  }
+  void append_values(const MotionState& at, std::vector<double>& row) const override {
+    const std::size_t total = row.size();
+    row.push_back(0.0);
+    for (const auto& line : lines_) {
+      // The tension is the third column of a line.
+      const std::size_t first = row.size();
+      line->append_values(at, row);
+      row[total] += row[first + 2];
+    }
+  }
+
+ private:
+  std::string name_;
+  std::vector<std::unique_ptr<LineForce>> lines_;
+};
+
+}  // namespace
+
+Force line_bundle(const std::string& name, std::vector<LineElement> lines) {
+  Force force{.name = name, .make = {}};
+  force.make = [name, lines = std::move(lines)] { return std::make_unique<LineBundle>(name, lines); };
+  return force;
 }
 
 }  // namespace heelstrike::mbs

@@ -1,5 +1,9 @@
 /// Force elements along a line between two points, straight or over points and surfaces of bodies. Springs, ligaments
 /// and muscles differ only in their tension.
+///
+/// Converts the lines of a scenario to paths between the bodies of a model.
+///
+/// Several lines in one force element: the bundles of a ligament.
 #pragma once
 
 #include <functional>
@@ -8,7 +12,8 @@
 #include <vector>
 
 #include "mbs_server/elements/forces/force_type.hpp"
-#include "mbs_server/formulation/moving_path.hpp"
+#include "mbs_server/formulation/line_path.hpp"
+#include "scenario/line_paths.hpp"
 
 namespace heelstrike::mbs {
 
@@ -140,5 +145,17 @@ void check_ligament_ends(const config::Field& field, const Scenario& scenario);
 /// with k
 [[nodiscard]] Tension toe_ligament_tension(double k, double toe_strain, double unstrained, double length,
                                            std::optional<double> toe_stiffness = std::nullopt);
+
+/// Bodies of a model in the form that config::read_lines() requires: names and poses.
+[[nodiscard]] std::vector<BodySpec> body_specs(const Model& model);
+/// Rejects unknown joint coordinates in the keys of a line.
+void check_path_coordinates(const config::LineSpec& line, const Scenario& scenario);
+/// @throws Error{invalid_input} for an unknown body
+[[nodiscard]] std::vector<MovingPoint> path_points(const config::LineSpec& line, const Model& model);
+/// Length at the initial poses [m]. @throws Error{invalid_input} with the line's name where the path is undefined
+[[nodiscard]] double initial_length(const config::LineSpec& line, const Model& model);
+
+/// Lines without internal states, each with its columns, and the column NAME.force_N with the sum of their tensions.
+[[nodiscard]] Force line_bundle(const std::string& name, std::vector<LineElement> lines);
 
 }  // namespace heelstrike::mbs

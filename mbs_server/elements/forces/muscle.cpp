@@ -7,7 +7,7 @@
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"
 #include "mbs_server/elements/forces/hill_muscle.hpp"
-#include "mbs_server/elements/path_points.hpp"
+#include "mbs_server/elements/forces/line_force.hpp"
 #include "scenario/schema/keys.hpp"
 #include "scenario/sections.hpp"
 

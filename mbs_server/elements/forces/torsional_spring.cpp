@@ -2,8 +2,8 @@
 #include <numbers>
 #include <utility>
 
+#include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/elements/forces/force_type.hpp"
-#include "mbs_server/elements/joint_reference.hpp"
 #include "mbs_server/formulation/joint_angle.hpp"
 #include "scenario/schema/keys.hpp"
 

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include "mbs_server/elements/joint_reference.hpp"
+#include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
 #include "mbs_server/formulation/coordinate_map.hpp"
 #include "mbs_server/formulation/function_constraint.hpp"

@@ -3,7 +3,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/text/suggestion.hpp"
-#include "mbs_server/elements/joint_reference.hpp"
+#include "mbs_server/elements/attachment.hpp"
 
 #include "mbs_server/elements/joints/joint_type.hpp"
 #include "mbs_server/formulation/coordinate_map.hpp"

@@ -2,9 +2,9 @@
 #include <fmt/ranges.h>
 #include <cmath>
 
-#include "mbs_server/elements/joint_reference.hpp"
+#include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
-#include "mbs_server/formulation/gear_constraint.hpp"
+#include "mbs_server/formulation/joint_angle.hpp"
 #include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {

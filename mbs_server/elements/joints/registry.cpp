@@ -4,16 +4,18 @@
 
 namespace heelstrike::mbs {
 
-// One function for each file.
-JointType spherical_joint(), revolute_joint(), cylindrical_joint(), prismatic_joint(), universal_joint(),
-    planar_joint(), fixed_joint(), point_on_line_joint(), point_on_plane_joint(), distance_joint(), gear_joint(),
-    custom_joint(), coupler_joint();
-
 std::span<const JointType> joint_types() {
+// The function of one file of this folder.
+#define JOINT(NAME)                  \
+  [] {                               \
+    extern JointType NAME##_joint(); \
+    return NAME##_joint();           \
+  }()
   static const std::vector<JointType> types = {
-      spherical_joint(), revolute_joint(), cylindrical_joint(),   prismatic_joint(),      universal_joint(),
-      planar_joint(),    fixed_joint(),    point_on_line_joint(), point_on_plane_joint(), distance_joint(),
-      gear_joint(),      custom_joint(),   coupler_joint()};
+      JOINT(spherical), JOINT(revolute), JOINT(cylindrical),   JOINT(prismatic),      JOINT(universal),
+      JOINT(planar),    JOINT(fixed),    JOINT(point_on_line), JOINT(point_on_plane), JOINT(distance),
+      JOINT(gear),      JOINT(custom),   JOINT(coupler)};
+#undef JOINT
   return types;
 }
 

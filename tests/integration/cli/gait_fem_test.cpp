@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "common/motion/motion_table.hpp"
+#include "common/motion/motion_file.hpp"
 #include "common/results/run_folder.hpp"
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/cli/server_pair.hpp"

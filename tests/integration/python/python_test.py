@@ -118,6 +118,10 @@ class Runs(unittest.TestCase):
             self.assertEqual({**cli, "files": {}, "sha256": ""}, {**ours.summary, "files": {}, "sha256": ""})
             self.assertEqual({name for name in cli["files"] if cli["files"][name] != ours.summary["files"][name]}, {"scenario.yaml"})
 
+    def test_an_unknown_table_is_an_unknown_argument(self):
+        with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'hdf6'"):
+            hs.run(BALL, set=SHORT, hdf6=True)
+
     def test_a_table_in_hdf5(self):
         if importlib.util.find_spec("h5py") is None:
             self.skipTest("python3-h5py is not installed: scripts/setup")

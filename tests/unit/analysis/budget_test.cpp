@@ -7,7 +7,6 @@
 
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/assembly.hpp"
-#include "mbs_server/formulation/independent_rows.hpp"
 #include "mbs_server/simulation/stall_detector.hpp"
 #include "tests/support/local_run.hpp"
 

@@ -1,7 +1,7 @@
 // Work of friction over one step: closed forms of a spring with a slider, and the measure of slip.
 #include <gtest/gtest.h>
 
-#include "fem_server/backend_interface/slip_work.hpp"
+#include "fem_server/backend_interface/slip.hpp"
 #include "fem_server/surfaces/contact_path.hpp"
 
 namespace heelstrike::fem {

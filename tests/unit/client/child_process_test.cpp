@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "common/errors/error.hpp"
-#include "common/process/child_process.hpp"
+#include "common/process/process.hpp"
 
 namespace heelstrike::client {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "client/studies/registration_modulus.hpp"
+#include "client/studies/registration.hpp"
 
 namespace heelstrike::client {
 namespace {

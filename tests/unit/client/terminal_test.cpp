@@ -11,7 +11,6 @@
 #include <sstream>
 
 #include "common/text/table.hpp"
-#include "library/terminal/progress_display.hpp"
 #include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {

@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "fem_server/surfaces/surface_sheets.hpp"
+#include "fem_server/surfaces/target_surface.hpp"
 #include "fem_server/surfaces/triangle_surface.hpp"
 
 namespace heelstrike::fem {

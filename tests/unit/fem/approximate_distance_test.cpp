@@ -1,5 +1,5 @@
 // Screened Poisson distance in a ball, compared with its closed form and with the true distance.
-#include "fem_server/fem/approximate_distance.hpp"
+#include "fem_server/fem/approximate_partner.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/geometry/layer_mesh.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
-#include "fem_server/surfaces/kind_triangles.hpp"
+#include "fem_server/surfaces/partner_shape.hpp"
 #include "scenario/surfaces/knee.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/surface_kind.hpp"

@@ -1,5 +1,5 @@
 // Errors of the factorisation for singular matrices.
-#include "mbs_server/formulation/sparse_lu.hpp"
+#include "mbs_server/formulation/sparse_matrix.hpp"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 
 #include "benchmarks/friction_problems/fclib_file.hpp"
 #include "benchmarks/friction_problems/siconos_text.hpp"
-#include "common/friction/single_contact.hpp"
+#include "common/friction/local_problem.hpp"
 #include "common/friction/solve_friction.hpp"
 
 namespace heelstrike::friction {

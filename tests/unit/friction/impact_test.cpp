@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <random>
 
-#include "common/friction/min_norm_reactions.hpp"
 #include "common/friction/solve_friction.hpp"
 
 namespace heelstrike::friction {

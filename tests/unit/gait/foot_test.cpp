@@ -7,7 +7,6 @@
 #include <numbers>
 
 #include "gait/foot_motion.hpp"
-#include "gait/ground_speed.hpp"
 #include "tests/unit/motion/rejection.hpp"
 
 namespace heelstrike {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "gait/grf_comparison.hpp"
-#include "gait/pose_record.hpp"
+#include "gait/marker_drivers.hpp"
 
 namespace heelstrike {
 namespace {

@@ -10,10 +10,10 @@
 #include <numbers>
 #include <sstream>
 
-#include "gait/axis_map.hpp"
+#include "gait/axes_and_units.hpp"
+#include "gait/foot_motion.hpp"
+#include "gait/foot_template.hpp"
 #include "gait/force_plate.hpp"
-#include "gait/ground_speed.hpp"
-#include "gait/plate_synchrony.hpp"
 #include "tests/unit/motion/rejection.hpp"
 
 namespace heelstrike {
@@ -31,8 +31,8 @@ class Subject01 : public testing::Test {
     }
     folder_ = std::string(data) + "/gait_subject01/";
     R_WF_ = axis_map({.x = "x", .y = "z", .z = "-y"});
-    static_trial_ = turned(read_trc(text("subject01_static.trc"), "subject01_static.trc"), R_WF_);
-    dynamic_trial_ = turned(read_trc(text("subject01_walk1.trc"), "subject01_walk1.trc"), R_WF_);
+    static_trial_ = rotated(read_trc(text("subject01_static.trc"), "subject01_static.trc"), R_WF_);
+    dynamic_trial_ = rotated(read_trc(text("subject01_walk1.trc"), "subject01_walk1.trc"), R_WF_);
     for (const std::string side : {"R.", "L."}) {
       feet_.push_back(make_foot_template(
           static_trial_,
@@ -54,7 +54,7 @@ class Subject01 : public testing::Test {
   }
   [[nodiscard]] std::vector<ForcePlate> plates() const {
     auto plates = read_force_plates(read_motion_table(text("subject01_walk1_grf.mot"), "subject01_walk1_grf.mot"));
-    for (ForcePlate& plate : plates) plate = turned(plate, R_WF_);
+    for (ForcePlate& plate : plates) plate = rotated(plate, R_WF_);
     return plates;
   }
   static std::size_t frame(double t) { return static_cast<std::size_t>(t * 60.0 + 0.5); }

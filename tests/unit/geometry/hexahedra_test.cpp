@@ -76,7 +76,7 @@ TEST(Hexahedra, VolumeOfTheSurfaceIsThatOfTheElements) {
 TEST(Hexahedra, AreCheckedForShape) {
   VolumeMesh mesh = read_bricks("bricks.msh", two_bricks_gmsh);
   const VolumeReport report = check_volume(mesh);
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   EXPECT_NEAR(mean_ratio(mesh, 0), 1.0, 1e-14) << "a cube";
   EXPECT_LT(mean_ratio(mesh, 1), 1.0);
   EXPECT_GT(mean_ratio(mesh, 1), 0.5);
@@ -150,7 +150,7 @@ void expect_cubes(const VolumeMesh& mesh, const std::string& what) {
     const Triangle t = face_corners(mesh, face);
     EXPECT_LT((mesh.nodes[t[1]] - mesh.nodes[t[0]]).cross(mesh.nodes[t[2]] - mesh.nodes[t[0]]).z(), 0.0);
   }
-  EXPECT_TRUE(check_volume(mesh).sound()) << describe(check_volume(mesh));
+  EXPECT_TRUE(check_volume(mesh).valid()) << describe(check_volume(mesh));
 }
 
 /// The cubes with 20 or 27 nodes for Abaqus, whose order is that of VolumeMesh up to the 20th.
@@ -223,7 +223,7 @@ TEST(QuadraticHexahedra, AreRaisedFromThoseWithEightNodes) {
   EXPECT_EQ(mesh.nodes.size(), 45U);
   EXPECT_EQ(mesh.face_sets.at("bottom").size(), 16U);
   EXPECT_EQ(mesh.node_sets.at("bottom").size(), 15U) << "six corners, seven middles of edges and two of sides";
-  EXPECT_TRUE(check_volume(mesh).sound());
+  EXPECT_TRUE(check_volume(mesh).valid());
   // The middles of a trilinear hexahedron: means of the corners around them.
   for (std::size_t e = 0; e < 2; ++e) {
     Vector3 mean = Vector3::Zero();

@@ -45,7 +45,7 @@ TEST(LayerMesh, FillsADishedLayer) {
   // The bone is coarser and smaller: the rim of the layer extends beyond it.
   const LayerMesh layer = mesh_layer(patch(40, 0.04, outer), patch(31, 0.037, dish), {.layers = 3});
   const VolumeReport report = check_volume(layer.mesh);
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   EXPECT_EQ(report.n_pieces, 1U);
   EXPECT_EQ(report.n_elements, 40U * 40U * 2U * 3U * 3U);
   EXPECT_GT(layer.n_beyond_rim, 0U);
@@ -61,13 +61,13 @@ TEST(LayerMesh, FillsADishedLayer) {
   EXPECT_EQ(mesh.face_sets.at("inner").size(), 3200U);
   EXPECT_EQ(mesh.face_sets.at("rim").size(), 4U * 40U * 3U * 2U);
   EXPECT_EQ(mesh.node_sets.at("inner").size(), 41U * 41U);
-  EXPECT_TRUE(check_surface(boundary_surface(mesh).surface).sound()) << "the prisms do not fit each other";
+  EXPECT_TRUE(check_surface(boundary_surface(mesh).surface).valid()) << "the prisms do not fit each other";
 }
 
 TEST(LayerMesh, IsThickenedWhereTheSurfacesCross) {
   const auto outer = [](double x, double y) { return dish(x, y) + 0.002 * (1.0 - x / 0.019); };
   const LayerMesh layer = mesh_layer(patch(40, 0.04, outer), patch(40, 0.044, dish), {.min_thickness = 3e-4});
-  EXPECT_TRUE(check_volume(layer.mesh).sound());
+  EXPECT_TRUE(check_volume(layer.mesh).valid());
   EXPECT_LT(layer.min_thickness, 0.0);
   EXPECT_GT(layer.n_min_thickness, 41U);
 }

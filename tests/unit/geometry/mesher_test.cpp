@@ -11,12 +11,12 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/geometry/mesher.hpp"
-#include "fem_server/geometry/named_sets.hpp"
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/sliver_removal.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "fem_server/geometry/volume_check.hpp"
+#include "fem_server/geometry/volume_mesh.hpp"
 #include "tests/unit/geometry/samples.hpp"
 
 namespace heelstrike::fem {
@@ -44,7 +44,7 @@ TEST(Mesher, FillsACubeAndKeepsGroups) {
       options.order = order;
       const MeshingResult result = mesh_surface(cube, options);
       const VolumeReport report = check_volume(result.mesh);
-      EXPECT_TRUE(report.sound()) << describe(report);
+      EXPECT_TRUE(report.valid()) << describe(report);
       EXPECT_NEAR(report.volume, 1.0, 1e-9) << "flat faces are exact except for rounding in the parametrisation";
       EXPECT_LT(result.deviation, 1e-9);
       for (const std::uint32_t node : result.mesh.node_sets.at("bottom"))
@@ -101,7 +101,7 @@ TEST(Mesher, BallWithRefinedPole) {
     options.meshing.order = order;
     const VolumeMesh mesh = make_ball(options).mesh;
     const VolumeReport report = check_volume(mesh);
-    EXPECT_TRUE(report.sound()) << describe(report);
+    EXPECT_TRUE(report.valid()) << describe(report);
     // A facet of edge h lies up to h^2 / (2 sqrt 3 ... 8) inside: relative volume (h / R)^2 / 4 at most.
     const double ball = 4.0 / 3.0 * std::numbers::pi * 1e-3;
     EXPECT_LT(report.volume, ball);
@@ -170,7 +170,7 @@ TEST(Mesher, FillsAScannedFoot) {
   options.size.size = 0.005;
   const MeshingResult result = mesh_surface(foot, options);
   const VolumeReport report = check_volume(result.mesh);
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   EXPECT_NEAR(report.volume, 938.8e-6, 0.01 * 938.8e-6) << "[m^3]";
   EXPECT_GT(report.n_elements, 25000U);
   EXPECT_LT(report.n_elements, 50000U);
@@ -202,7 +202,7 @@ TEST(Mesher, FillsAnInsertWithSliversAndARefinedRim) {
   // Without smaller elements at the rim it is 1.4 mm.
   EXPECT_LT(result.deviation, 0.25 * options.size.size);
   const VolumeReport report = check_volume(result.mesh);
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   // heelstrike mesh warns of flat tetrahedra below a hundredth; slivers of the surface caused some of 0.0006.
   EXPECT_GT(report.min_quality, 0.02);
   // The given volume, whose rim is convex: chords of its fillets may reduce it slightly.

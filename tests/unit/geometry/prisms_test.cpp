@@ -11,7 +11,6 @@
 #include "fem_server/geometry/read_mesh.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "fem_server/geometry/volume_check.hpp"
-#include "fem_server/geometry/write_fields.hpp"
 #include "fem_server/geometry/write_mesh.hpp"
 
 namespace heelstrike::fem {
@@ -163,7 +162,7 @@ TEST(Prisms, FacesEqualThoseOfAbaqus) {
 TEST(Prisms, AreCheckedForShape) {
   VolumeMesh mesh = read("prisms.msh", gmsh22);
   const VolumeReport report = check_volume(mesh);
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   EXPECT_EQ(report.n_pieces, 1U);
   EXPECT_EQ(report.min_edge_length, 1.0);
   EXPECT_THAT(describe(report), HasSubstr("2 prisms with 6 nodes in 1 pieces"));
@@ -186,7 +185,7 @@ TEST(Prisms, FillABlock) {
   const VolumeMesh mesh =
       make_block({.lengths = {0.03, 0.02, 0.01}, .size = 0.005, .order = 1, .corners = 6, .limits = {}});
   const VolumeReport report = check_volume(mesh);
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   EXPECT_EQ(report.n_elements, 6U * 4U * 2U * 2U);
   EXPECT_NEAR(report.volume, 6e-6, 1e-18);
   EXPECT_EQ(mesh.face_sets.at("bottom").size(), 48U);
@@ -219,7 +218,7 @@ TEST(Prisms, OfALayerStayWhole) {
   const LayerMesh cut = mesh_layer(outer, inner, {.layers = 3});
   const LayerMesh whole = mesh_layer(outer, inner, {.layers = 3, .keep_prisms = true});
   const VolumeReport report = check_volume(whole.mesh);
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   EXPECT_EQ(report.nodes_per_element, 6U);
   EXPECT_EQ(report.n_elements, 20U * 20U * 2U * 3U);
   EXPECT_EQ(3 * report.n_elements, cut.mesh.n_elements());
@@ -234,7 +233,7 @@ TEST(Prisms, OfALayerStayWhole) {
   EXPECT_EQ(whole.mesh.node_sets, cut.mesh.node_sets);
   for (const ElementFace face : whole.mesh.face_sets.at("outer")) EXPECT_EQ(face.face, 1) << "S2, the top";
   for (const ElementFace face : whole.mesh.face_sets.at("inner")) EXPECT_EQ(face.face, 0) << "S1, the bottom";
-  EXPECT_TRUE(check_surface(boundary_surface(whole.mesh).surface).sound()) << "the prisms do not fit each other";
+  EXPECT_TRUE(check_surface(boundary_surface(whole.mesh).surface).valid()) << "the prisms do not fit each other";
   EXPECT_NEAR(surface_volume(boundary_surface(whole.mesh).surface), report.volume, 1e-12 * report.volume);
 }
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "common/errors/error.hpp"
-#include "common/text/base64.hpp"
+#include "common/text/markup.hpp"
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "fem_server/geometry/volume_check.hpp"
@@ -24,7 +24,7 @@ void expect_unit_cube(const SurfaceMesh& mesh) {
   EXPECT_EQ(mesh.vertices.size(), 8U);
   EXPECT_EQ(mesh.triangles.size(), 12U);
   const SurfaceReport report = check_surface(mesh);
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   EXPECT_DOUBLE_EQ(report.volume, 1.0);  // sums of multiples of 1/6 of small integers: exact except for a few roundings
 }
 
@@ -32,7 +32,7 @@ void expect_two_tetrahedra(const VolumeMesh& mesh) {
   ASSERT_EQ(mesh.nodes.size(), 5U) << "the unused node must be removed";
   ASSERT_EQ(mesh.n_elements(), 2U);
   const VolumeReport report = check_volume(mesh);
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   EXPECT_DOUBLE_EQ(report.volume, 0.5);  // 1/6 + 1/3
 }
 
@@ -449,7 +449,7 @@ TEST(VolumeReaders, VoxelsAndCellsOfAnyOrder) {
                                            "14\n8 0 1 2 3 4 5 6 7\n4 0 1 2 3\nCELL_TYPES 2\n11\n8\n",
                                        named("voxel.vtk"));
   EXPECT_DOUBLE_EQ(check_volume(voxel).volume, 1.0);
-  EXPECT_TRUE(check_volume(voxel).sound());
+  EXPECT_TRUE(check_volume(voxel).valid());
   const VolumeMesh lagrange =
       read_volume(head + "POINTS 4 float\n0 0 0 1 0 0 0 1 0 0 0 1\nCELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n71\n",
                   named("lagrange.vtk"));

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "fem_server/geometry/surface_check.hpp"
-#include "fem_server/geometry/surface_simplify.hpp"
+#include "fem_server/geometry/surface_repair.hpp"
 #include "tests/unit/geometry/samples.hpp"
 
 namespace heelstrike::fem {
@@ -38,7 +38,7 @@ SurfaceMesh ball(double radius, int n) {
 TEST(SimplifiedSurface, KeepsTheShapeWithinTheTargetCount) {
   const double radius = 0.04;
   const SurfaceMesh fine = ball(radius, 240);
-  ASSERT_TRUE(check_surface(fine).sound()) << describe(check_surface(fine));
+  ASSERT_TRUE(check_surface(fine).valid()) << describe(check_surface(fine));
   for (const std::size_t most : {500U, 5'000U, 20'000U}) {
     const SurfaceMesh coarse = simplified_surface(fine, most);
     EXPECT_LE(coarse.triangles.size(), most);

@@ -28,7 +28,7 @@ SurfaceMesh scaled(SurfaceMesh mesh, double factor) {
 
 TEST(SurfaceCheck, ValidCube) {
   const SurfaceReport report = check_surface(cube());
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   EXPECT_TRUE(report.closed);
   EXPECT_EQ(report.n_components, 1U);
   EXPECT_DOUBLE_EQ(report.area, 6.0);
@@ -61,7 +61,7 @@ TEST(SurfaceCheck, WindingAndInsideOut) {
 
 TEST(SurfaceCheck, CavityMustPointInward) {
   const SurfaceMesh inner = samples::moved(scaled(cube(), 0.5), {0.25, 0.25, 0.25});
-  EXPECT_TRUE(check_surface(samples::joined(cube(), inside_out(inner))).sound());
+  EXPECT_TRUE(check_surface(samples::joined(cube(), inside_out(inner))).valid());
   const SurfaceReport invalid = check_surface(samples::joined(cube(), inner));
   EXPECT_EQ(invalid.count(SurfaceDefect::inside_out), 1U);
   EXPECT_EQ(invalid.n_components, 2U);
@@ -114,14 +114,14 @@ TEST(SurfaceRepair, EveryRepairRestoresTheCube) {
   }
   mesh.triangles.push_back(mesh.triangles[0]);
   mesh.triangles.push_back({0, 1, 0});
-  EXPECT_FALSE(check_surface(mesh).sound());
+  EXPECT_FALSE(check_surface(mesh).valid());
   const auto done = repair_surface(mesh, {.merge_tolerance = 1e-5,
                                           .remove_degenerate = true,
                                           .remove_duplicate = true,
                                           .reorient = true,
                                           .max_hole_edges = 3});
   const SurfaceReport report = check_surface(mesh);
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   EXPECT_NEAR(report.volume, 1.0, 1e-4);  // corners moved by up to 1.1e-6 m: volume by at most 6 faces times that
   EXPECT_THAT(done, testing::Contains(testing::HasSubstr("vertices merged")));
   EXPECT_THAT(done, testing::Contains(testing::HasSubstr("1 holes")));
@@ -206,13 +206,13 @@ TEST(SliverRemoval, RemovesThinTrianglesAndMovesNoOtherVertex) {
     mesh.vertices[middle] += 3e-7 * (mesh.vertices[*other] - mesh.vertices[middle]).normalized();
     split_edge(mesh, t, 0, 2e-4);
   }
-  ASSERT_TRUE(check_surface(mesh).sound());
+  ASSERT_TRUE(check_surface(mesh).valid());
   ASSERT_LT(check_surface(mesh).min_edge_length, 5e-7);
 
   constexpr double thickness = 1e-5;
   const SliverOutcome outcome = remove_slivers(mesh, thickness, 2.0 * thickness);
   const SurfaceReport report = check_surface(mesh);
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   EXPECT_TRUE(report.closed);
   EXPECT_TRUE(outcome.left.empty()) << outcome.left.size();
   EXPECT_GE(outcome.n_collapsed, 60U);
@@ -226,7 +226,7 @@ TEST(SliverRemoval, KeepsRimsAndCleanSurfaces) {
   SurfaceMesh mesh = dished_block();
   const SurfaceMesh before = mesh;
   const SliverOutcome nothing = remove_slivers(mesh, 1e-5, 2e-5);
-  EXPECT_EQ(nothing.n_collapsed + nothing.n_turned, 0U);
+  EXPECT_EQ(nothing.n_collapsed + nothing.n_swapped, 0U);
   EXPECT_EQ(mesh.triangles, before.triangles);
   // An open strip: all its vertices lie on the rim.
   SurfaceMesh strip;

@@ -8,11 +8,10 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
-#include "fem_server/geometry/named_sets.hpp"
-#include "fem_server/geometry/numbering.hpp"
 #include "fem_server/geometry/primitives.hpp"
 #include "fem_server/geometry/surface_check.hpp"
 #include "fem_server/geometry/volume_check.hpp"
+#include "fem_server/geometry/volume_mesh.hpp"
 #include "tests/unit/geometry/samples.hpp"
 
 namespace heelstrike::fem {
@@ -45,7 +44,7 @@ TEST(VolumeCheck, FindsInvertedAndFlatElements) {
 
 TEST(VolumeCheck, FoldedCurvedElementIsInverted) {
   VolumeMesh mesh = to_quadratic(regular_tetrahedron());
-  EXPECT_TRUE(check_volume(mesh).sound());
+  EXPECT_TRUE(check_volume(mesh).valid());
   mesh.nodes[mesh.element(0)[4]] = Vector3::Zero() - 2.0 * mesh.nodes[mesh.element(0)[4]];
   EXPECT_EQ(check_volume(mesh).inverted.size(), 1U);
 }
@@ -55,7 +54,7 @@ TEST(VolumeMesh, FacesPointOutward) {
   const Boundary boundary = boundary_surface(mesh);
   EXPECT_EQ(boundary.faces.size(), 4U);
   const SurfaceReport report = check_surface(boundary.surface);
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   EXPECT_NEAR(report.volume, element_volume(mesh, 0), 1e-14);
 }
 
@@ -103,7 +102,7 @@ TEST(Primitives, BlockFillsItsBox) {
   for (const std::uint32_t order : {1U, 2U}) {
     const VolumeMesh mesh = make_block({.lengths = {0.3, 0.2, 0.1}, .size = 0.05, .order = order, .limits = {}});
     const VolumeReport report = check_volume(mesh);
-    EXPECT_TRUE(report.sound()) << describe(report);
+    EXPECT_TRUE(report.valid()) << describe(report);
     EXPECT_EQ(report.n_elements, 6U * 6U * 4U * 2U);
     EXPECT_NEAR(report.volume, 0.006, 1e-15);
     EXPECT_EQ(mesh.face_sets.at("bottom").size(), 2U * 6U * 4U);
@@ -112,7 +111,7 @@ TEST(Primitives, BlockFillsItsBox) {
     EXPECT_EQ(mesh.node_sets.at("bottom").size(), n_bottom);
     for (const std::uint32_t node : mesh.node_sets.at("bottom")) EXPECT_EQ(mesh.nodes[node].z(), -0.05);
     const SurfaceReport surface = check_surface(boundary_surface(mesh).surface);
-    EXPECT_TRUE(surface.sound()) << describe(surface);
+    EXPECT_TRUE(surface.valid()) << describe(surface);
   }
 }
 
@@ -126,7 +125,7 @@ TEST(Primitives, CylinderWithCoreAndLayers) {
                                 .limits = {}};
   const VolumeMesh mesh = make_cylinder(options);
   const VolumeReport report = check_volume(mesh);
-  EXPECT_TRUE(report.sound()) << describe(report);
+  EXPECT_TRUE(report.valid()) << describe(report);
   // The outer ring has 6 n points, n = 5 rings: area of the regular 30-gon.
   const double area = 15.0 * 0.05 * 0.05 * std::sin(2.0 * std::numbers::pi / 30.0);
   EXPECT_NEAR(report.volume, area * 0.035, 1e-14);
@@ -148,7 +147,7 @@ TEST(Primitives, CylinderWithCoreAndLayers) {
 TEST(Primitives, QuadraticCylinderLiesOnItsSurface) {
   const VolumeMesh mesh = make_cylinder(
       {.radius = 0.05, .height = 0.04, .size = 0.02, .core_radius = 0.0, .layers = {}, .order = 2, .limits = {}});
-  EXPECT_TRUE(check_volume(mesh).sound()) << describe(check_volume(mesh));
+  EXPECT_TRUE(check_volume(mesh).valid()) << describe(check_volume(mesh));
   for (const std::uint32_t node : mesh.node_sets.at("side"))
     EXPECT_NEAR(mesh.nodes[node].head<2>().norm(), 0.05, 1e-16);
 }

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numbers>
+#include <set>
 
 #include "common/errors/error.hpp"
+#include "importers/model_format.hpp"
 #include "importers/robots/mjcf_geometry.hpp"
 #include "importers/robots/mjcf_model.hpp"
-#include "importers/robots/tree_surfaces.hpp"
+#include "importers/robots/tree_scenario.hpp"
 #include "importers/robots/urdf_model.hpp"
 #include "tests/support/local_run.hpp"
 #include "tests/unit/importers/models.hpp"
@@ -41,6 +44,25 @@ std::string message_of(const std::string& urdf, const fs::path& file = "arm.urdf
 
 std::string changed(std::string text, const std::string& from, const std::string& to) {
   return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(ModelFormats, AreRecognisedByTheirRootAndShareOptions) {
+  std::map<std::string, ModelOption> known;
+  std::set<std::string> roots;
+  for (const ModelFormat& format : model_formats()) {
+    EXPECT_TRUE(roots.insert(format.root).second) << format.name;
+    ASSERT_NE(format.import, nullptr) << format.name;
+    for (const ModelOption& option : format.options) {
+      const auto [first, is_new] = known.try_emplace(option.name, option);
+      EXPECT_EQ(first->second.description, option.description) << format.name << ' ' << option.name;
+      EXPECT_EQ(first->second.value, option.value) << format.name << ' ' << option.name;
+    }
+  }
+  const ModelInput input{.file = "arm.urdf",
+                         .text = test::arm_urdf,
+                         .options = {{"--base", {"free"}}, {"--skip-meshes", {}}},
+                         .read_mesh = {}};
+  EXPECT_THAT(model_formats().front().import(input).scenario, HasSubstr("bodies:"));
 }
 
 TEST(UrdfImport, ArmBecomesAScenario) {

@@ -13,7 +13,6 @@
 #include "mbs_server/formulation/assembly.hpp"
 #include "mbs_server/formulation/coordinate_map.hpp"
 #include "mbs_server/formulation/driver_equations.hpp"
-#include "mbs_server/formulation/independent_rows.hpp"
 #include "mbs_server/formulation/system.hpp"
 #include "tests/support/local_run.hpp"
 

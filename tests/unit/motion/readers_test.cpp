@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/motion/motion_file.hpp"
-#include "common/motion/motion_table.hpp"
-#include "gait/axis_map.hpp"
+#include "gait/axes_and_units.hpp"
 #include "gait/marker_file.hpp"
 #include "tests/unit/motion/rejection.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/spatial/spatial.hpp"
-#include "common/text/base64.hpp"
+#include "common/text/markup.hpp"
 #include "report/fields_data.hpp"
 
 namespace heelstrike::report {

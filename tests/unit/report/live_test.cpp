@@ -14,7 +14,6 @@
 
 #include "common/errors/error.hpp"
 #include "report/live/live_run.hpp"
-#include "report/live/sample_history.hpp"
 
 namespace heelstrike {
 namespace {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/text/base64.hpp"
+#include "common/text/markup.hpp"
 #include "report/html.hpp"
 #include "report/page.hpp"
 

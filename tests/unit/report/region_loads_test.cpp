@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/errors/error.hpp"
-#include "report/region_loads.hpp"
+#include "report/pressure_regions.hpp"
 
 namespace heelstrike::report {
 namespace {

@@ -1,5 +1,5 @@
 // The figure of one stance: every component over per cent of stance, the prescribed inputs, and the plan view.
-#include "report/stance_figure.hpp"
+#include "report/grf_report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

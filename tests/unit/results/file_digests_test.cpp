@@ -189,7 +189,7 @@ TEST_F(FileDigestsTest, NothingOfAnEarlierRunStaysInItsFolder) {
   }
   std::ofstream(whole_ / "notes.txt") << "mine";
   std::ofstream(whole_ / "fields/notes.txt") << "mine";
-  const RunFolder forced(whole_, "heelstrike: 1\n# another\n", true);
+  const RunFolder forced(whole_, "heelstrike: 1\n# another\n", true, {}, std::array<std::string, 1>{"timeseries.h5"});
   for (const char* name : earlier) EXPECT_FALSE(fs::exists(whole_ / name)) << name;
   EXPECT_TRUE(fs::exists(whole_ / "notes.txt"));
   EXPECT_TRUE(fs::exists(whole_ / "fields/notes.txt"));

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/errors/error.hpp"
-#include "common/text/xml_nesting.hpp"
+#include "common/text/markup.hpp"
 
 namespace heelstrike {
 namespace {
