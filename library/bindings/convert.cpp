@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <type_traits>
 
 #include "common/errors/error.hpp"
 #include "library/composition/embedded.hpp"
@@ -78,18 +80,13 @@ void take(const Response& from, hs::Response& to) {
   Eigen::Map<Vector6>(to.F_A.data()) = from.F_A.vector();
   Eigen::Map<RowMajor6>(to.dF_A_dX.data()) = from.dF_A_dX;
   Eigen::Map<RowMajor6>(to.dF_A_dV.data()) = from.dF_A_dV;
-  Eigen::Map<Vector3>(to.p_ACop.data()) = from.p_ACop;
-  to.gap = from.gap;
-  to.gap_rate = from.gap_rate;
-  to.area = from.area;
-  to.peak_pressure = from.peak_pressure;
-  to.mean_pressure = from.mean_pressure();
-  to.stored_energy = from.stored_energy;
-  to.dissipated_power = from.dissipated_power;
-  to.dissipated_increment = from.dissipated_increment;
-  to.iterations = from.statistics.iterations;
-  to.active_points = from.statistics.active_points;
-  to.residual = from.statistics.residual;
+  hs::for_each_response_member<Response, hs::Response>([&](const hs::ResponseMember&, auto inner, auto outer) {
+    if constexpr (std::is_same_v<decltype(inner), Vector3 Response::*>) {
+      Eigen::Map<Vector3>((to.*outer).data()) = from.*inner;
+    } else {
+      to.*outer = std::invoke(inner, from);
+    }
+  });
   to.regions.clear();
   for (const RegionLoad& region : from.regions) to.regions.push_back(outside(region));
 }
