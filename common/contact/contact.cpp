@@ -16,9 +16,9 @@ std::vector<OutputName> output_names(hs::ResponseOutput output) {
   std::vector<OutputName> names;
   hs::for_each_response_member<>([&](const hs::ResponseMember& row) {
     if (!row.is_in(output)) return;
-    names.push_back({row.output, row.unit, row.meaning});
+    names.push_back({row.output, row.unit, row.meaning, row.kind == hs::MemberKind::number});
+    if (names.back().is_number) return;
     const auto axis = names.back().name.find('*');
-    if (axis == std::string::npos) return;
     names.resize(names.size() + 2, names.back());
     for (std::size_t i = 0; i < 3; ++i) names[names.size() - 3 + i].name[axis] = "xyz"[i];
   });

@@ -72,8 +72,8 @@ struct RegionLoad {
   [[nodiscard]] bool operator==(const RegionLoad&) const = default;
 };
 
-/// Result of one evaluation. With `gap` > 0 wrench and tangents are exactly zero: no adhesion. The members of
-/// <heelstrike/response_members.h> have their units and meanings there. `slip_speed` is weighted by Coulomb limits; its
+/// Result of one evaluation. With `gap` > 0 wrench and tangents are exactly zero: no adhesion. Members of
+/// response_members.h have their units and meanings there. `slip_speed` is weighted by Coulomb limits; its
 /// zero crossing marks the end of sliding: friction whose history is updated at commits cannot resolve reversed slip
 /// within a step.
 struct Response {
@@ -123,6 +123,7 @@ struct OutputName {
   std::string name;
   const char* unit;
   const char* meaning;
+  bool is_number;  ///< not an entry of a vector
 };
 /// Names of the numbers of an output, column or fmu, in the order of the rows.
 [[nodiscard]] std::vector<OutputName> output_names(hs::ResponseOutput output);

@@ -1,21 +1,23 @@
 /**
  * @file
  * Members of the response of a contact, one row each. The structures of C, C++ and Python, the wire, saved states, the
- * columns of time series and the variables of contact FMUs follow from the rows.
+ * columns of time series and the variables of contact FMUs follow from the rows. Without contact `p_ACop` is the
+ * closest point.
  *
- *     NUMBER(name, unit, output, outputs, meaning)                         one double
- *     VECTOR(name, wire, python, kind, unit, output, outputs, meaning)     three numbers in the axes of the main body A
- *     DERIVED(type, name, unit, output, outputs, meaning)                  follows from other members
+ *     NUMBER(name, unit, output, outputs, meaning)                       one double
+ *     VECTOR(name, wire, python, kind, unit, output, outputs, meaning)   three numbers in the axes of the main body A
+ *     DERIVED(type, name, unit, output, outputs, meaning)                follows from other members
  *
- * output   name in results, after "PAIR." in a time series; of a vector with * for x, y and z
- * outputs  none; column: of the time series, 0 (a vector: empty) for an open pair; fmu: of a contact FMU;
- * column_and_fmu wire     accessor of the field of the vector in messages: its name in lower case python   name of the
- * vector in Python kind     point: a position, becomes one in the world in the time series; direction: is only rotated
- * into the world
+ * - name: in C, C++, messages and, of a number, in Python; of a number in lower case.
+ * - wire, python: the name of a vector in lower case, its name in Python.
+ * - kind: `point`, a position, which is moved to the world in the time series, or `direction`, which is only rotated.
+ * - output: name in results, after "PAIR." in a time series; of a vector with * in place of x, y and z.
+ * - outputs: `none`; `column` of the time series, zero (of a vector empty) for an open pair; variable of a contact
+ *   `fmu`; `column_and_fmu`.
  *
  * A new member is a row here, the field of the same name in proto/heelstrike/v1/contact.proto (message ContactResult),
- * and the code that computes it. A derived one is a function of heelstrike::Response (common/contact/contact.hpp)
- * and of no message.
+ * and the code that computes it. A derived one is a function of heelstrike::Response (common/contact/contact.hpp) in
+ * place of the field.
  */
 #ifndef HEELSTRIKE_RESPONSE_MEMBERS_H
 #define HEELSTRIKE_RESPONSE_MEMBERS_H
@@ -25,7 +27,7 @@
 #define HEELSTRIKE_RESPONSE_MEMBERS(NUMBER, VECTOR, DERIVED)                                                           \
   NUMBER(gap, "m", "gap_m", fmu, "smallest gap; negative is penetration")                                              \
   NUMBER(gap_rate, "m/s", "gap_rate_m_s", none, "rate of the smallest gap; negative while approaching")                \
-  VECTOR(p_ACop, p_acop, p_cop, point, "m", "cop*_m", column, "centre of pressure; the closest point without contact") \
+  VECTOR(p_ACop, p_acop, p_cop, point, "m", "cop*_m", column, "centre of pressure")                                     \
   NUMBER(area, "m^2", "area_m2", column_and_fmu, "contact area; of point laws Hertz' estimate")                        \
   NUMBER(peak_pressure, "Pa", "peak_pressure_Pa", column_and_fmu, "peak contact pressure; of point laws Hertz' estimate") \
   DERIVED(double, mean_pressure, "Pa", "mean_pressure_Pa", column_and_fmu,                                             \

@@ -39,8 +39,8 @@ struct RegionLoad {
   Vector3 p_ACop = {};         ///< [m] centre of pressure in A; NaN without force
 };
 
-/// Result of one evaluation of a contact. With `gap` > 0 wrench and tangents are exactly zero. The members `gap` to
-/// `residual` have their units and meanings in <heelstrike/response_members.h>.
+/// Result of one evaluation of a contact. With `gap` > 0 wrench and tangents are exactly zero, and `p_ACop` is the
+/// closest point. The members `gap` to `residual` have their units and meanings in <heelstrike/response_members.h>.
 struct Response {
   Vector6 F_A = {};      ///< [N m, N] on A about A's origin; the opposite wrench, moved to B's origin, acts on B
   Matrix6 dF_A_dX = {};  ///< d F_A / d (small rotation [rad] of B about its origin, its translation [m]; axes of A)

@@ -157,7 +157,8 @@ std::vector<Column> run_columns(const System& system) {
     add_columns(columns, pair.name, {"tx", "ty", "tz"}, "_Nm", "N m",
                 "contact torque on the main body about its origin, in the world");
     for (const OutputName& output : output_names(hs::ResponseOutput::column)) {
-      columns.push_back({pair.name + "." + output.name, output.unit, output.meaning});
+      const char* where = output.is_number ? "" : " in the world; empty without contact";
+      columns.push_back({pair.name + "." + output.name, output.unit, std::string(output.meaning) + where});
     }
   }
   for (const auto& joint : model.joints) {

@@ -391,7 +391,7 @@ void bind_members(py::class_<PyResponse>& type) {
       const auto get = [member](const py::object& self) {
         return view((self.cast<PyResponse&>().response.*member).data(), {3}, self);
       };
-      type.def_property_readonly(row.python, get, member_doc("(3,) ", row).c_str());
+      type.def_property_readonly(row.python, get, member_doc("(3,) in A's axes: ", row).c_str());
     } else {
       const auto get = [member](const PyResponse& self) { return self.response.*member; };
       type.def_property_readonly(row.python, get, member_doc("", row).c_str());
@@ -407,7 +407,7 @@ void bind_members(py::class_<PyResponses>& type) {
         return row_view(
             self, [member](const hs::Response& r) { return (r.*member).data(); }, 3);
       };
-      type.def_property_readonly(row.python, get, member_doc("(n, 3) ", row).c_str());
+      type.def_property_readonly(row.python, get, member_doc("(n, 3) in A's axes: ", row).c_str());
     } else if constexpr (std::is_same_v<decltype(member), double hs::Response::*>) {
       const auto get = [member](const py::object& self) {
         return row_view(
@@ -422,7 +422,7 @@ void bind_response(py::module_& module) {
   py::class_<PyResponse> response(module, "Response", plain_type(),
                                   R"(Answer of a contact; `F, dF_dX, dF_dV = response` unpacks it.
 
-Arrays are views into the response: no copies, and not to be written; `F.copy()` is. Where the gap is positive, wrench and tangents are exactly zero.)");
+Arrays are views into the response: no copies, and not to be written; `F.copy()` is. Where the gap is positive, wrench and tangents are exactly zero, and `p_cop` is the closest point.)");
   bind_members(response);
   response.def_property_readonly("F", &wrench, "(6,) torque [N m] and force [N] on A about A's origin, in A's axes")
       .def_property_readonly(
