@@ -24,24 +24,24 @@
 
 /* clang-format off */
 /* The columns of gap and gap_rate, and of the indentation, are valid for open pairs too: run_table.cpp adds them. */
-#define HEELSTRIKE_RESPONSE_MEMBERS(NUMBER, VECTOR, DERIVED)                                                           \
-  NUMBER(gap, "m", "gap_m", fmu, "smallest gap; negative is penetration")                                              \
-  NUMBER(gap_rate, "m/s", "gap_rate_m_s", none, "rate of the smallest gap; negative while approaching")                \
-  VECTOR(p_ACop, p_acop, p_cop, point, "m", "cop*_m", column, "centre of pressure")                                     \
-  NUMBER(area, "m^2", "area_m2", column_and_fmu, "contact area; of point laws Hertz' estimate")                        \
+#define HEELSTRIKE_RESPONSE_MEMBERS(NUMBER, VECTOR, DERIVED) \
+  NUMBER(gap, "m", "gap_m", fmu, "smallest gap; negative is penetration") \
+  NUMBER(gap_rate, "m/s", "gap_rate_m_s", none, "rate of the smallest gap; negative while approaching") \
+  VECTOR(p_ACop, p_acop, p_cop, point, "m", "cop*_m", column, "centre of pressure") \
+  NUMBER(area, "m^2", "area_m2", column_and_fmu, "contact area; of point laws Hertz' estimate") \
   NUMBER(peak_pressure, "Pa", "peak_pressure_Pa", column_and_fmu, "peak contact pressure; of point laws Hertz' estimate") \
-  DERIVED(double, mean_pressure, "Pa", "mean_pressure_Pa", column_and_fmu,                                             \
-          "sum of pressure times area over the contact area; 0 without contact")                                       \
-  DERIVED(int, active_points, "-", "active_points", column_and_fmu, "springs, nodes or points in contact")             \
-  NUMBER(stored_energy, "J", "stored_energy_J", fmu, "recoverable elastic energy")                                     \
-  NUMBER(dissipated_power, "W", "", none, "rate of dissipation by velocity-dependent terms")                           \
-  NUMBER(dissipated_increment, "J", "", none,                                                                          \
-         "dissipation since the committed state by friction and relaxing materials")                                   \
-  NUMBER(normal_force, "N", "", none, "pressure times area, summed: independent of the direction of the normals")      \
-  NUMBER(slip_speed, "m/s", "", none,                                                                                  \
-         "mean velocity of the points that slid at the committed state, in their slip direction there; negative: "     \
-         "slip is reversed; 0 if most load-bearing points stick")                                                      \
-  DERIVED(int, iterations, "-", "", none, "iterations of the inner contact solver")                                    \
+  DERIVED(double, mean_pressure, "Pa", "mean_pressure_Pa", column_and_fmu, \
+          "sum of pressure times area over the contact area; 0 without contact") \
+  DERIVED(int, active_points, "-", "active_points", column_and_fmu, "springs, nodes or points in contact") \
+  NUMBER(stored_energy, "J", "stored_energy_J", fmu, "recoverable elastic energy") \
+  NUMBER(dissipated_power, "W", "", none, "rate of dissipation by velocity-dependent terms") \
+  NUMBER(dissipated_increment, "J", "", none, \
+         "dissipation since the committed state by friction and relaxing materials") \
+  NUMBER(normal_force, "N", "", none, "pressure times area, summed: independent of the direction of the normals") \
+  NUMBER(slip_speed, "m/s", "", none, \
+         "mean velocity of the points that slid at the committed state, in their slip direction there; negative: " \
+         "slip is reversed; 0 if most load-bearing points stick") \
+  DERIVED(int, iterations, "-", "", none, "iterations of the inner contact solver") \
   DERIVED(double, residual, "-", "", none, "relative residual at the end of the solve")
 /* clang-format on */
 
@@ -73,10 +73,10 @@ struct ResponseMember {
 /// computes a derived member the pointer is that of the function.
 template <class... Structures, class Visit>
 constexpr void for_each_response_member(Visit&& visit) {
-#define HS_NUMBER(name, unit, output, outputs, meaning)                                                   \
+#define HS_NUMBER(name, unit, output, outputs, meaning) \
   visit(ResponseMember{#name, #name, MemberKind::number, unit, output, ResponseOutput::outputs, meaning}, \
         &Structures::name...);
-#define HS_VECTOR(name, wire, python, kind, unit, output, outputs, meaning)                               \
+#define HS_VECTOR(name, wire, python, kind, unit, output, outputs, meaning) \
   visit(ResponseMember{#name, #python, MemberKind::kind, unit, output, ResponseOutput::outputs, meaning}, \
         &Structures::name...);
 #define HS_DERIVED(type, name, unit, output, outputs, meaning) HS_NUMBER(name, unit, output, outputs, meaning)
