@@ -29,7 +29,8 @@
   NUMBER(gap_rate, "m/s", "gap_rate_m_s", none, "rate of the smallest gap; negative while approaching") \
   VECTOR(p_ACop, p_acop, p_cop, point, "m", "cop*_m", column, "centre of pressure") \
   NUMBER(area, "m^2", "area_m2", column_and_fmu, "contact area; of point laws Hertz' estimate") \
-  NUMBER(peak_pressure, "Pa", "peak_pressure_Pa", column_and_fmu, "peak contact pressure; of point laws Hertz' estimate") \
+  NUMBER(peak_pressure, "Pa", "peak_pressure_Pa", column_and_fmu, \
+         "peak contact pressure; of point laws Hertz' estimate") \
   DERIVED(double, mean_pressure, "Pa", "mean_pressure_Pa", column_and_fmu, \
           "sum of pressure times area over the contact area; 0 without contact") \
   DERIVED(int, active_points, "-", "active_points", column_and_fmu, "springs, nodes or points in contact") \
