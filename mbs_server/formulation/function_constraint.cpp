@@ -7,10 +7,7 @@
 namespace heelstrike::mbs {
 
 VectorX local(const MotionFunctions& functions, const ConstVector& x) {
-  const auto& indices = functions.indices();
-  VectorX y(static_cast<Eigen::Index>(indices.size()));
-  for (std::size_t k = 0; k < indices.size(); ++k) y[static_cast<Eigen::Index>(k)] = x[indices[k]];
-  return y;
+  return x(functions.indices());
 }
 
 Eigen::MatrixXd weighted_hessian(const MotionFunctions& functions, const ConstVector& q, const ConstVector& weights) {

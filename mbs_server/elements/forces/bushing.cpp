@@ -16,12 +16,6 @@ struct BushingElement {
   Matrix6 C = Matrix6::Zero();  ///< [N m s/rad, N s/m]
 };
 
-VectorX local_part(const ConstVector& x, const std::vector<int>& indices) {
-  VectorX y(static_cast<Eigen::Index>(indices.size()));
-  for (std::size_t k = 0; k < indices.size(); ++k) y[static_cast<Eigen::Index>(k)] = x[indices[k]];
-  return y;
-}
-
 std::vector<QuadraticEquation> deformations(const JointSide& a, const JointSide& b) {
   const auto axis = [](const JointSide& side, int k) { return body_direction(side.body, side.X_BF.R.col(k)); };
   const AffineVector p = body_point(b.body, b.X_BF.p) - body_point(a.body, a.X_BF.p);
@@ -73,7 +67,7 @@ class Bushing final : public ForceElement {
   void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override {
     const State s = state(at.q, at.qd);
     const VectorX generalized = s.E_q.transpose() * s.force;
-    for (std::size_t k = 0; k < indices_.size(); ++k) g[indices_[k]] -= generalized[static_cast<Eigen::Index>(k)];
+    g(indices_) -= generalized;
     energy.potential += 0.5 * s.e.dot(element_.K * s.e);
     // e'Ke/2 has the gradient E_q' K e because K is symmetric; only the symmetric part of C dissipates.
     energy.dissipated_power += s.rate.dot(element_.C * s.rate);
@@ -123,8 +117,8 @@ class Bushing final : public ForceElement {
   };
 
   [[nodiscard]] State state(const ConstVector& q, const ConstVector& qd) const {
-    const VectorX x = local_part(q, indices_);
-    const VectorX v = local_part(qd, indices_);
+    const VectorX x = q(indices_);
+    const VectorX v = qd(indices_);
     State s;
     s.E_q.resize(6, x.size());
     s.E_q_rate.resize(6, x.size());

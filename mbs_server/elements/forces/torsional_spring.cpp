@@ -30,10 +30,9 @@ class TorsionalSpring final : public ForceElement {
     const double x = deflection(d.angle);
     const double speed = d.gradient.dot(angle_.local(at.qd));
     const double torque = element_.stiffness * x + element_.damping * speed;
-    const auto& indices = angle_.indices();
     // g = -T phi_q: virtual work -T dphi. It is the gradient of the energy also off the constraints, where the axes of
     // the two bodies differ.
-    for (std::size_t k = 0; k < indices.size(); ++k) g[indices[k]] -= torque * d.gradient[static_cast<Eigen::Index>(k)];
+    g(angle_.indices()) -= torque * d.gradient;
     energy.potential += 0.5 * element_.stiffness * x * x;
     energy.dissipated_power += element_.damping * speed * speed;
   }
