@@ -17,7 +17,6 @@
 #include "fem_server/fem/cell_kernels.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/fem/element_library.hpp"
-#include "fem_server/fem/pressure_space.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
 namespace heelstrike::fem {

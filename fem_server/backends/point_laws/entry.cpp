@@ -7,7 +7,6 @@
 #include "common/errors/error.hpp"
 #include "common/parameters/parameter.hpp"
 #include "fem_server/backend_interface/hysteresis.hpp"
-#include "fem_server/backends/point_laws/compartment_contact.hpp"
 #include "fem_server/backends/point_laws/law.hpp"
 #include "fem_server/backends/point_laws/point_contact.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
