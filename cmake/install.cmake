@@ -37,7 +37,8 @@ if(TARGET heelstrike_python)
   set_target_properties(heelstrike_python PROPERTIES INSTALL_RPATH "$ORIGIN/${to_library}")
   install(TARGETS heelstrike_python LIBRARY DESTINATION ${HEELSTRIKE_PYTHON_FOLDER}/heelstrike COMPONENT python)
   install(DIRECTORY python/heelstrike/ DESTINATION ${HEELSTRIKE_PYTHON_FOLDER}/heelstrike COMPONENT python
-    FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+    FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+  install(FILES ${CMAKE_BINARY_DIR}/python/_core.pyi DESTINATION ${HEELSTRIKE_PYTHON_FOLDER}/heelstrike COMPONENT python)
   install(DIRECTORY ${CMAKE_BINARY_DIR}/python/heelstrike-${PROJECT_VERSION}.dist-info DESTINATION ${HEELSTRIKE_PYTHON_FOLDER} COMPONENT python)
 endif()
 

@@ -32,7 +32,33 @@ class PlateReader {
     if (type_ == 1 || type_ == 2) read_moment_unit();
   }
 
-  [[nodiscard]] ForcePlate plate();
+  [[nodiscard]] ForcePlate plate() {
+    ForcePlate plate{.name = fmt::format("ground_force_{}", index_ + 1),
+                     .times = trial_.analog_times(),
+                     .force = {},
+                     .point = {},
+                     .moment = {}};
+    const Vector3 up = -X_LP_.R.col(2);
+    for (std::size_t i = 0; i < plate.times.size(); ++i) {
+      const Load measured = load(i);
+      plate.force.emplace_back(X_LP_.R * measured.force);
+      plate.moment.emplace_back(X_LP_.R * measured.moment);
+    }
+    const bool is_on_plate = is_force_on_plate(plate, up);
+    for (std::size_t i = 0; i < plate.times.size(); ++i) {
+      if (is_on_plate) {
+        plate.force[i] *= -1.0;
+        plate.moment[i] *= -1.0;
+      }
+      plate.point.push_back(X_LP_.p);
+      if (plate.force[i].dot(up) < stance_threshold) continue;
+      const CenterOfPressure center = center_of_pressure(plate.force[i], plate.moment[i], X_LP_.p, up);
+      plate.point[i] = center.point;
+      plate.moment[i] = center.free_moment * up;
+    }
+    return plate;
+  }
+
   [[nodiscard]] const std::vector<std::size_t>& channels() const { return channels_; }
 
  private:
@@ -127,8 +153,56 @@ class PlateReader {
     }
   }
 
-  [[nodiscard]] std::vector<bool> saturated() const;
-  [[nodiscard]] bool is_force_on_plate(const ForcePlate& plate, const Vector3& up);
+  /// Samples with a saturated amplifier: a channel remains at its maximum or minimum. Peaks clipped by a slow or coarse
+  /// converter are shorter than 0.1 s.
+  [[nodiscard]] std::vector<bool> saturated() const {
+    constexpr double min_time = 0.1;  // [s]
+    const auto shortest = static_cast<std::size_t>(std::max(5.0, std::ceil(min_time * trial_.analog_rate)));
+    std::vector<bool> at_limit(trial_.analog[channels_.front()].values.size(), false);
+    for (const std::size_t channel : channels_) {
+      const std::vector<double>& values = trial_.analog[channel].values;
+      const auto [low, high] = std::ranges::minmax(values);
+      for (std::size_t i = 0, end = 0; i < values.size(); i = end) {
+        for (end = i + 1; end < values.size() && values[end] == values[i];) ++end;
+        const bool is_limit = low < high && values[i] != 0.0 && (values[i] == low || values[i] == high);
+        if (is_limit && end - i >= shortest)
+          std::fill_n(at_limit.begin() + static_cast<std::ptrdiff_t>(i), end - i, true);
+      }
+    }
+    return at_limit;
+  }
+
+  /// True if the file contains the force on the plate, decided by the sign of the peak load. (Most samples may be the
+  /// offset of an unloaded plate.) Saturated amplifiers produce large loads of either sign; their samples are ignored
+  /// where others exist.
+  [[nodiscard]] bool is_force_on_plate(const ForcePlate& plate, const Vector3& up) {
+    const std::vector<bool> at_limit = saturated();
+    std::array<double, 2> largest{};  // [N] of all samples, and of those that are not saturated
+    std::size_t n_saturated = 0, first = 0, last = 0;
+    for (std::size_t i = 0; i < plate.times.size(); ++i) {
+      const double along = plate.force[i].dot(up);
+      if (!(std::abs(along) > stance_threshold)) continue;
+      for (const std::size_t k : {0, 1}) {
+        if ((k == 0 || !at_limit[i]) && std::abs(along) > std::abs(largest[k])) largest[k] = along;
+      }
+      if (!at_limit[i]) continue;
+      if (++n_saturated == 1) first = i;
+      last = i;
+    }
+    const double decisive = largest[1] != 0.0 ? largest[1] : largest[0];
+    if (largest[1] != 0.0 && n_saturated > 0) {
+      note(
+          fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel remains at its maximum or "
+                      "minimum for 0.1 s or longer",
+                      n_saturated, plate.times[first], plate.times[last]));
+    }
+    if (decisive >= 0.0) return false;
+    note(fmt::format(
+        "its peak load, {:.4g} N, points into the floor: the file contains the force on the plate; force and "
+        "moment are reversed",
+        -decisive));
+    return true;
+  }
 
   [[nodiscard]] Load load(std::size_t sample) const {
     std::array<double, max_channels> c{};
@@ -161,84 +235,6 @@ class PlateReader {
   double moment_unit_ = 1.0;
   double point_unit_ = 1.0;  ///< of the centre of pressure of type 1
 };
-
-/// Samples with a saturated amplifier: a channel remains at its maximum or minimum. Peaks clipped by a slow or coarse
-/// converter are shorter than 0.1 s.
-std::vector<bool> PlateReader::saturated() const {
-  constexpr double min_time = 0.1;  // [s]
-  const auto shortest = static_cast<std::size_t>(std::max(5.0, std::ceil(min_time * trial_.analog_rate)));
-  std::vector<bool> at_limit(trial_.analog[channels_.front()].values.size(), false);
-  for (const std::size_t channel : channels_) {
-    const std::vector<double>& values = trial_.analog[channel].values;
-    const auto [low, high] = std::ranges::minmax(values);
-    for (std::size_t i = 0, end = 0; i < values.size(); i = end) {
-      for (end = i + 1; end < values.size() && values[end] == values[i];) ++end;
-      const bool is_limit = low < high && values[i] != 0.0 && (values[i] == low || values[i] == high);
-      if (is_limit && end - i >= shortest)
-        std::fill_n(at_limit.begin() + static_cast<std::ptrdiff_t>(i), end - i, true);
-    }
-  }
-  return at_limit;
-}
-
-/// True if the file contains the force on the plate, decided by the sign of the peak load. (Most samples may be the
-/// offset of an unloaded plate.) Saturated amplifiers produce large loads of either sign; their samples are ignored
-/// where others exist.
-bool PlateReader::is_force_on_plate(const ForcePlate& plate, const Vector3& up) {
-  const std::vector<bool> at_limit = saturated();
-  std::array<double, 2> largest{};  // [N] of all samples, and of those that are not saturated
-  std::size_t n_saturated = 0, first = 0, last = 0;
-  for (std::size_t i = 0; i < plate.times.size(); ++i) {
-    const double along = plate.force[i].dot(up);
-    if (!(std::abs(along) > stance_threshold)) continue;
-    for (const std::size_t k : {0, 1}) {
-      if ((k == 0 || !at_limit[i]) && std::abs(along) > std::abs(largest[k])) largest[k] = along;
-    }
-    if (!at_limit[i]) continue;
-    if (++n_saturated == 1) first = i;
-    last = i;
-  }
-  const double decisive = largest[1] != 0.0 ? largest[1] : largest[0];
-  if (largest[1] != 0.0 && n_saturated > 0) {
-    note(
-        fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel remains at its maximum or "
-                    "minimum for 0.1 s or longer",
-                    n_saturated, plate.times[first], plate.times[last]));
-  }
-  if (decisive >= 0.0) return false;
-  note(
-      fmt::format("its peak load, {:.4g} N, points into the floor: the file contains the force on the plate; force and "
-                  "moment are reversed",
-                  -decisive));
-  return true;
-}
-
-ForcePlate PlateReader::plate() {
-  ForcePlate plate{.name = fmt::format("ground_force_{}", index_ + 1),
-                   .times = trial_.analog_times(),
-                   .force = {},
-                   .point = {},
-                   .moment = {}};
-  const Vector3 up = -X_LP_.R.col(2);
-  for (std::size_t i = 0; i < plate.times.size(); ++i) {
-    const Load measured = load(i);
-    plate.force.emplace_back(X_LP_.R * measured.force);
-    plate.moment.emplace_back(X_LP_.R * measured.moment);
-  }
-  const bool is_on_plate = is_force_on_plate(plate, up);
-  for (std::size_t i = 0; i < plate.times.size(); ++i) {
-    if (is_on_plate) {
-      plate.force[i] *= -1.0;
-      plate.moment[i] *= -1.0;
-    }
-    plate.point.push_back(X_LP_.p);
-    if (plate.force[i].dot(up) < stance_threshold) continue;
-    const CenterOfPressure center = center_of_pressure(plate.force[i], plate.moment[i], X_LP_.p, up);
-    plate.point[i] = center.point;
-    plate.moment[i] = center.free_moment * up;
-  }
-  return plate;
-}
 
 /// Descriptions of the unsupported plate types.
 std::string name_of_type(int type) {

@@ -134,11 +134,6 @@ double body_mass(std::span<const ForcePlate> plates, const Vector3& up, double f
   return impulse / duration / standard_gravity;
 }
 
-Vector3 moment_about(const ForcePlate& plate, std::size_t row, const Vector3& point) {
-  // M_P = M_Q + (Q - P) x F.
-  return plate.moment[row] + (plate.point[row] - point).cross(plate.force[row]);
-}
-
 CenterOfPressure center_of_pressure(const Vector3& force, const Vector3& moment, const Vector3& origin,
                                     const Vector3& normal) {
   const double load = normal.dot(force);

@@ -61,9 +61,6 @@ inline constexpr double stance_threshold = 20.0;  ///< [N]
                                double from = -std::numeric_limits<double>::infinity(),
                                double to = std::numeric_limits<double>::infinity());
 
-/// Moment [N m] of the plate's load about another point [m] of the laboratory.
-[[nodiscard]] Vector3 moment_about(const ForcePlate& plate, std::size_t row, const Vector3& point);
-
 /// Intersection of the line of action with a plane, and the free moment there.
 struct CenterOfPressure {
   Vector3 point = Vector3::Zero();  ///< [m]

@@ -18,6 +18,7 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "common/contact/contact_point.hpp"
@@ -25,6 +26,7 @@
 #include "common/contact/surface.hpp"
 #include "common/errors/error.hpp"
 #include "common/spatial/spatial.hpp"
+#include "include/heelstrike/response_members.h"
 
 namespace heelstrike {
 
@@ -70,33 +72,61 @@ struct RegionLoad {
   [[nodiscard]] bool operator==(const RegionLoad&) const = default;
 };
 
-/// Result of one evaluation. With `gap` > 0 wrench and tangents are exactly zero: no adhesion.
+/// Result of one evaluation. With `gap` > 0 wrench and tangents are exactly zero: no adhesion. Members of
+/// response_members.h have their units and meanings there. `slip_speed` is weighted by Coulomb limits; its
+/// zero crossing marks the end of sliding: friction whose history is updated at commits cannot resolve reversed slip
+/// within a step.
 struct Response {
   Wrench F_A;                         ///< on A about A's origin, expressed in A
   Matrix6 dF_A_dX = Matrix6::Zero();  ///< d F_A / d (small rotation [rad], translation [m] of B, expressed in A)
   Matrix6 dF_A_dV = Matrix6::Zero();  ///< d F_A / d V_AB
-  double gap = 0.0;                   ///< [m] smallest gap; negative is penetration
-  double gap_rate = 0.0;              ///< [m/s] its rate; negative while approaching
-  double area = 0.0;                  ///< [m^2] contact area; point laws: Hertz' estimate
-  Vector3 p_ACop = Vector3::Zero();   ///< [m] centre of pressure in A; the closest point without contact
-  double peak_pressure = 0.0;         ///< [Pa]; point laws: Hertz' estimate
-  double normal_force = 0.0;          ///< [N] integral of pressure over area, independent of the direction of the
-                                      ///< normals
-  double stored_energy = 0.0;         ///< [J] recoverable elastic energy
-  double dissipated_power = 0.0;      ///< [W] rate of dissipation by velocity-dependent terms
-  double dissipated_increment = 0.0;  ///< [J] since the committed state, by friction and relaxing materials
-  /// [m/s] Mean velocity, weighted by Coulomb limits, of the points that slid at the committed state, in their slip
-  /// direction there. Its zero crossing marks the end of sliding: friction whose history is updated at commits cannot
-  /// resolve reversed slip within a step. 0 if most of the load-bearing points stick, and without such friction.
-  double slip_speed = 0.0;
+#define HS_NUMBER(name, ...) double name = 0.0;
+#define HS_VECTOR(name, ...) Vector3 name = Vector3::Zero();
+#define HS_DERIVED(...)
+  HEELSTRIKE_RESPONSE_MEMBERS(HS_NUMBER, HS_VECTOR, HS_DERIVED)
+#undef HS_NUMBER
+#undef HS_VECTOR
+#undef HS_DERIVED
   SolverStatistics statistics;
   GapBound bound;
   std::vector<ContactPoint> points{};  ///< of a rigid pair (rigid_law()): points in or near contact; the wrench is then
                                        ///< zero, and the multibody solver resolves the forces
   std::vector<RegionLoad> regions{};   ///< one for each of PairDescription::regions
 
-  [[nodiscard]] double mean_pressure() const { return area > 0.0 ? normal_force / area : 0.0; }  ///< [Pa] over `area`
+  [[nodiscard]] double mean_pressure() const {
+    return area > 0.0 ? normal_force / area : 0.0;
+  }
+  [[nodiscard]] int active_points() const {
+    return statistics.active_points;
+  }
+  [[nodiscard]] int iterations() const {
+    return statistics.iterations;
+  }
+  [[nodiscard]] double residual() const {
+    return statistics.residual;
+  }
 };
+
+/// Calls visit(row, pointer to the member) for the members of a response that are stored: all but the derived ones.
+template <class Visit>
+constexpr void for_each_stored_member(Visit&& visit) {
+  hs::for_each_response_member<Response>([&](const hs::ResponseMember& row, auto member) {
+    if constexpr (std::is_member_object_pointer_v<decltype(member)>) visit(row, member);
+  });
+}
+
+/// Names of the stored members, separated by spaces: a program with other members rejects bytes that begin with them.
+[[nodiscard]] std::string stored_member_names();
+
+/// One number of a member in a result.
+struct OutputName {
+  std::string name;
+  const char* unit;
+  const char* meaning;
+  bool is_number;  ///< not an entry of a vector
+};
+/// Names of the numbers of an output, column or fmu, in the order of the rows.
+[[nodiscard]] std::vector<OutputName> output_names(hs::ResponseOutput output);
 
 /// Kind of a request to all pairs.
 enum class RequestKind {

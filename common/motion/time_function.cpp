@@ -63,6 +63,13 @@ TimeFunctionPtr make_scaled(TimeFunctionPtr f, double scale, double offset) {
 
 namespace {
 
+/// @throws Error{invalid_input} unless row i is later than the row before it
+void check_increasing(const std::vector<double>& times, std::size_t i) {
+  if (i == 0 || times[i] > times[i - 1]) return;
+  throw input_error("table", fmt::format("expected increasing times [s], found {} after {} (rows {} and {})", times[i],
+                                         times[i - 1], i - 1, i));
+}
+
 class Hermite final : public TimeFunction {
  public:
   Hermite(std::vector<double> times, std::vector<Jet> jets) : times_(std::move(times)), jets_(std::move(jets)) {}
@@ -112,10 +119,7 @@ TimeFunctionPtr make_hermite(std::vector<double> times, std::vector<Jet> jets) {
     if (!std::isfinite(times[i]) || !std::isfinite(jets[i].f + jets[i].d + jets[i].dd)) {
       throw input_error("table", fmt::format("expected finite numbers, found another in row {}", i));
     }
-    if (i > 0 && !(times[i] > times[i - 1])) {
-      throw input_error("table", fmt::format("expected increasing times [s], found {} after {} (rows {} and {})",
-                                             times[i], times[i - 1], i - 1, i));
-    }
+    check_increasing(times, i);
   }
   return std::make_shared<Hermite>(std::move(times), std::move(jets));
 }
@@ -162,10 +166,7 @@ void check_table(const std::vector<double>& times, const std::vector<double>& va
       throw input_error("table",
                         fmt::format("expected finite numbers, found {}, {} in row {}", times[i], values[i], i));
     }
-    if (i > 0 && !(times[i] > times[i - 1])) {
-      throw input_error("table", fmt::format("expected increasing times [s], found {} after {} (rows {} and {})",
-                                             times[i], times[i - 1], i - 1, i));
-    }
+    check_increasing(times, i);
   }
 }
 

@@ -18,24 +18,7 @@ double bisect(const Function& f, double low, double high) {
 
 }  // namespace
 
-double hunt_crossley_factor(double c_r) {
-  return 1.5 * (1.0 - c_r);
-}
-
-double herbert_mcwhannell_factor(double c_r) {
-  const double a = 2.0 * c_r - 1.0;
-  return 6.0 * (1.0 - c_r) / (a * a + 3.0);
-}
-
-double lee_wang_factor(double c_r) {
-  return 0.75 * (1.0 - c_r);
-}
-
-double lankarani_nikravesh_factor(double c_r) {
-  return 0.75 * (1.0 - c_r) * (1.0 + c_r);
-}
-
-double gonthier_exact_factor(double c_r) {
+double gonthier_factor(double c_r) {
   // d from the second- and third-order terms of the logarithms; the fourth changes d by a relative O(d).
   const double d_small = 1.5 * c_r * (1.0 - c_r) * (1.0 + c_r) / (1.0 + c_r * c_r * c_r);
   if (1.0 - c_r < 1e-6) return d_small / c_r;
@@ -47,14 +30,6 @@ double gonthier_exact_factor(double c_r) {
   };
   const double t = bisect(residual, 0.1 * d_small, slope);
   return -std::expm1(-t) / c_r;
-}
-
-double gonthier_approximate_factor(double c_r) {
-  return (1.0 - c_r) * (1.0 + c_r) / c_r;
-}
-
-double zhiying_qishao_factor(double c_r) {
-  return 0.75 * (1.0 - c_r) * (1.0 + c_r) * std::exp(2.0 * (1.0 - c_r));
 }
 
 double flores_factor(double c_r) {

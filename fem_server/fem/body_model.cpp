@@ -241,7 +241,7 @@ std::vector<double> mean_dilatations(const BodyModel& body, const Eigen::VectorX
         terms.vectors.setZero(n_cell_pressures(body.reference(), pressures.kind()), 1);
         for (std::size_t q = 0; q < rule.weights.size(); ++q) {
           const PointGeometry geometry = body.point_geometry(rule, terms.cell, q);
-          // theta_a = 1/V_a integral N_a theta dV, see pressure_space.hpp.
+          // theta_a = 1/V_a integral N_a theta dV, see PressureSpace.
           const double change = geometry.weight * dilatation(terms.cell, displacement_gradient(geometry, own));
           for (Eigen::Index k = 0; k < terms.vectors.rows(); ++k) {
             terms.vectors(k, 0) += body.pressure_value(static_cast<std::size_t>(k), q) * change;

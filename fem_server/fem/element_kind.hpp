@@ -1,15 +1,4 @@
 /// Available finite elements. A new one is one line of the table in element_kind.cpp.
-///
-/// Pressure unknowns of a mixed body with their elements and nodes.
-///
-/// A mixed body has pressure unknowns p = lambda theta in addition to displacements. Their compressibility matrix is
-/// diagonal (one mean dilatation theta_a for each, over the volume V_a of its shape function), so that each is
-/// eliminated before assembly [hughes2000, section 4.3]:
-///
-///     theta_a = 1/V_a integral N_a div u dV,   energy = integral mu eps : eps dV + sum_a lambda/2 V_a theta_a^2
-///
-/// The remaining displacement system is symmetric positive definite and is treated like that of other bodies.
-/// Derivation: docs/theory/finite_elements.md, section 1.
 #pragma once
 
 #include <cstdint>
@@ -67,6 +56,17 @@ struct Lists {
   void add(std::span<const std::uint32_t> list);
 };
 
+/// Pressure unknowns of a mixed body with their elements and nodes.
+///
+/// A mixed body has pressure unknowns p = lambda theta in addition to displacements. Their compressibility matrix is
+/// diagonal (one mean dilatation theta_a for each, over the volume V_a of its shape function), so that each is
+/// eliminated before assembly [hughes2000, section 4.3]:
+///
+///     theta_a = 1/V_a integral N_a div u dV,   energy = integral mu eps : eps dV + sum_a lambda/2 V_a theta_a^2
+///
+/// The remaining displacement system is symmetric positive definite and is treated like that of other bodies.
+/// Derivation: docs/theory/finite_elements.md, section 1.
+///
 /// Topology only, no geometry. A pressure belongs to one material: it is discontinuous at material interfaces.
 class PressureSpace {
  public:

@@ -386,24 +386,6 @@ void add_surface_set(VolumeMesh& mesh, const std::string& name, const std::vecto
   mesh.node_sets[name] = nodes_of_faces(mesh, faces);
 }
 
-void add_node_set(VolumeMesh& mesh, const std::string& name, const std::function<bool(const Vector3&)>& inside) {
-  std::vector<std::uint32_t> nodes;
-  for (std::uint32_t i = 0; i < mesh.nodes.size(); ++i) {
-    if (inside(mesh.nodes[i])) nodes.push_back(i);
-  }
-  require_members(!nodes.empty(), name);
-  mesh.node_sets[name] = std::move(nodes);
-}
-
-void add_element_set(VolumeMesh& mesh, const std::string& name, const std::function<bool(const Vector3&)>& inside) {
-  std::vector<std::uint32_t> elements;
-  for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
-    if (inside(element_center(mesh, e))) elements.push_back(e);
-  }
-  require_members(!elements.empty(), name);
-  mesh.element_sets[name] = std::move(elements);
-}
-
 namespace {
 
 /// Among the three axes, projected normal to `direction`, the one with the longest extent of the body.

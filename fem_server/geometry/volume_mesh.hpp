@@ -200,12 +200,6 @@ std::size_t remove_unused_nodes(VolumeMesh& mesh);
 /// Adds the faces as a face set and their nodes as a node set. @throws Error{invalid_input} when there are no faces
 void add_surface_set(VolumeMesh& mesh, const std::string& name, const std::vector<ElementFace>& faces);
 
-/// Adds all nodes for which `inside(position [m])` is true. @throws Error{invalid_input} when there are none
-void add_node_set(VolumeMesh& mesh, const std::string& name, const std::function<bool(const Vector3&)>& inside);
-
-/// Adds all elements for which `inside(centroid [m])` is true. @throws Error{invalid_input} when there are none
-void add_element_set(VolumeMesh& mesh, const std::string& name, const std::function<bool(const Vector3&)>& inside);
-
 /// Renumbers the nodes from the outermost layer along `direction` inwards, in each layer along the longest extent of
 /// the body normal to it, so that nodes in contact with a partner on that side form few contiguous runs. Sets are
 /// updated; elements keep their order.

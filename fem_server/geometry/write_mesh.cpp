@@ -9,12 +9,40 @@
 #include <set>
 #include <utility>
 
+#include "common/text/markup.hpp"
 #include "fem_server/geometry/io/gmsh_order.hpp"
-#include "fem_server/geometry/io/vtk_array.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
+
+/// A DataArray element of a VTK XML file: Base64 of the byte count followed by the bytes.
+/// @param unit  written as UNITS_LABEL; empty = none
+template <class T>
+std::string vtk_array(const std::string& name, std::string_view type, std::size_t n_components,
+                      const std::vector<T>& values, const std::string& unit = {}) {
+  std::string bytes;
+  const std::uint64_t n_bytes = values.size() * sizeof(T);
+  bytes.append(reinterpret_cast<const char*>(&n_bytes), sizeof n_bytes);
+  bytes.append(reinterpret_cast<const char*>(values.data()), n_bytes);
+  const std::string label =
+      unit.empty() ? std::string()
+                   : fmt::format("<InformationKey name=\"UNITS_LABEL\" location=\"vtkDataArray\">{}</InformationKey>\n",
+                                 escaped(unit));
+  return fmt::format(
+      "<DataArray type=\"{}\" Name=\"{}\" NumberOfComponents=\"{}\" NumberOfTuples=\"{}\" format=\"binary\">\n{}\n{}"
+      "</DataArray>\n",
+      type, escaped(name), n_components, values.size() / n_components, encode_base64(bytes), label);
+}
+
+/// Connectivity in VTK order: prisms start with the triangle whose normal points outward, those of VolumeMesh with the
+/// other triangle.
+std::vector<std::int64_t> vtk_connectivity(std::span<const std::uint32_t> cells, std::size_t nodes_per_cell) {
+  std::vector<std::int64_t> result(cells.begin(), cells.end());
+  if (nodes_per_cell != 6) return result;
+  for (auto prism = result.begin(); prism != result.end(); prism += 6) std::rotate(prism, prism + 3, prism + 6);
+  return result;
+}
 
 static_assert(std::endian::native == std::endian::little, "STL and VTU are written little endian");
 
@@ -32,7 +60,7 @@ std::string set_arrays(const std::map<std::string, std::vector<std::uint32_t>>& 
   for (const auto& [name, members] : sets) {
     std::vector<std::uint8_t> inside(n_items, 0);
     for (const std::uint32_t member : members) inside[member] = 1;
-    text += io::vtk_array("set:" + name, "UInt8", 1, inside);
+    text += vtk_array("set:" + name, "UInt8", 1, inside);
   }
   return text;
 }
@@ -160,7 +188,7 @@ std::string write_stl(const SurfaceMesh& mesh) {
 std::string write_vtu(const VolumeMesh& mesh) {
   std::vector<double> points;
   for (const Vector3& node : mesh.nodes) points.insert(points.end(), node.begin(), node.end());
-  const std::vector<std::int64_t> connectivity = io::vtk_connectivity(mesh.connectivity, mesh.nodes_per_element);
+  const std::vector<std::int64_t> connectivity = vtk_connectivity(mesh.connectivity, mesh.nodes_per_element);
   std::vector<std::int64_t> offsets;
   for (std::size_t e = 1; e <= mesh.n_elements(); ++e)
     offsets.push_back(static_cast<std::int64_t>(e * mesh.nodes_per_element));
@@ -172,7 +200,7 @@ std::string write_vtu(const VolumeMesh& mesh) {
       pairs.push_back(face.element);
       pairs.push_back(face.face);
     }
-    field_data += io::vtk_array("faces:" + name, "Int64", 2, pairs);
+    field_data += vtk_array("faces:" + name, "Int64", 2, pairs);
   }
   return "<?xml version=\"1.0\"?>\n<VTKFile type=\"UnstructuredGrid\" version=\"1.0\" byte_order=\"LittleEndian\" "
          "header_type=\"UInt64\">\n<UnstructuredGrid>\n<FieldData>\n" +
@@ -180,9 +208,9 @@ std::string write_vtu(const VolumeMesh& mesh) {
          fmt::format("<Piece NumberOfPoints=\"{}\" NumberOfCells=\"{}\">\n", mesh.nodes.size(), mesh.n_elements()) +
          "<PointData>\n" + set_arrays(mesh.node_sets, mesh.nodes.size()) + "</PointData>\n<CellData>\n" +
          set_arrays(mesh.element_sets, mesh.n_elements()) + "</CellData>\n<Points>\n" +
-         io::vtk_array("Points", "Float64", 3, points) + "</Points>\n<Cells>\n" +
-         io::vtk_array("connectivity", "Int64", 1, connectivity) + io::vtk_array("offsets", "Int64", 1, offsets) +
-         io::vtk_array("types", "UInt8", 1, types) + "</Cells>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n";
+         vtk_array("Points", "Float64", 3, points) + "</Points>\n<Cells>\n" +
+         vtk_array("connectivity", "Int64", 1, connectivity) + vtk_array("offsets", "Int64", 1, offsets) +
+         vtk_array("types", "UInt8", 1, types) + "</Cells>\n</Piece>\n</UnstructuredGrid>\n</VTKFile>\n";
 }
 
 std::string write_msh(const VolumeMesh& mesh) {
@@ -212,7 +240,7 @@ std::uint8_t cell_type(std::uint32_t nodes_per_cell) {
 std::string arrays(const std::vector<MeshField>& fields) {
   std::string text;
   for (const MeshField& field : fields) {
-    text += io::vtk_array(field.name, "Float64", field.n_components, field.values, field.unit);
+    text += vtk_array(field.name, "Float64", field.n_components, field.values, field.unit);
   }
   return text;
 }
@@ -225,7 +253,7 @@ std::string write_fields(const FieldGrid& grid, const std::vector<MeshField>& of
   points.reserve(3 * grid.points.size());
   for (const Vector3& p : grid.points) points.insert(points.end(), p.begin(), p.end());
   const std::size_t n_cells = grid.connectivity.size() / grid.nodes_per_cell;
-  const std::vector<std::int64_t> connectivity = io::vtk_connectivity(grid.connectivity, grid.nodes_per_cell);
+  const std::vector<std::int64_t> connectivity = vtk_connectivity(grid.connectivity, grid.nodes_per_cell);
   std::vector<std::int64_t> offsets;
   for (std::size_t c = 1; c <= n_cells; ++c) offsets.push_back(static_cast<std::int64_t>(c * grid.nodes_per_cell));
   const std::vector<std::uint8_t> types(n_cells, cell_type(grid.nodes_per_cell));
@@ -235,9 +263,9 @@ std::string write_fields(const FieldGrid& grid, const std::vector<MeshField>& of
       "<PointData>\n{}</PointData>\n<CellData>\n{}</CellData>\n<Points>\n{}</Points>\n<Cells>\n{}{}{}</Cells>\n</"
       "Piece>\n</UnstructuredGrid>\n"
       "</VTKFile>\n",
-      grid.points.size(), n_cells, arrays(of_points), arrays(of_cells), io::vtk_array("Points", "Float64", 3, points),
-      io::vtk_array("connectivity", "Int64", 1, connectivity), io::vtk_array("offsets", "Int64", 1, offsets),
-      io::vtk_array("types", "UInt8", 1, types));
+      grid.points.size(), n_cells, arrays(of_points), arrays(of_cells), vtk_array("Points", "Float64", 3, points),
+      vtk_array("connectivity", "Int64", 1, connectivity), vtk_array("offsets", "Int64", 1, offsets),
+      vtk_array("types", "UInt8", 1, types));
 }
 
 }  // namespace heelstrike::fem

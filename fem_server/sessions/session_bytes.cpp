@@ -12,7 +12,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr std::string_view format_version = "heelstrike session 5";
+constexpr std::string_view format_version = "heelstrike session 6";
 constexpr std::size_t digest_length = 64;
 
 }  // namespace
@@ -35,9 +35,10 @@ void transfer(Archive& archive, MaybeConst<RegionLoad> auto& region) {
 
 template <class Archive>
 void transfer(Archive& archive, MaybeConst<Response> auto& r) {
-  archive(r.F_A.torque, r.F_A.force, r.dF_A_dX, r.dF_A_dV, r.gap, r.gap_rate, r.area, r.p_ACop, r.peak_pressure,
-          r.normal_force, r.stored_energy, r.dissipated_power, r.dissipated_increment, r.slip_speed,
-          r.statistics.iterations, r.statistics.active_points, r.statistics.residual, r.points, r.regions);
+  archive.label("response members", stored_member_names());
+  archive(r.F_A.torque, r.F_A.force, r.dF_A_dX, r.dF_A_dV);
+  for_each_stored_member([&](const hs::ResponseMember&, auto member) { archive(r.*member); });
+  archive(r.statistics.iterations, r.statistics.active_points, r.statistics.residual, r.points, r.regions);
 }
 
 template <class Archive>

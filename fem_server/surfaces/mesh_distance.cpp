@@ -46,10 +46,6 @@ class MeshDistance final : public SignedDistance {
   double extent_ = 0.0;  ///< [m] distance of the farthest vertex from the origin
 };
 
-}  // namespace
-
-namespace {
-
 /// Open edges are not a defect of a partner.
 void require_valid_partner(SurfaceReport report) {
   std::erase_if(report.findings,

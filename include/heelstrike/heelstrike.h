@@ -14,6 +14,7 @@
 #ifndef HEELSTRIKE_H
 #define HEELSTRIKE_H
 
+#include <heelstrike/response_members.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -57,23 +58,18 @@ HS_API void hs_free(void* bytes);
 /** An open contact pair. */
 typedef struct hs_contact hs_contact;
 
-/** As hs::Response. */
+/** As hs::Response; the members `gap` to `residual` are those of <heelstrike/response_members.h>. */
 typedef struct hs_response {
-  double F_A[6];               /**< [N m, N] torque, force on A about its origin */
-  double dF_A_dX[36];          /**< by small rotation [rad] and translation [m] of B */
-  double dF_A_dV[36];          /**< by the twist of B in A */
-  double gap;                  /**< [m] */
-  double gap_rate;             /**< [m/s] */
-  double area;                 /**< [m^2] */
-  double p_ACop[3];            /**< [m] centre of pressure */
-  double peak_pressure;        /**< [Pa] */
-  double mean_pressure;        /**< [Pa] over area; 0 without contact */
-  double stored_energy;        /**< [J] */
-  double dissipated_power;     /**< [W] */
-  double dissipated_increment; /**< [J] */
-  int iterations;              /**< of the inner contact solver */
-  int active_points;           /**< springs, nodes or points in contact */
-  double residual;             /**< [-] relative, at the end of the solve */
+  double F_A[6];      /**< [N m, N] torque, force on A about its origin */
+  double dF_A_dX[36]; /**< by small rotation [rad] and translation [m] of B */
+  double dF_A_dV[36]; /**< by the twist of B in A */
+#define HS_NUMBER(name, ...) double name;
+#define HS_VECTOR(name, ...) double name[3];
+#define HS_DERIVED(type, name, ...) type name;
+  HEELSTRIKE_RESPONSE_MEMBERS(HS_NUMBER, HS_VECTOR, HS_DERIVED)
+#undef HS_NUMBER
+#undef HS_VECTOR
+#undef HS_DERIVED
 } hs_response;
 
 /**

@@ -6,6 +6,8 @@
 /// row by row.
 #pragma once
 
+#include <heelstrike/response_members.h>
+
 #include <array>
 #include <cstdint>
 #include <map>
@@ -37,23 +39,19 @@ struct RegionLoad {
   Vector3 p_ACop = {};         ///< [m] centre of pressure in A; NaN without force
 };
 
-/// Result of one evaluation of a contact. With `gap` > 0 wrench and tangents are exactly zero.
+/// Result of one evaluation of a contact. With `gap` > 0 wrench and tangents are exactly zero, and `p_ACop` is the
+/// closest point. The members `gap` to `residual` have their units and meanings in <heelstrike/response_members.h>.
 struct Response {
-  Vector6 F_A = {};       ///< [N m, N] on A about A's origin; the opposite wrench, moved to B's origin, acts on B
-  Matrix6 dF_A_dX = {};   ///< d F_A / d (small rotation [rad] of B about its origin, its translation [m]; axes of A)
-  Matrix6 dF_A_dV = {};   ///< d F_A / d V_AB
-  double gap = 0.0;       ///< [m] smallest; negative is penetration
-  double gap_rate = 0.0;  ///< [m/s] negative while approaching
-  double area = 0.0;      ///< [m^2] contact area; point laws: Hertz' estimate
-  Vector3 p_ACop = {};    ///< [m] centre of pressure in A; the closest point when there is no contact
-  double peak_pressure = 0.0;            ///< [Pa]; point laws: Hertz' estimate
-  double mean_pressure = 0.0;            ///< [Pa] pressure times area, over area; 0 without contact
-  double stored_energy = 0.0;            ///< [J] recoverable elastic energy
-  double dissipated_power = 0.0;         ///< [W] by terms that depend on velocity
-  double dissipated_increment = 0.0;     ///< [J] since the committed state, by friction
-  int iterations = 0;                    ///< of the inner contact solver
-  int active_points = 0;                 ///< points in contact
-  double residual = 0.0;                 ///< [-] relative, at the end of the solve
+  Vector6 F_A = {};      ///< [N m, N] on A about A's origin; the opposite wrench, moved to B's origin, acts on B
+  Matrix6 dF_A_dX = {};  ///< d F_A / d (small rotation [rad] of B about its origin, its translation [m]; axes of A)
+  Matrix6 dF_A_dV = {};  ///< d F_A / d V_AB
+#define HS_NUMBER(name, ...) double name = 0.0;
+#define HS_VECTOR(name, ...) Vector3 name = {};
+#define HS_DERIVED(type, name, ...) type name = 0;
+  HEELSTRIKE_RESPONSE_MEMBERS(HS_NUMBER, HS_VECTOR, HS_DERIVED)
+#undef HS_NUMBER
+#undef HS_VECTOR
+#undef HS_DERIVED
   std::vector<RegionLoad> regions = {};  ///< one for each of Contact::regions()
 };
 

@@ -2,11 +2,13 @@
 #include <heelstrike/heelstrike.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <heelstrike/contact.hpp>
@@ -74,22 +76,23 @@ hs::State state_of(double t, const double* R, const double* p, const double* V) 
   return state;
 }
 
+void copy(double from, double& to) {
+  to = from;
+}
+void copy(int from, int& to) {
+  to = from;
+}
+template <std::size_t n>
+void copy(const std::array<double, n>& from, double (&to)[n]) {
+  std::ranges::copy(from, to);
+}
+
 void copy(const hs::Response& from, hs_response& to) {
-  std::ranges::copy(from.F_A, to.F_A);
-  std::ranges::copy(from.dF_A_dX, to.dF_A_dX);
-  std::ranges::copy(from.dF_A_dV, to.dF_A_dV);
-  std::ranges::copy(from.p_ACop, to.p_ACop);
-  to.gap = from.gap;
-  to.gap_rate = from.gap_rate;
-  to.area = from.area;
-  to.peak_pressure = from.peak_pressure;
-  to.mean_pressure = from.mean_pressure;
-  to.stored_energy = from.stored_energy;
-  to.dissipated_power = from.dissipated_power;
-  to.dissipated_increment = from.dissipated_increment;
-  to.iterations = from.iterations;
-  to.active_points = from.active_points;
-  to.residual = from.residual;
+  copy(from.F_A, to.F_A);
+  copy(from.dF_A_dX, to.dF_A_dX);
+  copy(from.dF_A_dV, to.dF_A_dV);
+  hs::for_each_response_member<hs::Response, hs_response>(
+      [&](const hs::ResponseMember&, auto of_from, auto of_to) { copy(from.*of_from, to.*of_to); });
 }
 
 hs::Changes changes_of(const char* backend, const char* const* set, size_t n_set) {
@@ -102,15 +105,18 @@ hs::Changes changes_of(const char* backend, const char* const* set, size_t n_set
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// All NaN, so that it cannot be mistaken for a response.
+/// All NaN, so that it cannot be mistaken for a response; counts are zero.
 hs_response no_response() {
+  hs::Response empty;
+  empty.F_A.fill(none);
+  empty.dF_A_dX.fill(none);
+  empty.dF_A_dV.fill(none);
+  hs::for_each_response_member<hs::Response>([&](const hs::ResponseMember&, auto member) {
+    if constexpr (std::is_same_v<decltype(member), hs::Vector3 hs::Response::*>) (empty.*member).fill(none);
+    if constexpr (std::is_same_v<decltype(member), double hs::Response::*>) empty.*member = none;
+  });
   hs_response made{};
-  std::ranges::fill(made.F_A, none);
-  std::ranges::fill(made.p_ACop, none);
-  std::ranges::fill(made.dF_A_dX, none);
-  std::ranges::fill(made.dF_A_dV, none);
-  made.gap = made.gap_rate = made.area = made.peak_pressure = made.mean_pressure = made.stored_energy =
-      made.dissipated_power = made.dissipated_increment = made.residual = none;
+  copy(empty, made);
   return made;
 }
 

@@ -8,10 +8,10 @@
 
 #include "common/contact/batch_contact.hpp"
 #include "common/contact/require_forces.hpp"
-#include "library/bindings/border.hpp"
-#include "library/bindings/convert.hpp"
+#include "library/bindings/boundary.hpp"
 #include "library/composition/embedded.hpp"
 #include "scenario/schema/document.hpp"
+#include "scenario/schema/mistakes.hpp"
 
 namespace hs {
 
@@ -42,7 +42,7 @@ inner::PairSpec chosen(std::vector<inner::PairSpec> pairs, const std::string& na
 }  // namespace
 
 Pair Pair::from_yaml(const std::string& file, const std::string& name, const Changes& changes) {
-  return inner::bindings::at_border(file, [&] {
+  return inner::bindings::with_public_errors(file, [&] {
     const auto request =
         inner::load_request(file, inner::bindings::inside(changes), inner::schemas_of(inner::embedded_backends()));
     inner::ContactSetup setup = inner::contact_setup(request);
@@ -79,10 +79,10 @@ const ParameterMap& Pair::parameters() const {
 struct Contact::Content {
   std::unique_ptr<inner::Contact> contact;
   inner::PairDescription description;
-  inner::bindings::Gate gate;
+  inner::bindings::CallGuard guard;
   std::int64_t step = 0;  ///< number of the next step
 
-  explicit Content(const std::string& name) : gate("contact '" + name + "'") {}
+  explicit Content(const std::string& name) : guard("contact '" + name + "'") {}
   inner::Contact& get() { return *contact; }
 };
 
@@ -94,12 +94,12 @@ Contact& Contact::operator=(Contact&& other) noexcept {
 }
 Contact::~Contact() {
   // Joining threads or closing sockets of the parent would hang a child process.
-  if (content_ && content_->contact && !content_->gate.close()) (void)content_.release();
+  if (content_ && content_->contact && !content_->guard.close()) (void)content_.release();
 }
 
 Contact Contact::open(const Pair& pair, const OpenOptions& options) {
   const Pair::Content& what = pair.content();
-  return inner::bindings::at_border(what.file, [&] {
+  return inner::bindings::with_public_errors(what.file, [&] {
     auto content = std::make_unique<Content>(what.spec.name);
     try {
       content->contact = inner::bindings::contact_source(options)({&what.spec, 1}, what.assets,
@@ -129,8 +129,7 @@ const std::vector<std::string>& Contact::regions() const {
 }
 
 Response Contact::evaluate(const State& state) {
-  const inner::bindings::Gate::Pass pass(content_->gate, "evaluate");
-  return inner::bindings::at_border({}, [&] {
+  return content_->guard.call("evaluate", [&] {
     const inner::PairState requested = inner::bindings::inside(state);
     inner::Response inner_response;
     content_->get().evaluate(content_->step, 0, {&requested, 1}, {&inner_response, 1});
@@ -141,8 +140,7 @@ Response Contact::evaluate(const State& state) {
 }
 
 std::vector<BatchResponse> Contact::evaluate_many(std::span<const State> states, bool tangents, std::stop_token stop) {
-  const inner::bindings::Gate::Pass pass(content_->gate, "evaluate_many");
-  return inner::bindings::at_border({}, [&] {
+  return content_->guard.call("evaluate_many", [&] {
     auto* batches = dynamic_cast<inner::BatchContact*>(&content_->get());
     if (batches == nullptr) throw inner::Error(inner::ErrorCode::internal, "a contact without batch evaluation");
     std::vector<inner::PairState> requested;
@@ -170,8 +168,7 @@ std::vector<BatchResponse> Contact::evaluate_many(std::span<const State> states,
 }
 
 Response Contact::commit(const State& state) {
-  const inner::bindings::Gate::Pass pass(content_->gate, "commit");
-  return inner::bindings::at_border({}, [&] {
+  return content_->guard.call("commit", [&] {
     const inner::PairState accepted = inner::bindings::inside(state);
     inner::Response inner_response;
     content_->get().commit(content_->step, {&accepted, 1}, {&inner_response, 1});
@@ -190,8 +187,7 @@ constexpr std::string_view state_header = "heelstrike contact 1\n";
 }  // namespace
 
 std::string Contact::save() {
-  const inner::bindings::Gate::Pass pass(content_->gate, "save");
-  return inner::bindings::at_border({}, [&] {
+  return content_->guard.call("save", [&] {
     std::string bytes(state_header);
     bytes.append(reinterpret_cast<const char*>(&content_->step), sizeof(content_->step));
     return bytes + content_->get().save_state().front();
@@ -199,8 +195,7 @@ std::string Contact::save() {
 }
 
 void Contact::restore(std::string_view bytes) {
-  const inner::bindings::Gate::Pass pass(content_->gate, "restore");
-  inner::bindings::at_border({}, [&] {
+  content_->guard.call("restore", [&] {
     std::int64_t step = 0;
     if (!bytes.starts_with(state_header) || bytes.size() < state_header.size() + sizeof(step)) {
       throw inner::input_error(
@@ -214,8 +209,7 @@ void Contact::restore(std::string_view bytes) {
 }
 
 std::string Contact::fields(const State& state, bool volume, const std::vector<std::string>& quantities) {
-  const inner::bindings::Gate::Pass pass(content_->gate, "fields");
-  return inner::bindings::at_border({}, [&] {
+  return content_->guard.call("fields", [&] {
     const inner::FieldRequest request{.part = inner::FieldPart::main,
                                       .mesh = volume ? inner::FieldMesh::volume : inner::FieldMesh::surface,
                                       .quantities = quantities,
@@ -225,11 +219,11 @@ std::string Contact::fields(const State& state, bool volume, const std::vector<s
 }
 
 void Contact::close() {
-  if (content_->gate.close()) content_->contact.reset();
+  if (content_->guard.close()) content_->contact.reset();
 }
 
 bool Contact::is_open() const noexcept {
-  return content_ && content_->gate.is_open();
+  return content_ && content_->guard.is_open();
 }
 
 }  // namespace hs

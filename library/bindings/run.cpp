@@ -7,8 +7,7 @@
 
 #include "common/process/version.hpp"
 #include "common/results/run_folder.hpp"
-#include "library/bindings/border.hpp"
-#include "library/bindings/convert.hpp"
+#include "library/bindings/boundary.hpp"
 #include "library/composition/embedded.hpp"
 #include "library/composition/shapes.hpp"
 #include "library/registries/catalog.hpp"
@@ -90,7 +89,7 @@ RunOutcome outcome_of(const inner::RunSummary& summary) {
 }  // namespace
 
 RunOutcome run(const std::string& file, const RunOptions& options, const Changes& changes) {
-  return inner::bindings::at_border(file, [&] {
+  return inner::bindings::with_public_errors(file, [&] {
     inner::report::check_table_formats(options.tables);
     const auto request = inner::load_request(file, inner::bindings::inside(changes),
                                              inner::schemas_of(inner::embedded_backends()), options.stop);
@@ -123,7 +122,7 @@ RunOutcome run(const std::string& file, const RunOptions& options, const Changes
 }
 
 TimeSeries read_timeseries(const std::string& folder) {
-  return inner::bindings::at_border(folder, [&] {
+  return inner::bindings::with_public_errors(folder, [&] {
     inner::TimeSeries series = inner::read_timeseries(folder);
     return TimeSeries{.columns = std::move(series.columns), .values = std::move(series.values)};
   });

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "common/results/checkpoint_bytes.hpp"
-#include "library/bindings/border.hpp"
-#include "library/bindings/convert.hpp"
+#include "library/bindings/boundary.hpp"
 #include "library/composition/embedded.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/simulation/simulation.hpp"
@@ -28,7 +27,7 @@ std::vector<Column> outside(std::span<const inner::Column> columns) {
 
 struct Simulation::Content {
   std::string file;
-  inner::bindings::Gate gate;
+  inner::bindings::CallGuard guard;
   inner::mbs::RunInput input;  ///< referenced by `simulation`
   std::unique_ptr<inner::mbs::Simulation> simulation;
   std::vector<Column> inputs;
@@ -37,7 +36,7 @@ struct Simulation::Content {
   double time = 0.0;  ///< [s] at the end of the last call
   double end_time = 0.0;
 
-  explicit Content(const std::string& name) : file(name), gate("simulation of '" + name + "'") {}
+  explicit Content(const std::string& name) : file(name), guard("simulation of '" + name + "'") {}
 };
 
 Simulation::Simulation(std::unique_ptr<Content> content) : content_(std::move(content)) {}
@@ -48,11 +47,11 @@ Simulation& Simulation::operator=(Simulation&& other) noexcept {
 }
 Simulation::~Simulation() {
   // As for a contact: joining threads or closing sockets of the parent would hang a child process.
-  if (content_ && content_->simulation && !content_->gate.close()) (void)content_.release();
+  if (content_ && content_->simulation && !content_->guard.close()) (void)content_.release();
 }
 
 Simulation Simulation::open(const std::string& file, const Changes& changes, const OpenOptions& options) {
-  return inner::bindings::at_border(file, [&] {
+  return inner::bindings::with_public_errors(file, [&] {
     const auto schemas = inner::schemas_of(inner::embedded_backends());
     const auto request = inner::load_request(file, inner::bindings::inside(changes), schemas, options.stop);
     (void)inner::find_pair_warnings(request);  // errors in meshes are reported with their lines
@@ -87,8 +86,7 @@ double Simulation::end_time() const {
 }
 
 void Simulation::advance_to(double t) {
-  const inner::bindings::Gate::Pass pass(content_->gate, "advance_to");
-  inner::bindings::at_border(content_->file, [&] {
+  const auto advance = [&] {
     const auto stopped = [&] {
       return inner::Error(inner::ErrorCode::cancelled,
                           fmt::format("stopped on request at t = {:g} s; to continue, open the simulation again and "
@@ -99,7 +97,8 @@ void Simulation::advance_to(double t) {
     const bool arrived = content_->simulation->advance_to(t);
     content_->time = content_->simulation->time();
     if (!arrived) throw stopped();
-  });
+  };
+  content_->guard.call("advance_to", advance, content_->file);
 }
 
 std::span<const Column> Simulation::inputs() const {
@@ -110,39 +109,34 @@ std::span<const Column> Simulation::outputs() const {
 }
 
 void Simulation::set(const std::string& name, double value, double rate, double acceleration) {
-  const inner::bindings::Gate::Pass pass(content_->gate, "set");
-  inner::bindings::at_border({}, [&] { content_->simulation->set_input(name, value, rate, acceleration); });
+  content_->guard.call("set", [&] { content_->simulation->set_input(name, value, rate, acceleration); });
 }
 
 std::span<const double> Simulation::values() {
-  const inner::bindings::Gate::Pass pass(content_->gate, "values");
-  return inner::bindings::at_border({}, [&] { return content_->simulation->output_values(); });
+  return content_->guard.call("values", [&] { return content_->simulation->output_values(); });
 }
 
 double Simulation::get(std::string_view name) {
-  const inner::bindings::Gate::Pass pass(content_->gate, "get");
-  return inner::bindings::at_border({}, [&] { return content_->simulation->output(name); });
+  return content_->guard.call("get", [&] { return content_->simulation->output(name); });
 }
 
 std::string Simulation::save() {
-  const inner::bindings::Gate::Pass pass(content_->gate, "save");
-  return inner::bindings::at_border({}, [&] { return inner::checkpoint_bytes(content_->simulation->save()); });
+  return content_->guard.call("save", [&] { return inner::checkpoint_bytes(content_->simulation->save()); });
 }
 
 void Simulation::restore(std::string_view bytes) {
-  const inner::bindings::Gate::Pass pass(content_->gate, "restore");
-  inner::bindings::at_border({}, [&] {
+  content_->guard.call("restore", [&] {
     content_->simulation->restore(inner::checkpoint_from(bytes, "bytes"));
     content_->time = content_->simulation->time();
   });
 }
 
 void Simulation::close() {
-  if (content_->gate.close()) content_->simulation.reset();
+  if (content_->guard.close()) content_->simulation.reset();
 }
 
 bool Simulation::is_open() const noexcept {
-  return content_ && content_->gate.is_open();
+  return content_ && content_->guard.is_open();
 }
 
 }  // namespace hs

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 
 #include "common/errors/error.hpp"
 #include "library/fmu/fmu_model.hpp"
@@ -38,16 +39,6 @@ constexpr std::array<Named, 6> wrench = {{{"tx_Nm", "N m", "torque on the main b
                                           {"fx_N", "N", "force on the main body"},
                                           {"fy_N", "N", "force on the main body"},
                                           {"fz_N", "N", "force on the main body"}}};
-
-// Computed with the wrench, but without derivatives: the standard requires derivatives of outputs, not of local
-// variables.
-constexpr std::array<Named, 6> locals = {
-    {{"gap_m", "m", "smallest gap; negative is penetration"},
-     {"area_m2", "m^2", "contact area"},
-     {"peak_pressure_Pa", "Pa", "peak contact pressure"},
-     {"mean_pressure_Pa", "Pa", "pressure times area, summed, over the contact area"},
-     {"active_points", "-", "springs, nodes or points in contact"},
-     {"stored_energy_J", "J", "elastic energy"}}};
 
 constexpr std::size_t rotation = 3, twist = 7;
 
@@ -98,21 +89,19 @@ class ContactModel : public FmuModel, public Equation {
   }
   [[nodiscard]] std::vector<std::string> names() const override {
     std::vector<std::string> names;
-    for (const auto& list :
-         {std::span<const Named>(inputs), std::span<const Named>(wrench), std::span<const Named>(locals)})
+    for (const auto& list : {std::span<const Named>(inputs), std::span<const Named>(wrench)})
       for (const Named& named : list) names.emplace_back(named.name);
+    for (const OutputName& local : output_names(hs::ResponseOutput::fmu)) names.push_back(local.name);
     return names;
   }
   [[nodiscard]] std::span<const double> outputs() override {
     const Response& current = response();
-    Eigen::Map<Vector6>(outputs_.data()) = current.F_A.vector();
-    const std::array<double, locals.size()> others = {current.gap,
-                                                      current.area,
-                                                      current.peak_pressure,
-                                                      current.mean_pressure(),
-                                                      static_cast<double>(current.statistics.active_points),
-                                                      current.stored_energy};
-    std::ranges::copy(others, outputs_.begin() + wrench.size());
+    const Vector6 F_A = current.F_A.vector();
+    outputs_.assign(F_A.begin(), F_A.end());
+    // Local variables: computed with the wrench, but without derivatives, which the standard requires of outputs only.
+    hs::for_each_response_member<Response>([&](const hs::ResponseMember& row, auto member) {
+      if (row.is_in(hs::ResponseOutput::fmu)) append(std::invoke(member, current));
+    });
     return outputs_;
   }
   bool advance_to(double t, bool /*stop_at_events*/, const InternalStep& /*on_step*/) override {
@@ -184,6 +173,8 @@ class ContactModel : public FmuModel, public Equation {
   }
 
  private:
+  void append(double number) { outputs_.push_back(number); }
+  void append(const Vector3& vector) { outputs_.insert(outputs_.end(), vector.begin(), vector.end()); }
   [[nodiscard]] Quaternion quaternion() const {
     const Quaternion q(values_[rotation], values_[rotation + 1], values_[rotation + 2], values_[rotation + 3]);
     if (!(q.norm() > 0.0)) {
@@ -209,7 +200,7 @@ class ContactModel : public FmuModel, public Equation {
   std::string digest_;  ///< of all fixed data
   std::unique_ptr<Contact> contact_;
   std::array<double, inputs.size()> values_{};
-  std::array<double, wrench.size() + locals.size()> outputs_{};
+  std::vector<double> outputs_;
   std::int64_t step_ = 0;  ///< number of the next commit
   double now_ = 0.0;       ///< [s]
   Response response_;
@@ -228,7 +219,7 @@ std::vector<FmuVariable> contact_variables(const Scenario& scenario, const std::
   const PairState start = initial_state(scenario, pair_of(scenario, name));
   const Quaternion q(start.X_AB.R);
   std::vector<FmuVariable> variables;
-  const auto add = [&](const Named& named, Causality causality, double value) {
+  const auto add = [&](const auto& named, Causality causality, double value) {
     variables.push_back({.reference = static_cast<std::uint32_t>(variables.size()),
                          .causality = causality,
                          .name = named.name,
@@ -236,12 +227,12 @@ std::vector<FmuVariable> contact_variables(const Scenario& scenario, const std::
                          .meaning = named.meaning,
                          .start = value});
   };
-  add({"time", "s", "time"}, Causality::independent, 0.0);
+  add(Named{"time", "s", "time"}, Causality::independent, 0.0);
   const Vector3& p = start.X_AB.p;
   const std::array<double, inputs.size()> values = {p.x(), p.y(), p.z(), q.w(), q.x(), q.y(), q.z()};
   for (std::size_t i = 0; i < inputs.size(); ++i) add(inputs[i], Causality::input, values[i]);
   for (const Named& named : wrench) add(named, Causality::output, 0.0);
-  for (const Named& named : locals) add(named, Causality::local, 0.0);
+  for (const OutputName& local : output_names(hs::ResponseOutput::fmu)) add(local, Causality::local, 0.0);
   return variables;
 }
 

@@ -47,12 +47,12 @@ std::span<const Response> MacroStepScheme::accept(double t, const ConstVector& q
   progress_.end = t;
   update_acts();
   for (std::size_t i = 0; i < progress_.now.size(); ++i) {
-    progress_.now[i].area = answers[i].area;
-    progress_.now[i].p_ACop = answers[i].p_ACop;
-    progress_.now[i].peak_pressure = answers[i].peak_pressure;
-    progress_.now[i].normal_force = answers[i].normal_force;
-    progress_.now[i].regions = answers[i].regions;
-    progress_.now[i].statistics = answers[i].statistics;
+    Response& now = progress_.now[i];
+    for_each_stored_member([&](const hs::ResponseMember&, auto member) { now.*member = answers[i].*member; });
+    // Both belong to the exchange: its dissipation is counted there, and slip does not reverse within a macro step.
+    now.dissipated_increment = now.slip_speed = 0.0;
+    now.regions = answers[i].regions;
+    now.statistics = answers[i].statistics;
   }
   return answers;
 }
@@ -132,6 +132,10 @@ void MacroStepScheme::power_mismatch(double t, const VectorX& y, std::span<doubl
   }
 }
 
+std::string MacroStepScheme::state_kind() const {
+  return options_.scheme + " of " + stored_member_names();
+}
+
 std::string MacroStepScheme::save() const {
   NumberWriter to;
   to.add(progress_.end);
@@ -141,26 +145,21 @@ std::string MacroStepScheme::save() const {
   to.add(static_cast<double>(progress_.statistics.rejected_macro_steps));
   to.add(static_cast<double>(progress_.statistics.iterations));
   for (const Response& r : progress_.now) {
-    to.add(r.area);
-    to.add(r.p_ACop);
-    to.add(r.peak_pressure);
-    to.add(r.normal_force);
+    for_each_stored_member([&](const hs::ResponseMember&, auto member) { to.add(r.*member); });
     to.add(static_cast<double>(r.statistics.active_points));
     to.add(static_cast<double>(r.regions.size()));
     for (const RegionLoad& region : r.regions) {
-      to.add(region.force);
-      to.add(region.area);
-      to.add(region.peak_pressure);
+      for (const double number : {region.force, region.area, region.peak_pressure}) to.add(number);
       to.add(region.p_ACop);
     }
   }
   past_.save(to);
   save_scheme_state(to);
-  return to.bytes(options_.scheme);
+  return to.bytes(state_kind());
 }
 
 void MacroStepScheme::restore(const std::string& bytes) {
-  NumberReader from(bytes, options_.scheme);
+  NumberReader from(bytes, state_kind());
   Progress progress = progress_;
   restore_progress(from, progress);
   ForceExtrapolation past = past_;
@@ -188,16 +187,11 @@ void MacroStepScheme::restore_progress(NumberReader& from, Progress& to) {
     *count = static_cast<std::int64_t>(from.count(max_count));
   }
   for (Response& r : to.now) {
-    r.area = from.next();
-    from.read(r.p_ACop);
-    r.peak_pressure = from.next();
-    r.normal_force = from.next();
+    for_each_stored_member([&](const hs::ResponseMember&, auto member) { from.read(r.*member); });
     r.statistics.active_points = static_cast<int>(from.count(max_active_points));
     r.regions.resize(from.count(max_regions));
     for (RegionLoad& region : r.regions) {
-      region.force = from.next();
-      region.area = from.next();
-      region.peak_pressure = from.next();
+      for (double* number : {&region.force, &region.area, &region.peak_pressure}) from.read(*number);
       from.read(region.p_ACop);
     }
   }

@@ -77,6 +77,8 @@ class MacroStepScheme : public CouplingScheme {
     CouplingStatistics statistics;
     std::vector<Response> now;  ///< one per pair
   };
+  /// First line of the saved state: the scheme and the members of a response.
+  [[nodiscard]] std::string state_kind() const;
   static void restore_progress(NumberReader& from, Progress& to);
 
   [[nodiscard]] double next_end(double t, double t_end) const;

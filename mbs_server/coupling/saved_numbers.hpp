@@ -19,7 +19,7 @@ class NumberWriter {
       for (Eigen::Index r = 0; r < m.rows(); ++r) add(m(r, c));
     }
   }
-  /// @param kind  of the scheme: other schemes reject its bytes
+  /// @param kind  of the scheme and of what it stores: others reject its bytes
   [[nodiscard]] std::string bytes(const std::string& kind) const;
 
  private:
@@ -33,6 +33,7 @@ class NumberReader {
 
   /// @throws Error{invalid_input} at the end of the data
   [[nodiscard]] double next();
+  void read(double& x) { x = next(); }
   /// A whole number from 0 to `most`. @throws Error{invalid_input} for any other
   [[nodiscard]] std::size_t count(std::size_t most);
   template <typename Derived>

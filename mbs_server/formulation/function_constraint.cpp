@@ -7,10 +7,7 @@
 namespace heelstrike::mbs {
 
 VectorX local(const MotionFunctions& functions, const ConstVector& x) {
-  const auto& indices = functions.indices();
-  VectorX y(static_cast<Eigen::Index>(indices.size()));
-  for (std::size_t k = 0; k < indices.size(); ++k) y[static_cast<Eigen::Index>(k)] = x[indices[k]];
-  return y;
+  return x(functions.indices());
 }
 
 Eigen::MatrixXd weighted_hessian(const MotionFunctions& functions, const ConstVector& q, const ConstVector& weights) {
@@ -21,6 +18,7 @@ Eigen::MatrixXd weighted_hessian(const MotionFunctions& functions, const ConstVe
   VectorX unit = zero;
   GradientsAlong along;
   for (Eigen::Index k = 0; k < n; ++k) {
+    // The derivative of the gradients along the unit rate of coordinate i is column i of the second derivatives.
     const int i = indices[static_cast<std::size_t>(k)];
     unit[i] = 1.0;
     functions.gradients(q, unit, zero, along);
@@ -66,6 +64,7 @@ void FunctionConstraint::residual(double t, const ConstVector& q, Eigen::Ref<Vec
   for (std::size_t r = 0; r < kept_.size(); ++r) {
     const double error = values[kept_[r]] - target(r, t).f;
     const double period = periods_.empty() ? 0.0 : periods_[static_cast<std::size_t>(kept_[r])];
+    // Angles are equal up to whole rotations; the remainder is smooth near the solution.
     phi[static_cast<Eigen::Index>(r)] = period > 0.0 ? std::remainder(error, period) : error;
   }
 }
@@ -79,6 +78,7 @@ void FunctionConstraint::acceleration_rhs(double t, const ConstVector& q, const 
   if (kept_.empty()) return;
   GradientsAlong along;
   functions_->gradients(q, qd, VectorX::Zero(q.size()), along);
+  // h_q qdd = f'' - (h_q qd)_q qd
   const VectorX curvature = along.d * local(*functions_, qd);
   for (std::size_t r = 0; r < kept_.size(); ++r) {
     gamma[static_cast<Eigen::Index>(r)] = target(r, t).dd - curvature[kept_[r]];

@@ -52,9 +52,7 @@ JointAngle::Form JointAngle::dense(const QuadraticEquation& equation) const {
 }
 
 VectorX JointAngle::local(const ConstVector& x) const {
-  VectorX y(static_cast<Eigen::Index>(indices_.size()));
-  for (std::size_t k = 0; k < indices_.size(); ++k) y[static_cast<Eigen::Index>(k)] = x[indices_[k]];
-  return y;
+  return x(indices_);
 }
 
 double JointAngle::angle(const ConstVector& q) const {

@@ -46,6 +46,7 @@ void LinePath::at(const ConstVector& q, bool curvature, PathLength& out) const {
   out.gradient.setZero(n);
   if (curvature) out.hessian.setZero(n, n);
   for (const Segment& segment : segments_) {
+    // A line that does not touch its surface is straight; the choice is continuous, because it touches tangentially.
     if (segment.surface && add_wrapped(*segment.surface, q, curvature, out)) continue;
     add_straight(segment, q, curvature, out);
   }
@@ -60,6 +61,7 @@ void LinePath::add_straight(const Segment& segment, const ConstVector& q, bool c
   out.length += length;
   for (const auto& term : segment.between.terms) out.gradient.segment<3>(term.local) += term.coef * u;
   if (!curvature) return;
+  // Only motion across the line changes its direction; its length is convex in both ends.
   const Matrix3 across = (Matrix3::Identity() - u * u.transpose()) / length;
   for (const auto& row : segment.between.terms) {
     for (const auto& column : segment.between.terms) {
@@ -96,6 +98,7 @@ bool LinePath::add_wrapped(const Surface& surface, const ConstVector& q, bool cu
   out.length += line.length;
   out.gradient += by_q.transpose() * line.gradient;
   if (!curvature) return true;
+  // Chain rule; the second derivatives of y_k = a_k . p couple the terms of the axis with those of the end.
   out.hessian += by_q.transpose() * line.hessian * by_q;
   for (std::size_t e = 0; e < 2; ++e) {
     for (std::size_t k = 0; k < 3; ++k) {
@@ -145,6 +148,7 @@ MovingPath::MovingPath(std::vector<MovingPoint> points) : points_(std::move(poin
   found.erase(std::unique(found.begin(), found.end()), found.end());
   first_free_ = found.empty() ? 0 : found.back() + 1;
   coordinates_ = std::move(found);
+  // Without moving or conditional points the path is that of the points themselves, without a detour over copies.
   if (!plain) return;
   std::vector<PathPoint> fixed_points;
   for (const MovingPoint& point : points_) fixed_points.push_back(point.point);
@@ -165,6 +169,7 @@ Eigen::Index MovingPath::place(int coordinate) const {
 }
 
 const MovingPath::Fixed& MovingPath::fixed(const std::vector<bool>& counts) const {
+  // The active points change rarely; their paths are kept.
   const auto known = paths_.find(counts);
   if (known != paths_.end()) return known->second;
   std::vector<PathPoint> points;
@@ -173,6 +178,7 @@ const MovingPath::Fixed& MovingPath::fixed(const std::vector<bool>& counts) cons
     points.push_back(points_[i].point);
     const auto moving = std::ranges::find(moving_, i);
     if (moving == moving_.end()) continue;
+    // A moving point is the origin of a body of its own, whose coordinates follow those of the model.
     points.back().body = first_free_ / coordinates_per_body + static_cast<BodyIndex>(moving - moving_.begin());
     points.back().p_BP.setZero();
   }
@@ -202,19 +208,13 @@ void MovingPath::follow(const MovingPoint& point, Eigen::Index column, const Con
       const FunctionValue f = move.f->at(value_of(move, q));
       p += f.f;
       VectorX u_q = VectorX::Zero(by_q.cols());
-      const auto& indices = u->indices();
-      for (std::size_t i = 0; i < indices.size(); ++i)
-        u_q[place(indices[i])] = along.f(0, static_cast<Eigen::Index>(i));
+      std::vector<Eigen::Index> places;
+      for (const int index : u->indices()) places.push_back(place(index));
+      u_q(places) = along.f.row(0).transpose();
       by_q += f.d1 * V.col(k) * u_q.transpose();
       if (curvature) {
         hessian += pull.dot(V.col(k)) * f.d2 * u_q * u_q.transpose();
-        const Eigen::MatrixXd u_qq = weighted_hessian(*u, q, VectorX::Constant(1, pull.dot(V.col(k)) * f.d1));
-        for (std::size_t i = 0; i < indices.size(); ++i) {
-          for (std::size_t j = 0; j < indices.size(); ++j) {
-            hessian(place(indices[i]), place(indices[j])) +=
-                u_qq(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
-          }
-        }
+        hessian(places, places) += weighted_hessian(*u, q, VectorX::Constant(1, pull.dot(V.col(k)) * f.d1));
         if (body != ground) {
           const Eigen::MatrixXd rotated = f.d1 * pull * u_q.transpose();
           hessian.middleRows<3>(axis) += rotated;
@@ -251,15 +251,9 @@ void MovingPath::at(const ConstVector& q, bool curvature, PathLength& out) const
   }
   now.path.at(extended, curvature, inner_);
   VectorX gradient = VectorX::Zero(n + 3 * m);
-  for (std::size_t i = 0; i < now.places.size(); ++i)
-    gradient[now.places[i]] = inner_.gradient[static_cast<Eigen::Index>(i)];
+  gradient(now.places) = inner_.gradient;
   Eigen::MatrixXd hessian = Eigen::MatrixXd::Zero(curvature ? n + 3 * m : 0, curvature ? n + 3 * m : 0);
-  for (std::size_t i = 0; curvature && i < now.places.size(); ++i) {
-    for (std::size_t j = 0; j < now.places.size(); ++j) {
-      hessian(now.places[i], now.places[j]) =
-          inner_.hessian(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
-    }
-  }
+  if (curvature) hessian(now.places, now.places) = inner_.hessian;
   // Derivatives of all coordinates by those of bodies and joints: the identity, then the rows of moving points.
   Eigen::MatrixXd by_q = Eigen::MatrixXd::Zero(n + 3 * m, n);
   by_q.topRows(n).setIdentity();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -36,11 +37,26 @@ std::array<double, 3> gap_entries(const Response& response) {
   return {response.gap, std::max(0.0, -response.gap), response.gap_rate};
 }
 
-/// Entries of a pair: gap, force, torque, centre of pressure, area, peak and mean pressure, active points.
-constexpr std::size_t entries_per_pair = 3 + 3 + 3 + 3 + 1 + 2 + 1;
+/// Entries of a pair: gap, force, torque, the columns of its response.
+constexpr std::size_t entries_per_pair = [] {
+  std::size_t n = 3 + 3 + 3;
+  hs::for_each_response_member<>([&](const hs::ResponseMember& row) {
+    if (row.is_in(hs::ResponseOutput::column)) n += row.kind == hs::MemberKind::number ? 1 : 3;
+  });
+  return n;
+}();
 /// Entries before the first pair: time, bodies, energies.
 std::size_t first_pair_entry(const Model& model) {
   return 1 + (3 + 4 + 3 + 3) * model.bodies.size() + 4;
+}
+
+/// Appends a member of the response in the world; of an open pair zero, or none for a vector.
+void append_member(std::vector<double>& row, hs::MemberKind, double value, const Pose&, bool acts) {
+  row.push_back(acts ? value : 0.0);
+}
+void append_member(std::vector<double>& row, hs::MemberKind kind, const Vector3& value, const Pose& X_WA, bool acts) {
+  const bool is_point = kind == hs::MemberKind::point;
+  append(row, !acts ? Vector3::Constant(none) : is_point ? X_WA * value : Vector3(X_WA.R * value));
 }
 
 /// @param acts  false for an open pair, which exerts no force even if its gap is negative by a rounding error
@@ -52,11 +68,10 @@ void append_pair(std::vector<double>& row, const ContactPair& pair, const ConstV
   row.insert(row.end(), gap.begin(), gap.end());
   append(row, F_W.force);
   append(row, F_W.torque);
-  append(row, acts ? X_WA * response.p_ACop : Vector3::Constant(none));
-  row.push_back(acts ? response.area : 0.0);
-  row.push_back(acts ? response.peak_pressure : 0.0);
-  row.push_back(acts ? response.mean_pressure() : 0.0);
-  row.push_back(acts ? static_cast<double>(response.statistics.active_points) : 0.0);
+  hs::for_each_response_member<Response>([&](const hs::ResponseMember& member, auto pointer) {
+    if (!member.is_in(hs::ResponseOutput::column)) return;
+    append_member(row, member.kind, std::invoke(pointer, response), X_WA, acts);
+  });
 }
 
 /// Force and torque of a joint on its side b (or, where b is ground, minus those on a), about the joint's point on b.
@@ -141,12 +156,10 @@ std::vector<Column> run_columns(const System& system) {
     add_columns(columns, pair.name, {"fx", "fy", "fz"}, "_N", "N", "contact force on the main body, in the world");
     add_columns(columns, pair.name, {"tx", "ty", "tz"}, "_Nm", "N m",
                 "contact torque on the main body about its origin, in the world");
-    add_columns(columns, pair.name, {"copx", "copy", "copz"}, "_m", "m",
-                "centre of pressure in the world; empty without contact");
-    columns.push_back({pair.name + ".area_m2", "m^2", "contact area"});
-    columns.push_back({pair.name + ".peak_pressure_Pa", "Pa", "peak contact pressure"});
-    columns.push_back({pair.name + ".mean_pressure_Pa", "Pa", "sum of pressure times area over the contact area"});
-    columns.push_back({pair.name + ".active_points", "-", "springs, nodes or points in contact"});
+    for (const OutputName& output : output_names(hs::ResponseOutput::column)) {
+      const char* where = output.is_number ? "" : " in the world; empty without contact";
+      columns.push_back({pair.name + "." + output.name, output.unit, std::string(output.meaning) + where});
+    }
   }
   for (const auto& joint : model.joints) {
     if (!joint.reactions) continue;

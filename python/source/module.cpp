@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -98,13 +97,13 @@ py::metaclass plain_type() {
   return py::metaclass(reinterpret_cast<PyObject*>(&PyType_Type));
 }
 
-template <auto Member>
-py::object member_view(const py::object& self, std::vector<py::ssize_t> shape) {
-  return view((self.cast<PyResponse&>().response.*Member).data(), std::move(shape), self);
+py::object wrench(const py::object& self) {
+  return view(self.cast<PyResponse&>().response.F_A.data(), {6}, self);
 }
 
 /// One number or row per response: NaN where the evaluation failed.
-py::array row_view(const py::object& self, const double* (*numbers)(const hs::Response&), std::size_t width) {
+template <typename Numbers>
+py::array row_view(const py::object& self, Numbers numbers, std::size_t width) {
   const std::vector<hs::BatchResponse>& responses = self.cast<PyResponses&>().responses;
   const double nothing = 0.0;
   return strided_view(responses.empty() ? &nothing : numbers(responses.front().response), responses.size(), width,
@@ -119,7 +118,7 @@ void require_tangents(bool has_tangents) {
 template <auto Member>
 py::object tangent(const py::object& self) {
   require_tangents(self.cast<PyResponse&>().tangents);
-  return member_view<Member>(self, {6, 6});
+  return view((self.cast<PyResponse&>().response.*Member).data(), {6, 6}, self);
 }
 
 /// The same of matrices.
@@ -132,19 +131,6 @@ py::object tangent_view(const py::object& self) {
       .attr("reshape")(responses.responses.size(), 6, 6);
 }
 
-void forget_refused(std::vector<hs::BatchResponse>& responses) {
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  for (hs::BatchResponse& answer : responses) {
-    if (answer.ok) continue;
-    hs::Response& r = answer.response;
-    r.F_A.fill(none);
-    r.p_ACop.fill(none);
-    r.dF_A_dX.fill(none);
-    r.dF_A_dV.fill(none);
-    r.gap = r.area = r.peak_pressure = r.mean_pressure = r.stored_energy = r.dissipated_increment = none;
-  }
-}
-
 /// Calls `visit` with every number of a response; its regions are as many as it has.
 template <typename Visit>
 void for_each_number(hs::Response& r, Visit visit) {
@@ -155,13 +141,21 @@ void for_each_number(hs::Response& r, Visit visit) {
       for (double& number : member) visit(number);
     }
   };
-  std::apply(
-      [&](auto&... members) { (each(members), ...); },
-      std::tie(r.F_A, r.dF_A_dX, r.dF_A_dV, r.gap, r.gap_rate, r.area, r.p_ACop, r.peak_pressure, r.mean_pressure,
-               r.stored_energy, r.dissipated_power, r.dissipated_increment, r.iterations, r.active_points, r.residual));
+  const auto all = [&](auto&... members) { (each(members), ...); };
+  all(r.F_A, r.dF_A_dX, r.dF_A_dV);
+  hs::for_each_response_member<hs::Response>([&](const hs::ResponseMember&, auto member) { each(r.*member); });
   for (hs::RegionLoad& region : r.regions) {
-    std::apply([&](auto&... members) { (each(members), ...); },
-               std::tie(region.force, region.area, region.mean_pressure, region.peak_pressure, region.p_ACop));
+    all(region.force, region.area, region.mean_pressure, region.peak_pressure, region.p_ACop);
+  }
+}
+
+void forget_refused(std::vector<hs::BatchResponse>& responses) {
+  constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  for (hs::BatchResponse& answer : responses) {
+    if (answer.ok) continue;
+    for_each_number(answer.response, [](auto& number) {
+      if constexpr (std::is_same_v<decltype(number), double&>) number = none;
+    });
   }
 }
 
@@ -174,6 +168,9 @@ py::list numbers_of(hs::Response response) {
 hs::Response response_of(const py::list& numbers, std::size_t n_regions) {
   hs::Response response;
   response.regions.resize(n_regions);
+  std::size_t n = 0;
+  for_each_number(response, [&](const auto&) { ++n; });
+  if (n != numbers.size()) throw py::value_error("the pickle of a response is of another version of heelstrike");
   std::size_t next = 0;
   for_each_number(response,
                   [&](auto& number) { number = numbers[next++].cast<std::remove_reference_t<decltype(number)>>(); });
@@ -383,54 +380,62 @@ Raises InputError with file, line and key of every error.)")
       .def("__repr__", [](const hs::Pair& self) { return "Pair('" + self.name() + "', '" + self.backend() + "')"; });
 }
 
-void bind_response(py::module_& module) {
-  py::class_<PyResponse>(module, "Response", plain_type(),
-                         R"(Answer of a contact; `F, dF_dX, dF_dV = response` unpacks it.
+std::string member_doc(const char* shape, const hs::ResponseMember& row) {
+  return std::string(shape) + row.meaning + " [" + row.unit + "]";
+}
 
-Arrays are views into the response: no copies, and not to be written; `F.copy()` is. Where the gap is positive, wrench and tangents are exactly zero.)")
-      .def_property_readonly(
-          "F", [](const py::object& self) { return member_view<&hs::Response::F_A>(self, {6}); },
-          "(6,) torque [N m] and force [N] on A about A's origin, in A's axes")
+/// Properties of the rows of <heelstrike/response_members.h>.
+void bind_members(py::class_<PyResponse>& type) {
+  hs::for_each_response_member<hs::Response>([&](const hs::ResponseMember& row, auto member) {
+    if constexpr (std::is_same_v<decltype(member), hs::Vector3 hs::Response::*>) {
+      const auto get = [member](const py::object& self) {
+        return view((self.cast<PyResponse&>().response.*member).data(), {3}, self);
+      };
+      type.def_property_readonly(row.python, get, member_doc("(3,) in A's axes: ", row).c_str());
+    } else {
+      const auto get = [member](const PyResponse& self) { return self.response.*member; };
+      type.def_property_readonly(row.python, get, member_doc("", row).c_str());
+    }
+  });
+}
+
+/// The same for many states, except counts.
+void bind_members(py::class_<PyResponses>& type) {
+  hs::for_each_response_member<hs::Response>([&](const hs::ResponseMember& row, auto member) {
+    if constexpr (std::is_same_v<decltype(member), hs::Vector3 hs::Response::*>) {
+      const auto get = [member](const py::object& self) {
+        return row_view(
+            self, [member](const hs::Response& r) { return (r.*member).data(); }, 3);
+      };
+      type.def_property_readonly(row.python, get, member_doc("(n, 3) in A's axes: ", row).c_str());
+    } else if constexpr (std::is_same_v<decltype(member), double hs::Response::*>) {
+      const auto get = [member](const py::object& self) {
+        return row_view(
+            self, [member](const hs::Response& r) { return &(r.*member); }, 1);
+      };
+      type.def_property_readonly(row.python, get, member_doc("(n,) ", row).c_str());
+    }
+  });
+}
+
+void bind_response(py::module_& module) {
+  py::class_<PyResponse> response(module, "Response", plain_type(),
+                                  R"(Answer of a contact; `F, dF_dX, dF_dV = response` unpacks it.
+
+Arrays are views into the response: no copies, and not to be written; `F.copy()` is. Where the gap is positive, wrench and tangents are exactly zero, and `p_cop` is the closest point.)");
+  bind_members(response);
+  response.def_property_readonly("F", &wrench, "(6,) torque [N m] and force [N] on A about A's origin, in A's axes")
       .def_property_readonly(
           "dF_dX", &tangent<&hs::Response::dF_A_dX>,
           "(6, 6) derivative by a small rotation [rad] of B about its origin and its translation [m], in A's axes")
       .def_property_readonly("dF_dV", &tangent<&hs::Response::dF_A_dV>,
                              "(6, 6) derivative by the twist of B in A [rad/s, m/s]")
-      .def_property_readonly(
-          "p_cop", [](const py::object& self) { return member_view<&hs::Response::p_ACop>(self, {3}); },
-          "(3,) centre of pressure in A [m]; the closest point when there is no contact")
-      .def_property_readonly(
-          "gap", [](const PyResponse& self) { return self.response.gap; }, "smallest gap [m]; negative is penetration")
-      .def_property_readonly(
-          "gap_rate", [](const PyResponse& self) { return self.response.gap_rate; },
-          "its rate [m/s]; negative while approaching")
-      .def_property_readonly(
-          "area", [](const PyResponse& self) { return self.response.area; }, "contact area [m^2]")
-      .def_property_readonly(
-          "peak_pressure", [](const PyResponse& self) { return self.response.peak_pressure; }, "[Pa]")
-      .def_property_readonly(
-          "mean_pressure", [](const PyResponse& self) { return self.response.mean_pressure; },
-          "over the contact area [Pa]; 0 without contact")
-      .def_property_readonly(
-          "stored_energy", [](const PyResponse& self) { return self.response.stored_energy; },
-          "recoverable elastic energy [J]")
-      .def_property_readonly(
-          "dissipated_power", [](const PyResponse& self) { return self.response.dissipated_power; },
-          "by terms that depend on velocity [W]")
-      .def_property_readonly(
-          "dissipated_increment", [](const PyResponse& self) { return self.response.dissipated_increment; },
-          "by friction since the committed state [J]")
-      .def_property_readonly(
-          "iterations", [](const PyResponse& self) { return self.response.iterations; }, "of the contact solver")
-      .def_property_readonly(
-          "active_points", [](const PyResponse& self) { return self.response.active_points; }, "points in contact")
       .def_property_readonly("regions", &regions_of,
                              "{name: RegionLoad} of the regions that the pair names (parameter `regions`): force [N], "
                              "area [m^2], mean_pressure and peak_pressure [Pa], p_cop [m]")
       .def("__iter__",
            [](const py::object& self) {
-             return py::iter(py::make_tuple(member_view<&hs::Response::F_A>(self, {6}),
-                                            tangent<&hs::Response::dF_A_dX>(self),
+             return py::iter(py::make_tuple(wrench(self), tangent<&hs::Response::dF_A_dX>(self),
                                             tangent<&hs::Response::dF_A_dV>(self)));
            })
       .def("__repr__",
@@ -440,10 +445,11 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
                  .format(F[3], F[4], F[5], self.response.gap);
            })
       .def(py::pickle(&pickled_response, &unpickled_response));
-  py::class_<PyResponses>(
+  py::class_<PyResponses> responses(
       module, "Responses", plain_type(),
-      "Responses to many states; arrays are read-only views. NaN where a state was refused: see `refused`.")
-      .def("__len__", [](const PyResponses& self) { return self.responses.size(); })
+      "Responses to many states; arrays are read-only views. NaN where a state was refused: see `refused`.");
+  bind_members(responses);
+  responses.def("__len__", [](const PyResponses& self) { return self.responses.size(); })
       .def("__getitem__", &responses_at, "index"_a, "One Response, NaN where the state was refused, or some Responses.")
       .def("__iter__",
            [](const PyResponses& self) {
@@ -464,48 +470,6 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
                              "(n, 6, 6) derivative by small rotations and translations; with tangents=True only")
       .def_property_readonly("dF_dV", &tangent_view<&hs::Response::dF_A_dV>,
                              "(n, 6, 6) derivative by twists; with tangents=True only")
-      .def_property_readonly(
-          "p_cop",
-          [](const py::object& self) {
-            return row_view(
-                self, [](const hs::Response& r) { return r.p_ACop.data(); }, 3);
-          },
-          "(n, 3) centre of pressure in A [m]")
-      .def_property_readonly(
-          "gap",
-          [](const py::object& self) {
-            return row_view(
-                self, [](const hs::Response& r) { return &r.gap; }, 1);
-          },
-          "(n,) [m]")
-      .def_property_readonly(
-          "area",
-          [](const py::object& self) {
-            return row_view(
-                self, [](const hs::Response& r) { return &r.area; }, 1);
-          },
-          "(n,) [m^2]")
-      .def_property_readonly(
-          "peak_pressure",
-          [](const py::object& self) {
-            return row_view(
-                self, [](const hs::Response& r) { return &r.peak_pressure; }, 1);
-          },
-          "(n,) [Pa]")
-      .def_property_readonly(
-          "mean_pressure",
-          [](const py::object& self) {
-            return row_view(
-                self, [](const hs::Response& r) { return &r.mean_pressure; }, 1);
-          },
-          "(n,) over the contact area [Pa]")
-      .def_property_readonly(
-          "stored_energy",
-          [](const py::object& self) {
-            return row_view(
-                self, [](const hs::Response& r) { return &r.stored_energy; }, 1);
-          },
-          "(n,) [J]")
       .def_property_readonly("regions", &regions_of_all,
                              "{name: RegionLoads} of the regions that the pair names: arrays force [N], area [m^2], "
                              "mean_pressure and peak_pressure [Pa], p_cop [m]")

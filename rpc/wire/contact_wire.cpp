@@ -101,16 +101,12 @@ void to_proto(const Response& from, v1::ContactResult& to, bool with_tangents) {
   to.clear_df_a_dv();
   if (with_tangents && !is_zero(from.dF_A_dX)) to_proto(from.dF_A_dX, *to.mutable_df_a_dx());
   if (with_tangents && !is_zero(from.dF_A_dV)) to_proto(from.dF_A_dV, *to.mutable_df_a_dv());
-  to.set_gap(from.gap);
-  to.set_gap_rate(from.gap_rate);
-  to.set_area(from.area);
-  to_proto(from.p_ACop, *to.mutable_p_acop());
-  to.set_peak_pressure(from.peak_pressure);
-  to.set_normal_force(from.normal_force);
-  to.set_stored_energy(from.stored_energy);
-  to.set_dissipated_power(from.dissipated_power);
-  to.set_dissipated_increment(from.dissipated_increment);
-  to.set_slip_speed(from.slip_speed);
+#define HS_NUMBER(name, ...) to.set_##name(from.name);
+#define HS_VECTOR(name, wire, ...) to_proto(from.name, *to.mutable_##wire());
+#define HS_DERIVED(...)
+  HEELSTRIKE_RESPONSE_MEMBERS(HS_NUMBER, HS_VECTOR, HS_DERIVED)
+#undef HS_NUMBER
+#undef HS_VECTOR
   auto& statistics = *to.mutable_statistics();
   statistics.set_iterations(from.statistics.iterations);
   statistics.set_active_points(from.statistics.active_points);
@@ -127,26 +123,22 @@ void from_proto(const v1::ContactResult& from, Response& to, const FieldPath& pa
   const FieldPath F_A(path, "F_A");
   const FieldPath dF_A_dX(path, "dF_A_dX");
   const FieldPath dF_A_dV(path, "dF_A_dV");
-  const FieldPath p_ACop(path, "p_ACop");
   const FieldPath statistics(path, "statistics");
   if (!from.has_f_a()) throw_missing(F_A);
-  if (!from.has_p_acop()) throw_missing(p_ACop);
   if (!from.has_statistics()) throw_missing(statistics);
   from_proto(from.f_a(), to.F_A, F_A);
   to.dF_A_dX.setZero();
   to.dF_A_dV.setZero();
   if (from.has_df_a_dx()) from_proto(from.df_a_dx(), to.dF_A_dX, dF_A_dX);
   if (from.has_df_a_dv()) from_proto(from.df_a_dv(), to.dF_A_dV, dF_A_dV);
-  to.gap = finite(from.gap(), FieldPath(path, "gap"));
-  to.gap_rate = finite(from.gap_rate(), FieldPath(path, "gap_rate"));
-  to.area = finite(from.area(), FieldPath(path, "area"));
-  from_proto(from.p_acop(), to.p_ACop, p_ACop);
-  to.peak_pressure = finite(from.peak_pressure(), FieldPath(path, "peak_pressure"));
-  to.normal_force = finite(from.normal_force(), FieldPath(path, "normal_force"));
-  to.stored_energy = finite(from.stored_energy(), FieldPath(path, "stored_energy"));
-  to.dissipated_power = finite(from.dissipated_power(), FieldPath(path, "dissipated_power"));
-  to.dissipated_increment = finite(from.dissipated_increment(), FieldPath(path, "dissipated_increment"));
-  to.slip_speed = finite(from.slip_speed(), FieldPath(path, "slip_speed"));
+#define HS_NUMBER(name, ...) to.name = finite(from.name(), FieldPath(path, #name));
+#define HS_VECTOR(name, wire, ...)                               \
+  if (!from.has_##wire()) throw_missing(FieldPath(path, #name)); \
+  from_proto(from.wire(), to.name, FieldPath(path, #name));
+  HEELSTRIKE_RESPONSE_MEMBERS(HS_NUMBER, HS_VECTOR, HS_DERIVED)
+#undef HS_NUMBER
+#undef HS_VECTOR
+#undef HS_DERIVED
   to.statistics.iterations = from.statistics().iterations();
   to.statistics.active_points = from.statistics().active_points();
   to.statistics.residual = finite(from.statistics().residual(), FieldPath(statistics, "residual"));

@@ -24,7 +24,7 @@ ALLOWED = {
     "common/files": {"common/errors"},
     "common/parameters": {"common/errors", "common/text"},
     "common/motion": {"common/errors", "common/text", "common/parameters"},
-    "common/contact": NUMBERS,
+    "common/contact": NUMBERS | {"include/heelstrike"},
     "common/friction": NUMBERS | {"common/contact"},
     "common/results": NUMBERS | {"common/contact", "common/files"},
     "scenario/schema": NUMBERS,

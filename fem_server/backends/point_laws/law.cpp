@@ -10,25 +10,25 @@
 namespace heelstrike::fem {
 
 std::span<const LawKind> law_table() {
+  using enum LawForm;
   static constexpr LawKind table[] = {
       {"flores", "hysteresis law for soft to hard contacts; infinite damping as restitution tends to 0", "flores2011",
-       LawForm::hysteresis, false, flores_factor},
-      {"gonthier", "hysteresis law that gives exactly the requested restitution", "gonthier2004", LawForm::hysteresis,
-       false, gonthier_exact_factor, gonthier_approximate_factor},
+       hysteresis, false, flores_factor},
+      {"gonthier", "hysteresis law that gives exactly the requested restitution", "gonthier2004", hysteresis, false,
+       gonthier_factor, [](double c_r) { return (1.0 - c_r) * (1.0 + c_r) / c_r; }},
       {"herbert_mcwhannell", "hysteresis law, more dissipative than hunt_crossley; for high restitution", "herbert1977",
-       LawForm::hysteresis, false, herbert_mcwhannell_factor},
-      {"hertz", "elastic power law of spheres, no dissipation", "hertz1881", LawForm::elastic, false, nullptr},
-      {"hooke", "linear spring, no dissipation", "hooke1678", LawForm::elastic, true, nullptr},
-      {"hunt_crossley", "hysteresis law, the first of its family; for high restitution", "hunt1975",
-       LawForm::hysteresis, false, hunt_crossley_factor},
-      {"kelvin_voigt", "linear spring and dashpot; the force jumps at onset", "goldsmith1960", LawForm::viscous, true,
-       nullptr},
+       hysteresis, false, [](double c_r) { return 6.0 * (1.0 - c_r) / ((2.0 * c_r - 1.0) * (2.0 * c_r - 1.0) + 3.0); }},
+      {"hertz", "elastic power law of spheres, no dissipation", "hertz1881", elastic, false},
+      {"hooke", "linear spring, no dissipation", "hooke1678", elastic, true},
+      {"hunt_crossley", "hysteresis law, the first of its family; for high restitution", "hunt1975", hysteresis, false,
+       [](double c_r) { return 1.5 * (1.0 - c_r); }},
+      {"kelvin_voigt", "linear spring and dashpot; the force jumps at onset", "goldsmith1960", viscous, true},
       {"lankarani_nikravesh", "hysteresis law from an energy balance; for high restitution", "lankarani1990",
-       LawForm::hysteresis, false, lankarani_nikravesh_factor},
-      {"lee_wang", "hysteresis law, the least dissipative of its family", "lee1983", LawForm::hysteresis, false,
-       lee_wang_factor},
-      {"zhiying_qishao", "hysteresis law, lankarani_nikravesh corrected for low restitution", "zhiying2006",
-       LawForm::hysteresis, false, zhiying_qishao_factor},
+       hysteresis, false, [](double c_r) { return 0.75 * (1.0 - c_r) * (1.0 + c_r); }},
+      {"lee_wang", "hysteresis law, the least dissipative of its family", "lee1983", hysteresis, false,
+       [](double c_r) { return 0.75 * (1.0 - c_r); }},
+      {"zhiying_qishao", "hysteresis law, lankarani_nikravesh corrected for low restitution", "zhiying2006", hysteresis,
+       false, [](double c_r) { return 0.75 * (1.0 - c_r) * (1.0 + c_r) * std::exp(2.0 * (1.0 - c_r)); }},
   };
   return table;
 }

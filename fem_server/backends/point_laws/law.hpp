@@ -25,13 +25,14 @@ struct LawKind {
   std::string_view summary;
   std::string_view reference;  ///< key in docs/references.bib
   LawForm form;
-  bool linear;                   ///< n = 1, K in N/m, no exponent
-  double (*factor)(double c_r);  ///< H(c_r); null for laws without restitution
-  double (*approximate_factor)(double c_r) =
-      nullptr;  ///< where H(c_r) is implicit, an explicit form that may be chosen
+  bool linear;  ///< n = 1, K in N/m, no exponent
+  /// Hysteresis factor H(c_r) >= 0 [-] of the nominal coefficient of restitution c_r in (0, 1], H(1) = 0: elastic; null
+  /// for laws without restitution. Derivations and misprints of the sources: docs/theory/contact_laws.md, section 3.
+  double (*factor)(double c_r) = nullptr;
+  double (*approximate_factor)(double c_r) = nullptr;  ///< an explicit form that may replace an implicit H(c_r)
 };
 
-/// The ten laws, sorted by name.
+/// All laws, sorted by name. A law is one row.
 [[nodiscard]] std::span<const LawKind> law_table();
 
 /// A law with its constants.

@@ -1,6 +1,5 @@
-/// A point contact law on analytic geometry as a back-end: the ten laws differ only in their row of the law table.
-///
-/// A point law in each compartment of two surfaces with several, e.g. medial and lateral of a knee.
+/// A point contact law on analytic geometry as a back-end: the laws differ only in their row of the law
+/// table; and a law in each compartment of two surfaces with several, e.g. medial and lateral of a knee.
 #pragma once
 
 #include <memory>

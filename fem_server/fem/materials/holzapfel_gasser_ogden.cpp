@@ -38,10 +38,6 @@ MaterialLaw make_fibers(const ParameterScope& place) {
   return material_of({.fibers = std::move(fibers), .prony = prony_of(place)});
 }
 
-}  // namespace
-
-namespace {
-
 ParameterSchema positive_list(const char* name, const char* unit, const char* meaning) {
   ParameterSchema list = list_parameter(name, unit, meaning);
   list.range = positive;

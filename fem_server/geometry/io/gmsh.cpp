@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 #include <vector>
@@ -18,9 +19,25 @@ namespace {
 using DimTag = std::pair<int, std::int64_t>;
 
 struct CellType {
+  std::int64_t gmsh_type;
   int dimension;
   std::size_t n_nodes;
 };
+
+constexpr auto cell_types = std::to_array<CellType>({{15, 0, 1},
+                                                     {1, 1, 2},
+                                                     {8, 1, 3},
+                                                     {2, 2, 3},
+                                                     {9, 2, 6},
+                                                     {3, 2, 4},
+                                                     {16, 2, 8},
+                                                     {10, 2, 9},
+                                                     {4, 3, 4},
+                                                     {11, 3, 10},
+                                                     {6, 3, 6},
+                                                     {5, 3, 8},
+                                                     {17, 3, 20},
+                                                     {12, 3, 27}});
 
 /// Only the first n_nodes entries are used.
 using CellNodes = std::array<std::uint32_t, 27>;
@@ -323,48 +340,19 @@ class GmshReader {
     if (done != n) scanner_.fail(fmt::format("expected {} elements, found {}", n, done));
   }
 
-  CellType cell_type(std::int64_t type) const {
-    switch (type) {
-      case 15:
-        return {0, 1};
-      case 1:
-        return {1, 2};
-      case 8:
-        return {1, 3};
-      case 2:
-        return {2, 3};
-      case 9:
-        return {2, 6};
-      case 4:
-        return {3, 4};
-      case 11:
-        return {3, 10};
-      case 3:
-        return {2, 4};
-      case 5:
-        return {3, 8};
-      case 6:
-        return {3, 6};
-      case 10:
-        return {2, 9};
-      case 16:
-        return {2, 8};
-      case 12:
-        return {3, 27};
-      case 17:
-        return {3, 20};
-      case 13:
-      case 18:
-        scanner_.fail(
-            fmt::format("prisms with {} nodes (Gmsh type {}) are not supported by any finite element; export "
-                        "prisms with 6 nodes (type 6)",
-                        type == 13 ? 18 : 15, type));
-      default:
-        scanner_.fail(fmt::format(
-            "expected tetrahedra with 4 or 10 nodes (Gmsh types 4 and 11), prisms with 6 (6) or hexahedra with 8, 20 "
-            "or 27 (5, 17, 12) and their boundary (1, 2, 3, 8, 9, 10, 15, 16), found element type {}",
-            type));
+  [[nodiscard]] CellType cell_type(std::int64_t type) const {
+    const auto found = std::ranges::find(cell_types, type, &CellType::gmsh_type);
+    if (found != cell_types.end()) return *found;
+    if (type == 13 || type == 18) {
+      scanner_.fail(
+          fmt::format("prisms with {} nodes (Gmsh type {}) are not supported by any finite element; export "
+                      "prisms with 6 nodes (type 6)",
+                      type == 13 ? 18 : 15, type));
     }
+    scanner_.fail(fmt::format(
+        "expected tetrahedra with 4 or 10 nodes (Gmsh types 4 and 11), prisms with 6 (6) or hexahedra with 8, 20 "
+        "or 27 (5, 17, 12) and their boundary (1, 2, 3, 8, 9, 10, 15, 16), found element type {}",
+        type));
   }
 
   void add_cell(CellType type, const CellNodes& all, const std::vector<std::string>& groups, Place place) {

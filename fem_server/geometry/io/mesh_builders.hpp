@@ -73,8 +73,6 @@ class VolumeBuilder {
   /// @throws Error{invalid_input} for an unknown label
   [[nodiscard]] std::uint32_t node_index(std::uint64_t label, Place place) const;
   [[nodiscard]] std::size_t n_nodes() const { return nodes_.size(); }
-  /// @param index  position in the order of add_node
-  [[nodiscard]] std::uint64_t node_label(std::size_t index) const { return labels_[index]; }
 
   /// Tetrahedron with 4 or 10 nodes, prism with 6, or hexahedron with 8, 20 or 27, in the order of VolumeMesh.
   /// @return its index

@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "fem_server/geometry/io/mesh_builders.hpp"
@@ -16,12 +15,20 @@ namespace heelstrike::fem::io {
 
 namespace {
 
-enum class Scalar { i8, u8, i16, u16, i32, u32, f32, f64 };
+enum class Encoding { ascii, little_endian, big_endian };
+
+/// A type of numbers of PLY files.
+struct Scalar {
+  std::string_view name, sized_name;
+  std::size_t size;
+  bool is_integer;
+  double (*read)(Scanner& scanner, Encoding encoding, std::string_view what);
+};
 
 struct Property {
   std::string name;
-  Scalar type = Scalar::f32;
-  std::optional<Scalar> length_type;  ///< set for lists
+  const Scalar* type = nullptr;
+  const Scalar* length_type = nullptr;  ///< set for lists
 };
 
 struct Element {
@@ -30,40 +37,32 @@ struct Element {
   std::vector<Property> properties;
 };
 
-enum class Encoding { ascii, little_endian, big_endian };
-
 struct Header {
   Encoding encoding = Encoding::ascii;
   std::vector<Element> elements;
 };
 
-std::size_t size_of(Scalar type) {
-  switch (type) {
-    case Scalar::i8:
-    case Scalar::u8:
-      return 1;
-    case Scalar::i16:
-    case Scalar::u16:
-      return 2;
-    case Scalar::i32:
-    case Scalar::u32:
-    case Scalar::f32:
-      return 4;
-    case Scalar::f64:
-      return 8;
-  }
-  return 8;
+template <class T>
+double binary_value(Scanner& scanner, Encoding encoding, std::string_view what) {
+  std::array<char, sizeof(T)> bytes{};
+  std::ranges::copy(scanner.raw(sizeof(T), what), bytes.begin());
+  if (encoding == Encoding::big_endian) std::ranges::reverse(bytes);
+  return static_cast<double>(std::bit_cast<T>(bytes));
 }
 
-Scalar scalar_type(const Scanner& scanner, std::string_view word) {
-  if (word == "char" || word == "int8") return Scalar::i8;
-  if (word == "uchar" || word == "uint8") return Scalar::u8;
-  if (word == "short" || word == "int16") return Scalar::i16;
-  if (word == "ushort" || word == "uint16") return Scalar::u16;
-  if (word == "int" || word == "int32") return Scalar::i32;
-  if (word == "uint" || word == "uint32") return Scalar::u32;
-  if (word == "float" || word == "float32") return Scalar::f32;
-  if (word == "double" || word == "float64") return Scalar::f64;
+constexpr auto scalars = std::to_array<Scalar>({{"char", "int8", 1, true, binary_value<std::int8_t>},
+                                                {"uchar", "uint8", 1, true, binary_value<std::uint8_t>},
+                                                {"short", "int16", 2, true, binary_value<std::int16_t>},
+                                                {"ushort", "uint16", 2, true, binary_value<std::uint16_t>},
+                                                {"int", "int32", 4, true, binary_value<std::int32_t>},
+                                                {"uint", "uint32", 4, true, binary_value<std::uint32_t>},
+                                                {"float", "float32", 4, false, binary_value<float>},
+                                                {"double", "float64", 8, false, binary_value<double>}});
+
+const Scalar* scalar_type(const Scanner& scanner, std::string_view word) {
+  for (const Scalar& scalar : scalars) {
+    if (word == scalar.name || word == scalar.sized_name) return &scalar;
+  }
   scanner.fail_expected("a PLY type such as float or int32", word);
 }
 
@@ -72,7 +71,7 @@ Property read_property(Scanner& scanner) {
   std::string_view word = scanner.word_in_line();
   if (word == "list") {
     property.length_type = scalar_type(scanner, scanner.word_in_line());
-    if (*property.length_type == Scalar::f32 || *property.length_type == Scalar::f64) {
+    if (!property.length_type->is_integer) {
       scanner.fail("expected an integer type for the length of a list, found a floating-point one");
     }
     word = scanner.word_in_line();
@@ -125,39 +124,13 @@ Header read_header(Scanner& scanner) {
   scanner.fail("expected 'end_header', found the end of the file");
 }
 
-template <class T>
-double binary_value(Scanner& scanner, Encoding encoding, std::string_view what) {
-  std::array<char, sizeof(T)> bytes{};
-  std::ranges::copy(scanner.raw(sizeof(T), what), bytes.begin());
-  if (encoding == Encoding::big_endian) std::ranges::reverse(bytes);
-  return static_cast<double>(std::bit_cast<T>(bytes));
-}
-
 /// Values of both encodings as double: exact for every PLY type.
-double read_value(Scanner& scanner, Encoding encoding, Scalar type, std::string_view what) {
-  if (encoding == Encoding::ascii) return scanner.number(what);
-  switch (type) {
-    case Scalar::i8:
-      return binary_value<std::int8_t>(scanner, encoding, what);
-    case Scalar::u8:
-      return binary_value<std::uint8_t>(scanner, encoding, what);
-    case Scalar::i16:
-      return binary_value<std::int16_t>(scanner, encoding, what);
-    case Scalar::u16:
-      return binary_value<std::uint16_t>(scanner, encoding, what);
-    case Scalar::i32:
-      return binary_value<std::int32_t>(scanner, encoding, what);
-    case Scalar::u32:
-      return binary_value<std::uint32_t>(scanner, encoding, what);
-    case Scalar::f32:
-      return binary_value<float>(scanner, encoding, what);
-    case Scalar::f64:
-      return binary_value<double>(scanner, encoding, what);
-  }
-  return 0.0;
+double read_value(Scanner& scanner, Encoding encoding, const Scalar* type, std::string_view what) {
+  return encoding == Encoding::ascii ? scanner.number(what) : type->read(scanner, encoding, what);
 }
 
-std::uint64_t read_index(Scanner& scanner, Encoding encoding, Scalar type, std::string_view what, std::uint64_t end) {
+std::uint64_t read_index(Scanner& scanner, Encoding encoding, const Scalar* type, std::string_view what,
+                         std::uint64_t end) {
   const double value = read_value(scanner, encoding, type, what);
   if (!(value >= 0.0) || value >= static_cast<double>(end) || value != std::floor(value)) {
     scanner.fail(fmt::format("expected {} between 0 and {}, found {}", what, static_cast<double>(end) - 1.0, value));
@@ -166,8 +139,8 @@ std::uint64_t read_index(Scanner& scanner, Encoding encoding, Scalar type, std::
 }
 
 /// Maximum list length that fits in the rest of the file.
-std::uint64_t max_list_size(const Scanner& scanner, Encoding encoding, Scalar type) {
-  return scanner.remaining() / (encoding == Encoding::ascii ? 1 : size_of(type)) + 1;
+std::uint64_t max_list_size(const Scanner& scanner, Encoding encoding, const Scalar* type) {
+  return scanner.remaining() / (encoding == Encoding::ascii ? 1 : type->size) + 1;
 }
 
 class BodyReader {
@@ -196,7 +169,7 @@ class BodyReader {
         skip(property);
         continue;
       }
-      const auto n = read_index(scanner_, encoding_, *property.length_type, "the number of corners of a face",
+      const auto n = read_index(scanner_, encoding_, property.length_type, "the number of corners of a face",
                                 max_list_size(scanner_, encoding_, property.type));
       corners_.clear();
       for (std::uint64_t i = 0; i < n; ++i) {
@@ -217,7 +190,7 @@ class BodyReader {
 
  private:
   void skip_list(const Property& property) {
-    const auto n = read_index(scanner_, encoding_, *property.length_type, "the length of a list",
+    const auto n = read_index(scanner_, encoding_, property.length_type, "the length of a list",
                               max_list_size(scanner_, encoding_, property.type));
     for (std::uint64_t i = 0; i < n; ++i) read_value(scanner_, encoding_, property.type, "a value of a list");
   }

@@ -25,61 +25,40 @@ std::string set_of(const VtkArray& array, std::size_t i) {
 }
 
 struct CellKind {
+  std::int64_t vtk_type;
   int dimension;
-  std::size_t n_nodes;
+  std::size_t n_nodes;  ///< 0 = any number
 };
 
+/// Types 69 to 72 are Lagrange cells of arbitrary order; the listed ones have the node order of the cells above.
+constexpr auto cell_kinds = std::to_array<CellKind>({{1, 0, 1},
+                                                     {2, 0, 0},
+                                                     {3, 1, 2},
+                                                     {4, 1, 0},
+                                                     {21, 1, 3},
+                                                     {5, 2, 3},
+                                                     {22, 2, 6},
+                                                     {10, 3, 4},
+                                                     {24, 3, 10},
+                                                     {8, 2, 4},
+                                                     {9, 2, 4},
+                                                     {11, 3, 8},
+                                                     {12, 3, 8},
+                                                     {13, 3, 6},
+                                                     {23, 2, 8},
+                                                     {28, 2, 9},
+                                                     {25, 3, 20},
+                                                     {29, 3, 27}});
+constexpr auto lagrange_kinds =
+    std::to_array<CellKind>({{69, 2, 3}, {69, 2, 6}, {70, 2, 4}, {71, 3, 4}, {71, 3, 10}, {72, 3, 8}});
+
+/// The kind of a cell with `n_nodes` nodes; other numbers are reported by the caller.
 CellKind cell_kind(const ReadOptions& options, std::size_t cell, std::int64_t type, std::size_t n_nodes) {
-  switch (type) {
-    case 1:
-      return {0, 1};
-    case 2:
-      return {0, n_nodes};
-    case 3:
-      return {1, 2};
-    case 4:
-      return {1, n_nodes};
-    case 21:
-      return {1, 3};
-    case 5:
-      return {2, 3};
-    case 22:
-      return {2, 6};
-    case 10:
-      return {3, 4};
-    case 24:
-      return {3, 10};
-    case 8:
-    case 9:
-      return {2, 4};
-    case 11:
-    case 12:
-      return {3, 8};
-    case 13:
-      return {3, 6};
-    case 23:
-      return {2, 8};
-    case 28:
-      return {2, 9};
-    case 25:
-      return {3, 20};
-    case 29:
-      return {3, 27};
-    // Lagrange cells of arbitrary order whose order matches the cells above.
-    case 69:
-      if (n_nodes == 3 || n_nodes == 6) return {2, n_nodes};
-      break;
-    case 70:
-      if (n_nodes == 4) return {2, n_nodes};
-      break;
-    case 71:
-      if (n_nodes == 4 || n_nodes == 10) return {3, n_nodes};
-      break;
-    case 72:
-      if (n_nodes == 8) return {3, n_nodes};
-      break;
-    default:
-      break;
+  if (const auto found = std::ranges::find(cell_kinds, type, &CellKind::vtk_type); found != cell_kinds.end()) {
+    return {type, found->dimension, found->n_nodes == 0 ? n_nodes : found->n_nodes};
+  }
+  for (const CellKind& kind : lagrange_kinds) {
+    if (kind.vtk_type == type && kind.n_nodes == n_nodes) return kind;
   }
   throw input_error(
       options.name,

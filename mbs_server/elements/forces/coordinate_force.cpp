@@ -20,10 +20,7 @@ class CoordinateForce final : public ForceElement {
   /// g = F u_q: virtual work F du.
   void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override {
     const At now = look(at);
-    const auto& indices = u_->indices();
-    for (std::size_t k = 0; k < indices.size(); ++k) {
-      g[indices[k]] += now.law.force * now.along.f(0, static_cast<Eigen::Index>(k));
-    }
+    g(u_->indices()) += now.law.force * now.along.f.row(0).transpose();
     energy.potential += now.law.energy;
     energy.dissipated_power -= now.law.damping * now.rate;
   }

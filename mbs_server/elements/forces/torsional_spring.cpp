@@ -24,56 +24,50 @@ class TorsionalSpring final : public ForceElement {
  public:
   TorsionalSpring(TorsionalElement element, const Joint& joint) : element_(std::move(element)), angle_(joint) {}
   [[nodiscard]] std::string name() const override { return element_.name; }
-  void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override;
-  void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
-  [[nodiscard]] std::vector<Column> columns() const override;
-  void append_values(const MotionState& at, std::vector<double>& row) const override;
+
+  void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override {
+    const auto d = angle_.derivatives(at.q);
+    const double x = deflection(d.angle);
+    const double speed = d.gradient.dot(angle_.local(at.qd));
+    const double torque = element_.stiffness * x + element_.damping * speed;
+    // g = -T phi_q: virtual work -T dphi. It is the gradient of the energy also off the constraints, where the axes of
+    // the two bodies differ.
+    g(angle_.indices()) -= torque * d.gradient;
+    energy.potential += 0.5 * element_.stiffness * x * x;
+    energy.dissipated_power += element_.damping * speed * speed;
+  }
+
+  void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override {
+    const auto d = angle_.derivatives(at.q);
+    const VectorX v = angle_.local(at.qd);
+    const double torque = element_.stiffness * deflection(d.angle) + element_.damping * d.gradient.dot(v);
+    // T_q = k phi_q + c (phi_q qd)_q.
+    const VectorX by_q = element_.stiffness * d.gradient + element_.damping * d.hessian * v;
+    K.add_dense(angle_.indices(), -d.gradient * by_q.transpose() - torque * d.hessian);
+    C.add_dense(angle_.indices(), -element_.damping * d.gradient * d.gradient.transpose());
+  }
+
+  [[nodiscard]] std::vector<Column> columns() const override {
+    const std::string& name = element_.name;
+    return {{name + ".angle_rad", "rad", "angle of the joint, 0 at the initial poses"},
+            {name + ".rate_rad_s", "rad/s", "rate of the angle"},
+            {name + ".torque_Nm", "N m", "torque of spring and damper on the joint's second body, about the axis"}};
+  }
+
+  void append_values(const MotionState& at, std::vector<double>& row) const override {
+    const auto d = angle_.derivatives(at.q);
+    const double speed = d.gradient.dot(angle_.local(at.qd));
+    row.insert(row.end(), {d.angle, speed, -(element_.stiffness * deflection(d.angle) + element_.damping * speed)});
+  }
 
  private:
-  [[nodiscard]] double deflection(double angle) const;
+  [[nodiscard]] double deflection(double angle) const {
+    return std::remainder(angle - element_.neutral, 2.0 * std::numbers::pi);
+  }
+
   TorsionalElement element_;
   JointAngle angle_;
 };
-
-double TorsionalSpring::deflection(double angle) const {
-  return std::remainder(angle - element_.neutral, 2.0 * std::numbers::pi);
-}
-
-void TorsionalSpring::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) {
-  const auto d = angle_.derivatives(at.q);
-  const double x = deflection(d.angle);
-  const double speed = d.gradient.dot(angle_.local(at.qd));
-  const double torque = element_.stiffness * x + element_.damping * speed;
-  const auto& indices = angle_.indices();
-  // g = -T phi_q: virtual work -T dphi. It is the gradient of the energy also off the constraints, where the axes of
-  // the two bodies differ.
-  for (std::size_t k = 0; k < indices.size(); ++k) g[indices[k]] -= torque * d.gradient[static_cast<Eigen::Index>(k)];
-  energy.potential += 0.5 * element_.stiffness * x * x;
-  energy.dissipated_power += element_.damping * speed * speed;
-}
-
-void TorsionalSpring::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
-  const auto d = angle_.derivatives(at.q);
-  const VectorX v = angle_.local(at.qd);
-  const double torque = element_.stiffness * deflection(d.angle) + element_.damping * d.gradient.dot(v);
-  // T_q = k phi_q + c (phi_q qd)_q.
-  const VectorX by_q = element_.stiffness * d.gradient + element_.damping * d.hessian * v;
-  K.add_dense(angle_.indices(), -d.gradient * by_q.transpose() - torque * d.hessian);
-  C.add_dense(angle_.indices(), -element_.damping * d.gradient * d.gradient.transpose());
-}
-
-std::vector<Column> TorsionalSpring::columns() const {
-  const std::string& name = element_.name;
-  return {{name + ".angle_rad", "rad", "angle of the joint, 0 at the initial poses"},
-          {name + ".rate_rad_s", "rad/s", "rate of the angle"},
-          {name + ".torque_Nm", "N m", "torque of spring and damper on the joint's second body, about the axis"}};
-}
-
-void TorsionalSpring::append_values(const MotionState& at, std::vector<double>& row) const {
-  const auto d = angle_.derivatives(at.q);
-  const double speed = d.gradient.dot(angle_.local(at.qd));
-  row.insert(row.end(), {d.angle, speed, -(element_.stiffness * deflection(d.angle) + element_.damping * speed)});
-}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "common/contact/contact.hpp"
@@ -16,11 +17,14 @@ namespace heelstrike::fem::testing_support {
   for (const double x : r.F_A.vector()) add(x);
   for (const double x : r.dF_A_dX.reshaped()) add(x);
   for (const double x : r.dF_A_dV.reshaped()) add(x);
-  for (const double x : r.p_ACop) add(x);
-  for (const double x : {r.gap, r.gap_rate, r.area, r.peak_pressure, r.normal_force, r.stored_energy,
-                         r.dissipated_power, r.dissipated_increment, r.statistics.residual}) {
-    add(x);
-  }
+  for_each_stored_member([&](const hs::ResponseMember&, auto member) {
+    if constexpr (std::is_same_v<decltype(member), double Response::*>) {
+      add(r.*member);
+    } else {
+      for (const double x : r.*member) add(x);
+    }
+  });
+  add(r.statistics.residual);
   bits.push_back(static_cast<std::uint64_t>(r.statistics.iterations));
   bits.push_back(static_cast<std::uint64_t>(r.statistics.active_points));
   for (const ContactPoint& point : r.points) {

@@ -172,9 +172,9 @@ TEST(Primitives, RejectInvalidInput) {
 
 TEST(NamedSets, EmptySetIsRejected) {
   VolumeMesh mesh = regular_tetrahedron();
-  EXPECT_THROW(add_node_set(mesh, "ankle", [](const Vector3& p) { return p.z() > 10.0; }), Error);
-  add_node_set(mesh, "low", [](const Vector3& p) { return p.z() < 0.0; });
-  EXPECT_THAT(mesh.node_sets.at("low"), testing::ElementsAre(1, 3));
+  EXPECT_THROW(add_surface_set(mesh, "ankle", {}), Error);
+  add_surface_set(mesh, "low", {{.element = 0, .face = 0}});
+  EXPECT_THAT(mesh.node_sets.at("low"), testing::SizeIs(3));
 }
 
 }  // namespace

@@ -1,17 +1,54 @@
-#include "library/bindings/convert.hpp"
+#include "library/bindings/boundary.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <type_traits>
 
 #include "common/errors/error.hpp"
 #include "library/composition/embedded.hpp"
 #include "rpc/remote_contact.hpp"
+#include "scenario/schema/mistakes.hpp"
 
 namespace heelstrike::bindings {
+
+static_assert(public_code(ErrorCode::cancelled) == hs::ErrorCode::cancelled);
+static_assert(public_code(ErrorCode::internal) == hs::ErrorCode::internal);
+
+hs::Error public_error(const Error& error, const std::string& file) {
+  const auto* issue = dynamic_cast<const config::Mistake*>(&error);
+  return {public_code(error.code()), error.what(), file, issue != nullptr ? issue->line() : 0, error.field(),
+          error.retryable()};
+}
+
+void CallGuard::enter(const char* call) {
+  const auto reject = [&](const char* reason) {
+    throw hs::Error(hs::ErrorCode::out_of_order, fmt::format("{}: {}() {}", what_, call, reason), {}, 0, call);
+  };
+  if (::getpid() != process_) {
+    reject("was called in a child process; an object opened before a fork belongs to the parent: open it in the child");
+  }
+  if (busy_.exchange(true, std::memory_order_acquire)) {
+    reject("was called while another thread is in a call of the same object; open one object for each thread");
+  }
+  if (!open_) {
+    busy_.store(false, std::memory_order_release);
+    reject("was called after close(); open it again");
+  }
+}
+
+bool CallGuard::close() {
+  if (::getpid() != process_) return false;
+  if (!open_) return true;
+  const Admission admission(*this, "close");
+  open_ = false;
+  return true;
+}
+
 namespace {
 
 using RowMajor3 = Eigen::Matrix<double, 3, 3, Eigen::RowMajor>;
@@ -78,18 +115,13 @@ void take(const Response& from, hs::Response& to) {
   Eigen::Map<Vector6>(to.F_A.data()) = from.F_A.vector();
   Eigen::Map<RowMajor6>(to.dF_A_dX.data()) = from.dF_A_dX;
   Eigen::Map<RowMajor6>(to.dF_A_dV.data()) = from.dF_A_dV;
-  Eigen::Map<Vector3>(to.p_ACop.data()) = from.p_ACop;
-  to.gap = from.gap;
-  to.gap_rate = from.gap_rate;
-  to.area = from.area;
-  to.peak_pressure = from.peak_pressure;
-  to.mean_pressure = from.mean_pressure();
-  to.stored_energy = from.stored_energy;
-  to.dissipated_power = from.dissipated_power;
-  to.dissipated_increment = from.dissipated_increment;
-  to.iterations = from.statistics.iterations;
-  to.active_points = from.statistics.active_points;
-  to.residual = from.statistics.residual;
+  hs::for_each_response_member<Response, hs::Response>([&](const hs::ResponseMember&, auto inner, auto outer) {
+    if constexpr (std::is_same_v<decltype(inner), Vector3 Response::*>) {
+      Eigen::Map<Vector3>((to.*outer).data()) = from.*inner;
+    } else {
+      to.*outer = std::invoke(inner, from);
+    }
+  });
   to.regions.clear();
   for (const RegionLoad& region : from.regions) to.regions.push_back(outside(region));
 }
@@ -133,3 +165,24 @@ OpenContext open_context(const hs::OpenOptions& options) {
 }
 
 }  // namespace heelstrike::bindings
+
+namespace hs {
+
+const char* to_string(ErrorCode code) noexcept {
+  constexpr const char* names[] = {"invalid input", "out of order",      "not found", "limit reached",
+                                   "unavailable",   "deadline exceeded", "cancelled", "version mismatch",
+                                   "recoverable",   "solver failed",     "file",      "not implemented",
+                                   "internal"};
+  return names[static_cast<int>(code)];
+}
+
+Error::Error(ErrorCode code, const std::string& message, std::string file, int line, std::string key, bool retryable)
+    : std::runtime_error(message),
+      code_(code),
+      file_(std::move(file)),
+      line_(line),
+      key_(std::move(key)),
+      retryable_(retryable) {}
+Error::~Error() = default;
+
+}  // namespace hs
