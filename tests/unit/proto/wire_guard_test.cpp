@@ -3,8 +3,8 @@
 //
 // HEELSTRIKE_UPDATE_WIRE=1 build/release/bin/unit_wire --gtest_filter='WireGuard.*'
 //
-// which appends new lines and rejects removed or changed ones. A member of a contact response is added explicitly by its
-// row in include/heelstrike/response_members.h; its line follows with the next such update.
+// which appends new lines and rejects removed or changed ones. A member of a contact response is added explicitly by
+// its row in include/heelstrike/response_members.h; its line follows with the next such update.
 #include <fmt/format.h>
 #include <google/protobuf/descriptor.pb.h>
 #include <gtest/gtest.h>
