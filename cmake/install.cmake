@@ -47,6 +47,7 @@ install(PROGRAMS scripts/demo DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/sc
 install(DIRECTORY proto/heelstrike DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/proto COMPONENT development FILES_MATCHING PATTERN "*.proto")
 install(DIRECTORY docs/guide docs/reference docs/theory docs/developer docs/pictures docs/studies
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+install(FILES ${CMAKE_BINARY_DIR}/scenario.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/reference COMPONENT doc)
 install(FILES docs/glossary.md docs/references.bib DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 
 # Man pages and completions are generated from --help, so that they match the programs.

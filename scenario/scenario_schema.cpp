@@ -84,7 +84,7 @@ KeySchema scenario_schema(const Catalog& catalog, const std::string& default_int
 std::string scenario_reference(const Catalog& catalog) {
   std::string out =
       "# Keys of a scenario file\n\n"
-      "<!-- Made from the tables of keys by `heelstrike schema`; a test compares. Do not edit. -->\n\n"
+      "<!-- Made from the tables of keys by `heelstrike schema`. -->\n\n"
       "A scenario is one YAML file. All quantities are plain numbers in the SI unit of the table: `mass: 1.0`, not\n"
       "`1 kg`. Unknown keys are errors. `NAME` stands for a name you choose (letters, digits, `_` and `-`). Anchors,\n"
       "aliases and merge keys (`<<`) of YAML work.\n\n"

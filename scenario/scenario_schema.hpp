@@ -15,7 +15,7 @@ inline constexpr int scenario_version = 1;
 /// @param default_integrator  default of the scenario; empty = not yet known
 [[nodiscard]] KeySchema scenario_schema(const Catalog& catalog, const std::string& default_integrator = {});
 
-/// docs/reference/scenario.md
+/// All keys as a page in Markdown: the output of `heelstrike schema`.
 [[nodiscard]] std::string scenario_reference(const Catalog& catalog);
 
 }  // namespace heelstrike::config

@@ -15,7 +15,7 @@ struct ForceType : ElementType {
   std::function<Force(const ElementSpec& spec, const Model& model)> build;
 };
 
-/// In the order of docs/reference/scenario.md.
+/// In the order of `heelstrike schema`.
 [[nodiscard]] std::span<const ForceType> force_types();
 
 }  // namespace heelstrike::mbs

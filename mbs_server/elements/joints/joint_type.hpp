@@ -15,7 +15,7 @@ struct JointType : JointSchema {
   std::function<Joint(const JointSpec& spec, const Model& model)> build;
 };
 
-/// In the order of docs/reference/scenario.md.
+/// In the order of `heelstrike schema`.
 [[nodiscard]] std::span<const JointType> joint_types();
 
 /// A type whose equations are quadratic in the coordinates of two bodies.
