@@ -81,6 +81,7 @@ void RegistrationRuns::add_foot(const MarkerMotionSpec& motion, const FootSpec& 
 
 TimeSeries RegistrationRuns::run() {
   RunRequest request = task_.request;
+  request.text_changed = true;
   const Catalog catalog = scenario_catalog();
   for (const RegisteredFoot& foot : feet_) {
     request.yaml = with_override(

@@ -12,8 +12,9 @@
 namespace heelstrike::client {
 namespace {
 
-/// The scenario with this modulus in the material of every main body.
+/// The text of the scenario with this modulus in the material of every main body.
 RunRequest with_modulus(RunRequest request, double modulus) {
+  request.text_changed = true;
   for (const PairModel& pair : request.scenario.pairs) {
     if (pair.spec.main.materials.size() != 1) {
       throw input_error("moduli",

@@ -39,8 +39,8 @@ hs::ErrorCode public_code(ErrorCode code) {
 }
 
 hs::Error public_error(const Error& error, const std::string& file) {
-  const auto* mistake = dynamic_cast<const config::Mistake*>(&error);
-  return {public_code(error.code()), error.what(), file, mistake != nullptr ? mistake->line() : 0, error.field(),
+  const auto* issue = dynamic_cast<const config::Issue*>(&error);
+  return {public_code(error.code()), error.what(), file, issue != nullptr ? issue->line() : 0, error.field(),
           error.retryable()};
 }
 

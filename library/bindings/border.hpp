@@ -13,7 +13,7 @@
 #include <heelstrike/error.hpp>
 
 #include "common/errors/error.hpp"
-#include "scenario/schema/mistakes.hpp"
+#include "scenario/schema/document.hpp"
 
 namespace heelstrike::bindings {
 

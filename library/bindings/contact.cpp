@@ -107,7 +107,7 @@ Contact Contact::open(const Pair& pair, const OpenOptions& options) {
       inner::require_forces(content->get().pairs().front());
     } catch (const inner::Error& error) {
       if (error.code() != inner::ErrorCode::invalid_input || error.field().empty()) throw;
-      throw inner::config::mistake_of(inner::config::load_document(what.yaml, what.file), error);
+      throw inner::config::issue_of(inner::config::load_document(what.yaml, what.file), error);
     }
     content->description = content->get().pairs().front();
     return Contact(std::move(content));
