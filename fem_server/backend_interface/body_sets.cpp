@@ -8,7 +8,6 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
-#include "common/parameters/parameter_kinds.hpp"
 
 namespace heelstrike::fem {
 

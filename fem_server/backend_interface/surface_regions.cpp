@@ -11,7 +11,7 @@
 
 #include "common/contact/contact.hpp"
 #include "common/errors/error.hpp"
-#include "common/parameters/parameter_kinds.hpp"
+#include "common/parameters/parameter.hpp"
 #include "scenario/surfaces/values.hpp"
 
 namespace heelstrike::fem {

@@ -11,7 +11,7 @@
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
-#include "common/parameters/parameter_kinds.hpp"
+#include "common/parameters/parameter.hpp"
 #include "common/spatial/extents.hpp"
 #include "fem_server/backend_interface/body_sets.hpp"
 #include "fem_server/backend_interface/body_surfaces.hpp"

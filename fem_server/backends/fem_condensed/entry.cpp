@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "common/errors/error.hpp"
-#include "common/parameters/parameter_kinds.hpp"
+#include "common/parameters/parameter.hpp"
 #include "fem_server/backends/fem_condensed/cloud_contact.hpp"
 #include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/bodies/body_laws.hpp"

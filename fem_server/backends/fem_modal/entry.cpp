@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
-#include "common/parameters/parameter_kinds.hpp"
+#include "common/parameters/parameter.hpp"
 #include "fem_server/backends/fem_modal/modal_contact.hpp"
 #include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/bodies/body_laws.hpp"

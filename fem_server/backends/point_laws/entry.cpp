@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "common/parameters/parameter_kinds.hpp"
+#include "common/parameters/parameter.hpp"
 #include "fem_server/backend_interface/hysteresis.hpp"
 #include "fem_server/backends/point_laws/compartment_contact.hpp"
 #include "fem_server/backends/point_laws/point_contact.hpp"

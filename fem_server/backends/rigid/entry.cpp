@@ -6,7 +6,7 @@
 #include <numbers>
 #include <utility>
 
-#include "common/parameters/parameter_kinds.hpp"
+#include "common/parameters/parameter.hpp"
 #include "fem_server/backend_interface/body_surfaces.hpp"
 #include "fem_server/backend_interface/saved_history.hpp"
 #include "fem_server/backends/rigid/rigid_geometry.hpp"

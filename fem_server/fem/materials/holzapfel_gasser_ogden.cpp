@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
-#include "common/parameters/parameter_kinds.hpp"
+#include "common/parameters/parameter.hpp"
 #include "fem_server/fem/hyperelastic.hpp"
 #include "fem_server/fem/materials/material_kind.hpp"
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "common/errors/error.hpp"
-#include "common/parameters/parameter_kinds.hpp"
+#include "common/parameters/parameter.hpp"
 #include "fem_server/fem/hyperelastic.hpp"
 #include "fem_server/fem/materials/material_kind.hpp"
 

@@ -1,4 +1,4 @@
-#include "common/parameters/parameter_kinds.hpp"
+#include "common/parameters/parameter.hpp"
 #include "fem_server/fem/hyperelastic.hpp"
 #include "fem_server/fem/materials/material_kind.hpp"
 
