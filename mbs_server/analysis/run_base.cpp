@@ -12,7 +12,7 @@
 #include "common/errors/refusal.hpp"
 #include "mbs_server/simulation/accepted_state.hpp"
 #include "mbs_server/simulation/run_table.hpp"
-#include "scenario/backend_label.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {
 namespace {

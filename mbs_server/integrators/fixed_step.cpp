@@ -11,7 +11,7 @@ namespace heelstrike::mbs {
 std::vector<config::KeySchema> fixed_step_keys() {
   const IntegratorSpec defaults;
   const auto baumgarte = [](const char* name, const char* meaning, double fallback) {
-    return config::number(name, "1/s", config::rates, meaning, fmt::format("{}", fallback));
+    return config::number(name, "1/s", config::rates, meaning, fallback);
   };
   return {order_key("order", {4}, 4), config::required(config::number("step", "s", config::times, "step size")),
           baumgarte("baumgarte_alpha", "damping of constraint violations", defaults.baumgarte_alpha),

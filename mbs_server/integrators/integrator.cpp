@@ -42,7 +42,7 @@ config::KeySchema order_key(const std::string& meaning, const std::vector<int>& 
   config::KeySchema key{.name = "order",
                         .kind = config::KeyKind::integer,
                         .meaning = meaning,
-                        .fallback = fmt::format("{}", fallback),
+                        .fallback = static_cast<double>(fallback),
                         .range = {.min = static_cast<double>(std::ranges::min(orders)),
                                   .max = static_cast<double>(std::ranges::max(orders))}};
   for (const int order : orders) key.choices.push_back(fmt::format("{}", order));

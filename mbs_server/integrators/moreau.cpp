@@ -442,7 +442,7 @@ void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen:
 IntegratorEntry moreau() {
   IntegratorEntry entry = integrator_entry(
       "moreau", "Moreau's time stepping for rigid contact: order 2 with fixed step, located impacts with restitution",
-      {config::number("step", "s", config::times, "step size; shorter bounces end at rest", "0.001")},
+      {config::number("step", "s", config::times, "step size; shorter bounces end at rest", 0.001)},
       [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<Moreau>(spec, problem); });
   entry.solves_impacts = true;
   return entry;
