@@ -16,7 +16,7 @@
 #include "mbs_server/analysis/vertical_balance.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/stop_check.hpp"
-#include "mbs_server/simulation/reaction_table.hpp"
+#include "mbs_server/simulation/run_table.hpp"
 
 namespace heelstrike::mbs {
 namespace {

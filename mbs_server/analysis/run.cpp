@@ -7,7 +7,6 @@
 #include "mbs_server/analysis/static_run.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/simulation/coupled_model.hpp"
-#include "mbs_server/simulation/vibrating_pairs.hpp"
 #include "scenario/schema/keys.hpp"
 #include "scenario/sections.hpp"
 

@@ -15,8 +15,7 @@
 #include "mbs_server/formulation/static_form.hpp"
 #include "mbs_server/formulation/stop_check.hpp"
 #include "mbs_server/integrators/kinsol_balance.hpp"
-#include "mbs_server/simulation/reaction_table.hpp"
-#include "mbs_server/simulation/vibrating_pairs.hpp"
+#include "mbs_server/simulation/run_table.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -2,13 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/stop_check.hpp"
-#include "mbs_server/simulation/pair_event_detector.hpp"
 
 namespace heelstrike::mbs {
+namespace {
+
+/// A gap results from some dozens of operations, each with a rounding error of the magnitude of the coordinates.
+constexpr double operations = 64.0 * std::numeric_limits<double>::epsilon();
+
+}  // namespace
+
+double gap_rounding(const ConstVector& q) {
+  // Axes of bodies are unit vectors, independent of the positions.
+  return operations * (1.0 + q.lpNorm<Eigen::Infinity>());
+}
+
+double gap_rate_rounding(const ConstVector& qd) {
+  return operations * qd.lpNorm<Eigen::Infinity>();
+}
 
 RunProblem::RunProblem(System& system, CouplingScheme& scheme, const ContactStates& states, RigidContactSet& rigid,
                        std::stop_token stop, std::int64_t max_evaluations)

@@ -24,6 +24,13 @@ struct EnergyQuadrature {
   static constexpr Eigen::Index n = 2;
 };
 
+/// [m] Rounding error of a gap: a difference of coordinates and lengths of bodies after some dozens of operations.
+/// @param q  [m, -] coordinates of all bodies
+[[nodiscard]] double gap_rounding(const ConstVector& q);
+
+/// [m/s] Likewise its rate. @param qd  [m/s, 1/s] rates of all coordinates
+[[nodiscard]] double gap_rate_rounding(const ConstVector& qd);
+
 class RunProblem final : public Problem {
  public:
   /// @param system           complete: no joints or forces are added later
