@@ -1,5 +1,4 @@
-#include "mbs_server/analysis/forward.hpp"
-
+/// Forward dynamics from the initial state (or a checkpoint) to the end time.
 #include <utility>
 
 #include "mbs_server/analysis/run_base.hpp"
@@ -131,11 +130,18 @@ bool ForwardRun::solve() {
   return true;
 }
 
-}  // namespace
-
 RunSummary run_forward(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
   Simulation simulation(input, stop);
   return ForwardRun(input, simulation, sink, std::move(stop)).run(open_contact);
+}
+
+}  // namespace
+
+AnalysisType forward_analysis() {
+  return {{{.name = "forward", .meaning = "motion from loads"}, {.finds_events = true}},
+          run_forward,
+          nullptr,
+          check_fixed_supports};
 }
 
 }  // namespace heelstrike::mbs

@@ -1,5 +1,5 @@
-#include "mbs_server/integrators/cvode_index1.hpp"
-
+/// CVODE on the index-1 form: BDF with the accelerations of the saddle-point system as right-hand side and a projection
+/// of every step onto position and velocity constraints (Eich 1993; CVODE user guide, "projection").
 #include <cvodes/cvodes.h>
 #include <cvodes/cvodes_ls.h>
 #include <cvodes/cvodes_proj.h>
@@ -10,7 +10,7 @@ namespace heelstrike::mbs {
 namespace {
 
 constexpr MultistepCalls cvode_calls = {
-    .set_error_handler = CVodeSetErrHandlerFn,
+    .solver = SundialsSolver::cvode,
     .set_max_order = CVodeSetMaxOrd,
     .set_max_steps = CVodeSetMaxNumSteps,
     .set_max_error_failures = CVodeSetMaxErrTestFails,
@@ -40,11 +40,12 @@ class CvodeIndex1 final : public MultistepIntegrator {
 
  private:
   static CvodeIndex1& self(void* user_data) { return *static_cast<CvodeIndex1*>(user_data); }
-  static int rhs(realtype t, N_Vector y, N_Vector yd, void* user_data);
-  static int quadrature(realtype t, N_Vector y, N_Vector zd, void* user_data);
-  static int newton_system(realtype t, N_Vector y, N_Vector fy, SUNMatrix A, booleantype j_ok, booleantype* j_current,
-                           realtype gamma, void* user_data, N_Vector, N_Vector, N_Vector);
-  static int project(realtype t, N_Vector y, N_Vector correction, realtype tolerance, N_Vector unused, void* user_data);
+  static int rhs(sunrealtype t, N_Vector y, N_Vector yd, void* user_data);
+  static int quadrature(sunrealtype t, N_Vector y, N_Vector zd, void* user_data);
+  static int newton_system(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix A, sunbooleantype j_ok,
+                           sunbooleantype* j_current, sunrealtype gamma, void* user_data, N_Vector, N_Vector, N_Vector);
+  static int project(sunrealtype t, N_Vector y, N_Vector correction, sunrealtype tolerance, N_Vector unused,
+                     void* user_data);
 
   void create() override;
   void reinitialize() override;
@@ -55,18 +56,19 @@ class CvodeIndex1 final : public MultistepIntegrator {
   Eigen::VectorXd projected_;
 };
 
-int CvodeIndex1::rhs(realtype t, N_Vector y, N_Vector yd, void* user_data) {
+int CvodeIndex1::rhs(sunrealtype t, N_Vector y, N_Vector yd, void* user_data) {
   auto& me = self(user_data);
   return to_sundials_code([&] { me.problem().rhs(t, view(y), view(yd)); }, me.cause());
 }
 
-int CvodeIndex1::quadrature(realtype t, N_Vector y, N_Vector zd, void* user_data) {
+int CvodeIndex1::quadrature(sunrealtype t, N_Vector y, N_Vector zd, void* user_data) {
   auto& me = self(user_data);
   return to_sundials_code([&] { me.problem().quadrature_rhs(t, view(y), view(zd)); }, me.cause());
 }
 
-int CvodeIndex1::newton_system(realtype t, N_Vector y, N_Vector /*fy*/, SUNMatrix /*A*/, booleantype j_ok,
-                               booleantype* j_current, realtype gamma, void* user_data, N_Vector, N_Vector, N_Vector) {
+int CvodeIndex1::newton_system(sunrealtype t, N_Vector y, N_Vector /*fy*/, SUNMatrix /*A*/, sunbooleantype j_ok,
+                               sunbooleantype* j_current, sunrealtype gamma, void* user_data, N_Vector, N_Vector,
+                               N_Vector) {
   auto& me = self(user_data);
   return to_sundials_code(
       [&] {
@@ -79,7 +81,7 @@ int CvodeIndex1::newton_system(realtype t, N_Vector y, N_Vector /*fy*/, SUNMatri
       me.cause());
 }
 
-int CvodeIndex1::project(realtype t, N_Vector y, N_Vector correction, realtype /*tolerance*/, N_Vector /*error*/,
+int CvodeIndex1::project(sunrealtype t, N_Vector y, N_Vector correction, sunrealtype /*tolerance*/, N_Vector /*error*/,
                          void* user_data) {
   auto& me = self(user_data);
   return to_sundials_code(
@@ -130,10 +132,9 @@ void CvodeIndex1::add_statistics(IntegratorStatistics& statistics) const {
 }  // namespace
 
 IntegratorEntry cvode_index1() {
-  return integrator_entry(
+  return integrator_entry<CvodeIndex1>(
       "cvode_index1", "BDF of order 1 to 5, accelerations from the index-1 form, projection onto the constraints",
-      {order_key("maximum order", {1, 2, 3, 4, 5}, default_order)},
-      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<CvodeIndex1>(spec, problem); });
+      {order_key("maximum order", {1, 2, 3, 4, 5}, default_order)});
 }
 
 }  // namespace heelstrike::mbs

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "mbs_server/integrators/rigid_contacts.hpp"
+#include "mbs_server/integrators/integrator.hpp"
 #include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
@@ -440,10 +440,9 @@ void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen:
 }
 
 IntegratorEntry moreau() {
-  IntegratorEntry entry = integrator_entry(
+  IntegratorEntry entry = integrator_entry<Moreau>(
       "moreau", "Moreau's time stepping for rigid contact: order 2 with fixed step, located impacts with restitution",
-      {config::number("step", "s", config::times, "step size; shorter bounces end at rest", "0.001")},
-      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<Moreau>(spec, problem); });
+      {config::number("step", "s", config::times, "step size; shorter bounces end at rest", "0.001")});
   entry.solves_impacts = true;
   return entry;
 }

@@ -140,7 +140,7 @@ void Simulation::prepare_to_step() {
   if (!method.fixed_step) problem_->unilateral_joints().set_tolerances(spec.rtol, spec.atol);
   singularities_ = std::make_unique<SingularCrossing>(model_.system(), spec, method.solves_multipliers);
   detector_ = std::make_unique<EventDetector>(model_, *problem_, !contact_at_step_ends);
-  committer_ = std::make_unique<StepCommitter>(PendingStep::Run{model_, *problem_, contact_at_step_ends}, *detector_,
+  committer_ = std::make_unique<StepCommitter>(SimulationStep::Run{model_, *problem_, contact_at_step_ends}, *detector_,
                                                diagnostics_);
   committer_->listen(*listener_);
   diagnostics_.restart_detection();
@@ -404,7 +404,7 @@ void Simulation::find_step() {
     repeat_step(step.t, events.missed);
   } else if (!step.inside || events.any()) {
     step_size_ = step.step_size;
-    pending_ = std::make_unique<PendingStep>(committer_->run(), step, integrator_->method(), std::move(events));
+    pending_ = std::make_unique<SimulationStep>(committer_->run(), step, integrator_->method(), std::move(events));
   }
   // Else a gap passed a minimum above zero, or rounding changed its sign: the integrator continues in its step.
 }
@@ -422,7 +422,7 @@ double Simulation::compute_max_step() {
 
 bool Simulation::commit_step() {
   if (!listener_->on_step(*pending_)) return false;
-  const std::unique_ptr<PendingStep> step = std::move(pending_);
+  const std::unique_ptr<SimulationStep> step = std::move(pending_);
   commit(*step);
   if (step->is_crossing()) {
     restart_integrator();
@@ -445,7 +445,7 @@ bool Simulation::commit_step() {
   return true;
 }
 
-void Simulation::commit(PendingStep& step) {
+void Simulation::commit(SimulationStep& step) {
   committer_->commit(step, !scheme_.has_macro_steps() || step.end() >= macro_end_);
   now_ = committed_.t;
   const std::vector<std::size_t>& joints = step.events().joints;
@@ -473,7 +473,7 @@ void Simulation::roll_back(const RejectedCommit& rejection) {
 
 void Simulation::commit_partial_step() {
   if (!pending_) return;
-  const std::unique_ptr<PendingStep> step = std::move(pending_);
+  const std::unique_ptr<SimulationStep> step = std::move(pending_);
   integrator_->request_restart();
   if (now_ == committed_.t) return;
   try {
@@ -551,7 +551,7 @@ void Simulation::extrapolate_across_singularity(bool after_failure) {
   diagnostics_.report_singularity(text);
   listener_->on_event({.kind = SimulationEvent::Kind::singularity_crossing, .t = crossing->t, .reason = text});
   step_size_ = 0.0;
-  pending_ = std::make_unique<PendingStep>(committer_->run(), std::move(*crossing));
+  pending_ = std::make_unique<SimulationStep>(committer_->run(), std::move(*crossing));
 }
 
 }  // namespace heelstrike::mbs

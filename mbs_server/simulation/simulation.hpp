@@ -150,7 +150,7 @@ class Simulation {
   /// [s] Limit of the integrator's next step.
   [[nodiscard]] double compute_max_step();
   [[nodiscard]] bool commit_step();
-  void commit(PendingStep& step);
+  void commit(SimulationStep& step);
   /// Commits the part of the step between the last commit and the current time.
   void commit_partial_step();
   /// Reads the responses of a posted commit. @returns false when it was rejected and rolled back
@@ -188,11 +188,11 @@ class Simulation {
   std::unique_ptr<EventDetector> detector_;
   std::unique_ptr<StepCommitter> committer_;
 
-  double now_ = 0.0;                      ///< [s] between the last commit and the end of the pending step
-  std::unique_ptr<PendingStep> pending_;  ///< found, not yet committed
-  double macro_end_ = 0.0;                ///< [s] of the coupling scheme's macro step
-  double step_size_ = 0.0;                ///< [s] of the step that contains now_; 0 = no step
-  VectorX y_, z_;                         ///< at now_
+  double now_ = 0.0;                         ///< [s] between the last commit and the end of the pending step
+  std::unique_ptr<SimulationStep> pending_;  ///< found, not yet committed
+  double macro_end_ = 0.0;                   ///< [s] of the coupling scheme's macro step
+  double step_size_ = 0.0;                   ///< [s] of the step that contains now_; 0 = no step
+  VectorX y_, z_;                            ///< at now_
   std::vector<double> row_;
 };
 

@@ -4,7 +4,7 @@
 
 namespace heelstrike::mbs {
 
-PendingStep::PendingStep(const Run& run, const StepResult& step, Integrator& method, StepEvents events)
+SimulationStep::SimulationStep(const Run& run, const StepResult& step, Integrator& method, StepEvents events)
     : run_(run),
       method_(&method),
       end_(step.t),
@@ -13,14 +13,14 @@ PendingStep::PendingStep(const Run& run, const StepResult& step, Integrator& met
       z_(method.quadratures()),
       events_(std::move(events)) {}
 
-PendingStep::PendingStep(const Run& run, SingularCrossing::Crossing crossing)
+SimulationStep::SimulationStep(const Run& run, SingularCrossing::Crossing crossing)
     : run_(run), end_(crossing.t), step_size_(0.0), y_(crossing.y), crossing_(std::move(crossing)) {
   z_ = add_crossing_work();
 }
 
 /// Quadratures at the end of a crossing, by the trapezoidal rule: intermediate states are not computed, so that powers
 /// are known at both ends only.
-VectorX PendingStep::add_crossing_work() const {
+VectorX SimulationStep::add_crossing_work() const {
   const auto& [t, y, z_start] = run_.model.committed();
   const double h = end_ - t;
   VectorX z = z_start;
@@ -32,7 +32,7 @@ VectorX PendingStep::add_crossing_work() const {
   return z;
 }
 
-void PendingStep::state_at(double t, VectorX& y, VectorX& z) {
+void SimulationStep::state_at(double t, VectorX& y, VectorX& z) {
   y = y_;
   z = z_;
   if (t < end_ && crossing_) {
@@ -50,7 +50,7 @@ void PendingStep::state_at(double t, VectorX& y, VectorX& z) {
   run_.problem.project(t, y);
 }
 
-void PendingStep::cut(double t) {
+void SimulationStep::cut(double t) {
   VectorX y, z;
   state_at(t, y, z);
   // Across a singular pose only the total work is known.
@@ -61,13 +61,13 @@ void PendingStep::cut(double t) {
   events_ = {};
 }
 
-VectorX& PendingStep::projected_end() {
+VectorX& SimulationStep::projected_end() {
   // A state at an event is interpolated within its step: it satisfies the constraints only to the step's accuracy.
   if (is_event()) run_.problem.project(end_, y_);
   return y_;
 }
 
-void StepCommitter::commit(PendingStep& step, bool exchanges) {
+void StepCommitter::commit(SimulationStep& step, bool exchanges) {
   finish();
   VectorX& y = step.projected_end();
   if (step.can_defer_commit()) return post(step, y);
@@ -87,7 +87,7 @@ void StepCommitter::commit(PendingStep& step, bool exchanges) {
 
 /// Makes the end of the step the committed state. @param y  in: of the end; out: of the preceding state
 /// @returns [s] time of the preceding state
-double StepCommitter::replace_committed_state(const PendingStep& step, VectorX& y) {
+double StepCommitter::replace_committed_state(const SimulationStep& step, VectorX& y) {
   CommittedState& committed = model_.committed();
   const double t_before = std::exchange(committed.t, step.end());
   committed.y.swap(y);
@@ -96,7 +96,7 @@ double StepCommitter::replace_committed_state(const PendingStep& step, VectorX& 
   return t_before;
 }
 
-void StepCommitter::post(PendingStep& step, VectorX& y) {
+void StepCommitter::post(SimulationStep& step, VectorX& y) {
   VectorX z_before = model_.committed().z;
   model_.scheme().accept_deferred(step.end(), model_.q(y), model_.qd(y));
   const double t_before = replace_committed_state(step, y);

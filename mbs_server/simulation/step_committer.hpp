@@ -13,8 +13,9 @@
 
 namespace heelstrike::mbs {
 
-/// A step of the integrator, or an extrapolation across a singular pose, from the committed state.
-class PendingStep final : public SimulationStep {
+/// A step of the integrator, or an extrapolation across a singular pose, before its commit: under the contact history
+/// that was valid during the step.
+class SimulationStep {
  public:
   /// Objects of the run, which outlive its steps.
   struct Run {
@@ -24,24 +25,28 @@ class PendingStep final : public SimulationStep {
     bool contact_at_step_ends;
   };
   /// @param method  that has finished the step
-  PendingStep(const Run& run, const StepResult& step, Integrator& method, StepEvents events);
-  explicit PendingStep(const Run& run, SingularCrossing::Crossing crossing);
+  SimulationStep(const Run& run, const StepResult& step, Integrator& method, StepEvents events);
+  SimulationStep(const Run& run, SingularCrossing::Crossing crossing);
 
-  [[nodiscard]] double start() const override { return run_.model.committed().t; }
-  [[nodiscard]] double end() const override { return end_; }
-  [[nodiscard]] double step_size() const override { return step_size_; }
-  [[nodiscard]] bool is_event() const override { return events_.any(); }
-  [[nodiscard]] bool commit_is_deferred() const override {
-    return can_defer_commit() && run_.model.contact_states().any_closed();
-  }
-  [[nodiscard]] const VectorX& end_y() const override { return y_; }
-  [[nodiscard]] const VectorX& end_z() const override { return z_; }
-  void state_at(double t, VectorX& y, VectorX& z) override;
-
-  /// True if no pair becomes active or inactive.
-  [[nodiscard]] bool can_defer_commit() const { return !run_.contact_at_step_ends && !is_event() && !is_crossing(); }
+  [[nodiscard]] double start() const { return run_.model.committed().t; }  ///< [s] the last committed time
+  [[nodiscard]] double end() const { return end_; }                        ///< [s]
+  [[nodiscard]] double step_size() const { return step_size_; }            ///< [s] of the integrator; 0 = extrapolated
+  /// True if a contact begins or ends at the end of the step.
+  [[nodiscard]] bool is_event() const { return events_.any(); }
   [[nodiscard]] bool is_crossing() const { return crossing_.has_value(); }
   [[nodiscard]] const StepEvents& events() const { return events_; }
+  /// True if no pair becomes active or inactive.
+  [[nodiscard]] bool can_defer_commit() const { return !run_.contact_at_step_ends && !is_event() && !is_crossing(); }
+  /// Contact continues; SimulationListener::on_commit_response() follows, unless the step is rolled back.
+  [[nodiscard]] bool commit_is_deferred() const {
+    return can_defer_commit() && run_.model.contact_states().any_closed();
+  }
+  /// {q, qd, s} and quadratures at the end from the integrator: on the constraints to its accuracy.
+  [[nodiscard]] const VectorX& end_y() const { return y_; }
+  [[nodiscard]] const VectorX& end_z() const { return z_; }
+  /// {q, qd, s} on the constraints, and quadratures, at any time of (start, end].
+  void state_at(double t, VectorX& y, VectorX& z);
+
   /// Ends the step at `t`, inside it.
   void cut(double t);
   /// Projects the end onto the constraints. @returns y, which the caller may move from
@@ -66,17 +71,17 @@ class PendingStep final : public SimulationStep {
 class StepCommitter {
  public:
   /// @param detector, diagnostics  of the same run; outlive this object, as the others
-  StepCommitter(const PendingStep::Run& run, EventDetector& detector, RunDiagnostics& diagnostics)
+  StepCommitter(const SimulationStep::Run& run, EventDetector& detector, RunDiagnostics& diagnostics)
       : run_(run), model_(run.model), detector_(detector), diagnostics_(diagnostics) {}
 
   /// @param listener  outlives this object, or the next call of listen()
   void listen(SimulationListener& listener) { listener_ = &listener; }
-  [[nodiscard]] const PendingStep::Run& run() const { return run_; }
+  [[nodiscard]] const SimulationStep::Run& run() const { return run_; }
 
   /// Makes the end of the step the committed state.
   /// @param exchanges  false inside a macro step: the partner is not evaluated, contact is known at exchanges only
   /// @throws RejectedCommit of an earlier posted commit, exceptions of the partner
-  void commit(PendingStep& step, bool exchanges);
+  void commit(SimulationStep& step, bool exchanges);
   /// Reads the responses of a posted commit, before any dependent action; does nothing without one.
   /// @throws RejectedCommit when roll_back() must follow, exceptions of the partner
   void finish();
@@ -91,13 +96,13 @@ class StepCommitter {
   [[nodiscard]] std::int64_t n_events() const { return n_events_; }
 
  private:
-  double replace_committed_state(const PendingStep& step, VectorX& y);
-  void post(PendingStep& step, VectorX& y);
+  double replace_committed_state(const SimulationStep& step, VectorX& y);
+  void post(SimulationStep& step, VectorX& y);
   void store_responses(double t_before, const VectorX& y_before, std::span<const Response> responses);
   void switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses);
   [[nodiscard]] std::vector<std::size_t> switched_pairs(std::span<const Response> responses) const;
 
-  PendingStep::Run run_;
+  SimulationStep::Run run_;
   CoupledModel& model_;
   EventDetector& detector_;
   RunDiagnostics& diagnostics_;
