@@ -104,7 +104,10 @@ class PrescribedRun final : public RunBase {
   std::size_t commit(std::span<Frame> frames);
   void process(const Frame& frame, bool batched);
   void add_shift_work();
-  void leave_out(const Frame& frame, const RecoverableError& reason);
+  void leave_out(const Frame& frame, const RecoverableError& reason) {
+    if (n_failed_++ == 0) first_reason_ = fmt::format("at t = {} s: {}", frame.t, reason.what());
+    sink_.on_log("warning", fmt::format("frame at t = {} s skipped: {}", frame.t, reason.what()));
+  }
   /// Energy stored and dissipated by active pairs at a frame.
   struct ContactEnergy {
     double stored = 0.0;            ///< [J]
@@ -311,11 +314,6 @@ void PrescribedRun::add_shift_work() {
     committed_.z[EnergyQuadrature::external_work] += weights[g] * (shifts[g] - last_shifts_[g]);
   }
   last_shifts_.assign(shifts.begin(), shifts.end());
-}
-
-void PrescribedRun::leave_out(const Frame& frame, const RecoverableError& reason) {
-  if (n_failed_++ == 0) first_reason_ = fmt::format("at t = {} s: {}", frame.t, reason.what());
-  sink_.on_log("warning", fmt::format("frame at t = {} s skipped: {}", frame.t, reason.what()));
 }
 
 void PrescribedRun::process(const Frame& frame, bool batched) {

@@ -83,7 +83,10 @@ class StaticRun final : public RunBase {
   void find_equilibrium_by_bisection(double t, int halvings);
 
   /// Moves the positions of {q, multipliers} onto the constraints; there are no velocities.
-  void project_positions(double t, VectorX& x);
+  void project_positions(double t, VectorX& x) {
+    VectorX unused = VectorX::Zero(system_.n_q());
+    system_.project(t, x.head(system_.n_q()), unused);
+  }
   [[nodiscard]] bool depends_on_time() const;
   void commit_initial_state();
   void find_equilibrium(double t, bool by_continuation);
@@ -91,15 +94,29 @@ class StaticRun final : public RunBase {
   [[nodiscard]] VectorX predict_equilibrium(double t) const;
   [[nodiscard]] BalanceResult find_by_newton(double t);
   [[nodiscard]] BalanceResult newton(double t);
-  [[nodiscard]] double weighted_norm() const;
-  void store_equilibrium(double t);
-  [[nodiscard]] double tolerance() const;
+  /// Weighted norm of F_ as in KINSOL.
+  [[nodiscard]] double weighted_norm() const {
+    const auto n = system_.n_q();
+    double norm = F_.head(n).lpNorm<Eigen::Infinity>() / scale_;
+    if (F_.size() > n) norm = std::max(norm, constraint_weight * F_.tail(F_.size() - n).lpNorm<Eigen::Infinity>());
+    return norm;
+  }
+  void store_equilibrium(double t) {
+    if (past_.size() == max_past_equilibria) past_.erase(past_.begin());
+    past_.push_back({.t = t, .x = x_});
+  }
+  /// Stiff contact converts the rounding of positions to forces, which limits the tolerance. @pre a factor() near x_
+  [[nodiscard]] double tolerance() const {
+    const double rounding =
+        1e-15 * (1.0 + x_.head(system_.n_q()).lpNorm<Eigen::Infinity>()) * form_->max_stiffness() / scale_;
+    return std::max(residual_tolerance, rounding);
+  }
   [[nodiscard]] bool approach(double t, double shift, int max_steps);
   [[nodiscard]] bool continuation_step(double t, double shift, double& norm);
   [[nodiscard]] std::vector<double> gaps(double t, const VectorX& x);
   [[nodiscard]] bool may_have_tunnelled(const std::vector<double>& gaps_now, double moved) const;
   [[nodiscard]] BalanceResult finish_equilibrium(double t);
-  void measure_forces(double t);
+  void measure_forces(double t) { scale_ = std::max(form_->force_scale(t, x_), 1e-12); }
   void count_evaluation();
   [[nodiscard]] double evaluate(double t, const VectorX& x);
   void accept_residual(double t, BalanceResult& result);
@@ -125,11 +142,6 @@ class StaticRun final : public RunBase {
   std::int64_t n_equilibria_ = 0, n_evaluations_ = 0, n_factorizations_ = 0;
 };
 
-void StaticRun::project_positions(double t, VectorX& x) {
-  VectorX unused = VectorX::Zero(system_.n_q());
-  system_.project(t, x.head(system_.n_q()), unused);
-}
-
 bool StaticRun::depends_on_time() const {
   const Model& model = system_.model();
   const auto changes = [](const auto& force) { return force->depends_on_time(); };
@@ -137,10 +149,6 @@ bool StaticRun::depends_on_time() const {
          std::ranges::any_of(model.loads, [](const Load& load) {
            return std::ranges::any_of(load.functions, [](const auto& f) { return f != nullptr; });
          });
-}
-
-void StaticRun::measure_forces(double t) {
-  scale_ = std::max(form_->force_scale(t, x_), 1e-12);
 }
 
 void StaticRun::count_evaluation() {
@@ -227,21 +235,6 @@ bool StaticRun::approach(double t, double shift, int max_steps) {
   return norm <= max_continuation_residual;
 }
 
-/// Stiff contact converts the rounding of positions to forces, which limits the tolerance. @pre a factor() near x_
-double StaticRun::tolerance() const {
-  const double rounding =
-      1e-15 * (1.0 + x_.head(system_.n_q()).lpNorm<Eigen::Infinity>()) * form_->max_stiffness() / scale_;
-  return std::max(residual_tolerance, rounding);
-}
-
-/// Weighted norm of F_ as in KINSOL.
-double StaticRun::weighted_norm() const {
-  const auto n = system_.n_q();
-  double norm = F_.head(n).lpNorm<Eigen::Infinity>() / scale_;
-  if (F_.size() > n) norm = std::max(norm, constraint_weight * F_.tail(F_.size() - n).lpNorm<Eigen::Infinity>());
-  return norm;
-}
-
 /// Extrapolates all unknowns through the past equilibria to the next one.
 VectorX StaticRun::predict_equilibrium(double t) const {
   VectorX x = VectorX::Zero(x_.size());
@@ -306,11 +299,6 @@ BalanceResult StaticRun::find_by_newton(double t) {
   if (past_.size() == max_past_equilibria && attempt(predict_equilibrium(t), false)) return result;
   (void)attempt(past_.back().x, true);
   return result;
-}
-
-void StaticRun::store_equilibrium(double t) {
-  if (past_.size() == max_past_equilibria) past_.erase(past_.begin());
-  past_.push_back({.t = t, .x = x_});
 }
 
 BalanceResult StaticRun::finish_equilibrium(double t) {

@@ -30,7 +30,13 @@ class ArkodeStepper : public OneStepIntegrator {
   ArkodeStepper(const ArkodeStepper&) = delete;
   ArkodeStepper& operator=(const ArkodeStepper&) = delete;
 
-  [[nodiscard]] IntegratorStatistics statistics() const final;
+  [[nodiscard]] IntegratorStatistics statistics() const final {
+    IntegratorStatistics s = totals_;
+    if (arkode_ != nullptr) add_current(s);
+    s.rejected_steps += n_rejected_;
+    s.restarts = n_restarts();
+    return s;
+  }
 
  protected:
   /// Sets tables and solvers of a new ARKODE instance.
@@ -43,14 +49,53 @@ class ArkodeStepper : public OneStepIntegrator {
   [[nodiscard]] static ArkodeStepper& self(void* user_data) { return *static_cast<ArkodeStepper*>(user_data); }
 
  private:
-  static int full_rhs(sunrealtype t, N_Vector Y, N_Vector F, void* user_data);
-  static int motion_rhs(sunrealtype t, N_Vector Y, N_Vector F, void* user_data);
-  static int quadrature_rhs(sunrealtype t, N_Vector Y, N_Vector F, void* user_data);
-  static int project(sunrealtype t, N_Vector Y, void* user_data);
-  static int weights(N_Vector Y, N_Vector w, void* user_data);
+  static int full_rhs(sunrealtype t, N_Vector Y, N_Vector F, void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code([&] { me.evaluate(t, view(Y), view(F)); }, me.cause_);
+  }
+  /// Implicit part of the split right-hand side: the motion, for which the problem provides the Newton matrix.
+  static int motion_rhs(sunrealtype t, N_Vector Y, N_Vector F, void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code(
+        [&] {
+          me.problem().rhs(t, view(Y).head(me.n_y()), view(F).head(me.n_y()));
+          view(F).tail(me.n_z()).setZero();
+        },
+        me.cause_);
+  }
+  /// Explicit part: the quadratures, which do not affect the state.
+  static int quadrature_rhs(sunrealtype t, N_Vector Y, N_Vector F, void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code(
+        [&] {
+          view(F).head(me.n_y()).setZero();
+          if (me.n_z() > 0) me.problem().quadrature_rhs(t, view(Y).head(me.n_y()), view(F).tail(me.n_z()));
+        },
+        me.cause_);
+  }
+  /// [eich1993]: after the error test, so that the estimate is that of the formula. One-step methods have no history
+  /// with unprojected parts.
+  static int project(sunrealtype t, N_Vector Y, void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code([&] { me.problem().project(t, view(Y).head(me.n_y())); }, me.cause_);
+  }
+  static int weights(N_Vector Y, N_Vector w, void* user_data) {
+    auto& me = self(user_data);
+    // The error test includes work and dissipation, with their own absolute tolerance: otherwise the step size would be
+    // unbounded where the motion is a polynomial.
+    const auto y = view(Y).head(me.n_y());
+    view(w).head(me.n_y()) = (me.spec().rtol * y.array().abs() + me.spec().atol).inverse().matrix();
+    view(w).tail(me.n_z()) =
+        (me.spec().rtol * view(Y).tail(me.n_z()).array().abs() + quadrature_atol(me.spec())).inverse().matrix();
+    return view(w).allFinite() ? 0 : -1;
+  }
 
   void begin(const Node& start) final;
-  void max_step_changed() final;
+  void max_step_changed() final {
+    const double bound = std::min(max_step(), max_repeated_step_);
+    // For ARKODE 0 means no bound.
+    check_setup(ARKStepSetMaxStep(arkode_, std::isinf(bound) ? 0.0 : bound), "ARKStepSetMaxStep");
+  }
   void advance(double t_end, Node& from, Node& to) final;
   void create(double t);
   void reinitialize(const Node& start);
@@ -58,10 +103,15 @@ class ArkodeStepper : public OneStepIntegrator {
   [[noreturn]] void fail(int code, double t);
   void add_current(IntegratorStatistics& s) const;
 
-  bool implicit_;
   /// Writes the derivative [1/s of the state] at an end of the last step to `derivative_`.
-  void get_derivative(double t);
+  void get_derivative(double t) {
+    const int code = ARKStepGetDky(arkode_, t, 1, derivative_.get());
+    // ARKODE evaluates the right-hand side at the end of a step, where a run may also be cancelled.
+    if (code < 0 && cause_) std::rethrow_exception(cause_);
+    check_setup(code, "ARKStepGetDky");
+  }
 
+  bool implicit_;
   std::exception_ptr cause_;
   StallGuard stall_;
   Context context_;
@@ -86,51 +136,6 @@ ArkodeStepper::ArkodeStepper(const IntegratorSpec& spec, Problem& problem, bool 
 void ArkodeStepper::evaluate(double t, Eigen::Ref<const Eigen::VectorXd> Y, Eigen::Ref<Eigen::VectorXd> F) {
   problem().rhs(t, Y.head(n_y()), F.head(n_y()));
   if (n_z() > 0) problem().quadrature_rhs(t, Y.head(n_y()), F.tail(n_z()));
-}
-
-int ArkodeStepper::full_rhs(sunrealtype t, N_Vector Y, N_Vector F, void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code([&] { me.evaluate(t, view(Y), view(F)); }, me.cause_);
-}
-
-/// Implicit part of the split right-hand side: the motion, for which the problem provides the Newton matrix.
-int ArkodeStepper::motion_rhs(sunrealtype t, N_Vector Y, N_Vector F, void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code(
-      [&] {
-        me.problem().rhs(t, view(Y).head(me.n_y()), view(F).head(me.n_y()));
-        view(F).tail(me.n_z()).setZero();
-      },
-      me.cause_);
-}
-
-/// Explicit part: the quadratures, which do not affect the state.
-int ArkodeStepper::quadrature_rhs(sunrealtype t, N_Vector Y, N_Vector F, void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code(
-      [&] {
-        view(F).head(me.n_y()).setZero();
-        if (me.n_z() > 0) me.problem().quadrature_rhs(t, view(Y).head(me.n_y()), view(F).tail(me.n_z()));
-      },
-      me.cause_);
-}
-
-/// [eich1993]: after the error test, so that the estimate is that of the formula. One-step methods have no history with
-/// unprojected parts.
-int ArkodeStepper::project(sunrealtype t, N_Vector Y, void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code([&] { me.problem().project(t, view(Y).head(me.n_y())); }, me.cause_);
-}
-
-int ArkodeStepper::weights(N_Vector Y, N_Vector w, void* user_data) {
-  auto& me = self(user_data);
-  // The error test includes work and dissipation, with their own absolute tolerance: otherwise the step size would be
-  // unbounded where the motion is a polynomial.
-  const auto y = view(Y).head(me.n_y());
-  view(w).head(me.n_y()) = (me.spec().rtol * y.array().abs() + me.spec().atol).inverse().matrix();
-  view(w).tail(me.n_z()) =
-      (me.spec().rtol * view(Y).tail(me.n_z()).array().abs() + quadrature_atol(me.spec())).inverse().matrix();
-  return view(w).allFinite() ? 0 : -1;
 }
 
 void ArkodeStepper::create(double t) {
@@ -169,12 +174,6 @@ void ArkodeStepper::begin(const Node& start) {
   } else {
     reinitialize(start);
   }
-}
-
-void ArkodeStepper::max_step_changed() {
-  const double bound = std::min(max_step(), max_repeated_step_);
-  // For ARKODE 0 means no bound.
-  check_setup(ARKStepSetMaxStep(arkode_, std::isinf(bound) ? 0.0 : bound), "ARKStepSetMaxStep");
 }
 
 bool ArkodeStepper::can_repeat_step(int code) const {
@@ -232,13 +231,6 @@ void ArkodeStepper::advance(double t_end, Node& from, Node& to) {
   to.F = view(derivative_.get());
 }
 
-// ARKODE evaluates the right-hand side at the end of a step, where a run may also be cancelled.
-void ArkodeStepper::get_derivative(double t) {
-  const int code = ARKStepGetDky(arkode_, t, 1, derivative_.get());
-  if (code < 0 && cause_) std::rethrow_exception(cause_);
-  check_setup(code, "ARKStepGetDky");
-}
-
 void ArkodeStepper::add_current(IntegratorStatistics& s) const {
   long steps = 0;
   long explicit_evaluations = 0;
@@ -259,14 +251,6 @@ void ArkodeStepper::add_current(IntegratorStatistics& s) const {
   }
   s.rejected_steps += error_failures + nonlinear_failures;
   s.jacobian_evaluations += jacobians;
-}
-
-IntegratorStatistics ArkodeStepper::statistics() const {
-  IntegratorStatistics s = totals_;
-  if (arkode_ != nullptr) add_current(s);
-  s.rejected_steps += n_rejected_;
-  s.restarts = n_restarts();
-  return s;
 }
 
 ARKODE_ERKTableID table_of(const IntegratorSpec& spec) {

@@ -40,60 +40,57 @@ class CvodeIndex1 final : public MultistepIntegrator {
 
  private:
   static CvodeIndex1& self(void* user_data) { return *static_cast<CvodeIndex1*>(user_data); }
-  static int rhs(sunrealtype t, N_Vector y, N_Vector yd, void* user_data);
-  static int quadrature(sunrealtype t, N_Vector y, N_Vector zd, void* user_data);
-  static int newton_system(sunrealtype t, N_Vector y, N_Vector fy, SUNMatrix A, sunbooleantype j_ok,
-                           sunbooleantype* j_current, sunrealtype gamma, void* user_data, N_Vector, N_Vector, N_Vector);
-  static int project(sunrealtype t, N_Vector y, N_Vector correction, sunrealtype tolerance, N_Vector unused,
-                     void* user_data);
+  static int rhs(sunrealtype t, N_Vector y, N_Vector yd, void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code([&] { me.problem().rhs(t, view(y), view(yd)); }, me.cause());
+  }
+  static int quadrature(sunrealtype t, N_Vector y, N_Vector zd, void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code([&] { me.problem().quadrature_rhs(t, view(y), view(zd)); }, me.cause());
+  }
+  static int newton_system(sunrealtype t, N_Vector y, N_Vector /*fy*/, SUNMatrix /*A*/, sunbooleantype j_ok,
+                           sunbooleantype* j_current, sunrealtype gamma, void* user_data, N_Vector, N_Vector,
+                           N_Vector) {
+    auto& me = self(user_data);
+    return to_sundials_code(
+        [&] {
+          // CVODE keeps J over many steps and updates it when Newton's method converges slowly; gamma changes more
+          // often and costs a factorisation, but no evaluation of the model.
+          if (j_ok == SUNFALSE) me.problem().linearize(t, view(y));
+          *j_current = j_ok == SUNFALSE ? SUNTRUE : SUNFALSE;
+          me.problem().factor_newton(gamma);
+        },
+        me.cause());
+  }
+  static int project(sunrealtype t, N_Vector y, N_Vector correction, sunrealtype /*tolerance*/, N_Vector /*error*/,
+                     void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code(
+        [&] {
+          // CVODE adds the correction to the state, which must not be modified here.
+          me.projected_ = view(y);
+          me.problem().project(t, me.projected_);
+          // [eich1993]: positions to Phi = 0, velocities to Phi_q qd = nu; internal states are unchanged.
+          view(correction) = me.projected_ - view(y);
+        },
+        me.cause());
+  }
 
   void create() override;
-  void reinitialize() override;
+  void reinitialize() override {
+    check_setup(CVodeReInit(cvode_, t(), state()), "CVodeReInit");
+    if (problem().n_quadratures() > 0) check_setup(CVodeQuadReInit(cvode_, quadrature_state()), "CVodeQuadReInit");
+  }
   int advance(double t_out, double& t) override { return CVode(cvode_, t_out, state(), &t, CV_ONE_STEP); }
-  void add_statistics(IntegratorStatistics& statistics) const override;
+  void add_statistics(IntegratorStatistics& statistics) const override {
+    long jacobians = 0;
+    (void)CVodeGetNumJacEvals(cvode_, &jacobians);
+    statistics.jacobian_evaluations += jacobians;
+  }
 
   void* cvode_ = nullptr;
   Eigen::VectorXd projected_;
 };
-
-int CvodeIndex1::rhs(sunrealtype t, N_Vector y, N_Vector yd, void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code([&] { me.problem().rhs(t, view(y), view(yd)); }, me.cause());
-}
-
-int CvodeIndex1::quadrature(sunrealtype t, N_Vector y, N_Vector zd, void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code([&] { me.problem().quadrature_rhs(t, view(y), view(zd)); }, me.cause());
-}
-
-int CvodeIndex1::newton_system(sunrealtype t, N_Vector y, N_Vector /*fy*/, SUNMatrix /*A*/, sunbooleantype j_ok,
-                               sunbooleantype* j_current, sunrealtype gamma, void* user_data, N_Vector, N_Vector,
-                               N_Vector) {
-  auto& me = self(user_data);
-  return to_sundials_code(
-      [&] {
-        // CVODE keeps J over many steps and updates it when Newton's method converges slowly; gamma changes more often
-        // and costs a factorisation, but no evaluation of the model.
-        if (j_ok == SUNFALSE) me.problem().linearize(t, view(y));
-        *j_current = j_ok == SUNFALSE ? SUNTRUE : SUNFALSE;
-        me.problem().factor_newton(gamma);
-      },
-      me.cause());
-}
-
-int CvodeIndex1::project(sunrealtype t, N_Vector y, N_Vector correction, sunrealtype /*tolerance*/, N_Vector /*error*/,
-                         void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code(
-      [&] {
-        // CVODE adds the correction to the state, which must not be modified here.
-        me.projected_ = view(y);
-        me.problem().project(t, me.projected_);
-        // [eich1993]: positions to Phi = 0, velocities to Phi_q qd = nu; internal states are unchanged.
-        view(correction) = me.projected_ - view(y);
-      },
-      me.cause());
-}
 
 void CvodeIndex1::create() {
   cvode_ = CVodeCreate(CV_BDF, context());
@@ -116,17 +113,6 @@ void CvodeIndex1::create() {
     check_setup(CVodeSetQuadErrCon(cvode_, SUNTRUE), "CVodeSetQuadErrCon");
   }
   configure(cvode_);
-}
-
-void CvodeIndex1::reinitialize() {
-  check_setup(CVodeReInit(cvode_, t(), state()), "CVodeReInit");
-  if (problem().n_quadratures() > 0) check_setup(CVodeQuadReInit(cvode_, quadrature_state()), "CVodeQuadReInit");
-}
-
-void CvodeIndex1::add_statistics(IntegratorStatistics& statistics) const {
-  long jacobians = 0;
-  (void)CVodeGetNumJacEvals(cvode_, &jacobians);
-  statistics.jacobian_evaluations += jacobians;
 }
 
 }  // namespace

@@ -25,7 +25,11 @@ class FixedStepIntegrator : public OneStepIntegrator {
   /// @param spec  `step` is required
   FixedStepIntegrator(const IntegratorSpec& spec, Problem& problem);
 
-  [[nodiscard]] IntegratorStatistics statistics() const final;
+  [[nodiscard]] IntegratorStatistics statistics() const final {
+    IntegratorStatistics s = totals_;
+    s.restarts = n_restarts();
+    return s;
+  }
 
  protected:
   /// Fills to.Y at from.t + h; from.F is valid.
@@ -41,12 +45,30 @@ class FixedStepIntegrator : public OneStepIntegrator {
   [[nodiscard]] bool history_is_full() const { return n_past_ == history_length; }
 
  private:
-  void begin(const Node& start) final;
-  void max_step_changed() final;
+  void begin(const Node& start) final {
+    reduced_ = false;
+    stall_.reset();
+    max_speed_ = max_state_ = 0.0;
+    change_size(std::min(*spec().step, max_step()), start.t);
+  }
+  void max_step_changed() final {
+    const double h = std::min(*spec().step, max_step());
+    if (!reduced_ && h != size_) change_size(h, grid_start_ + static_cast<double>(count_) * size_);
+  }
   void advance(double t_end, Node& from, Node& to) final;
-  void change_size(double h, double t);
+  void change_size(double h, double t) {
+    size_ = h;
+    grid_start_ = t;
+    count_ = 0;
+    n_past_ = 0;
+  }
   void estimate_error(const Node& from, const Node& to);
-  void update_history(const Node& from);
+  void update_history(const Node& from) {
+    past_[2].swap(past_[1]);
+    past_[1].swap(past_[0]);
+    past_[0] = from.F;
+    n_past_ = std::min(n_past_ + 1, history_length);
+  }
   [[nodiscard]] double step_error() const final { return step_error_; }
 
   double alpha_, beta_;
@@ -94,13 +116,6 @@ void FixedStepIntegrator::runge_kutta_step(double h, const Node& from, Node& to)
   to.Y = from.Y + h / 6.0 * (from.F + 2.0 * f2_ + 2.0 * f3_ + f4_);
 }
 
-void FixedStepIntegrator::change_size(double h, double t) {
-  size_ = h;
-  grid_start_ = t;
-  count_ = 0;
-  n_past_ = 0;
-}
-
 void FixedStepIntegrator::estimate_error(const Node& from, const Node& to) {
   step_error_ = 0.0;
   const int n = problem().n_positions();
@@ -120,25 +135,6 @@ void FixedStepIntegrator::estimate_error(const Node& from, const Node& to) {
                          stage_.segment(n, n).lpNorm<Eigen::Infinity>() / max_speed_);
   if (!(max_state_ > 0.0)) return;
   step_error_ = std::max(step_error_, stage_.segment(2 * n, states.size()).lpNorm<Eigen::Infinity>() / max_state_);
-}
-
-void FixedStepIntegrator::update_history(const Node& from) {
-  past_[2].swap(past_[1]);
-  past_[1].swap(past_[0]);
-  past_[0] = from.F;
-  n_past_ = std::min(n_past_ + 1, history_length);
-}
-
-void FixedStepIntegrator::begin(const Node& start) {
-  reduced_ = false;
-  stall_.reset();
-  max_speed_ = max_state_ = 0.0;
-  change_size(std::min(*spec().step, max_step()), start.t);
-}
-
-void FixedStepIntegrator::max_step_changed() {
-  const double h = std::min(*spec().step, max_step());
-  if (!reduced_ && h != size_) change_size(h, grid_start_ + static_cast<double>(count_) * size_);
 }
 
 void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
@@ -183,12 +179,6 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
       cause, totals_.name,
       fmt::format("{} consecutive steps rejected, the last of {:g} s", spec().max_rejections + 1, size_),
       attempted_time());
-}
-
-IntegratorStatistics FixedStepIntegrator::statistics() const {
-  IntegratorStatistics s = totals_;
-  s.restarts = n_restarts();
-  return s;
 }
 
 /// The classical Runge-Kutta method of order 4 ([machado2012] eqs 3.46-3.51 and 3.38).

@@ -49,10 +49,27 @@ class IdaGgl final : public MultistepIntegrator {
 
  private:
   static IdaGgl& self(void* user_data) { return *static_cast<IdaGgl*>(user_data); }
-  static int residual(sunrealtype t, N_Vector x, N_Vector xd, N_Vector r, void* user_data);
-  static int quadrature(sunrealtype t, N_Vector x, N_Vector xd, N_Vector zd, void* user_data);
-  static int newton_system(sunrealtype t, sunrealtype c, N_Vector x, N_Vector xd, N_Vector r, SUNMatrix A,
-                           void* user_data, N_Vector, N_Vector, N_Vector);
+  static int residual(sunrealtype t, N_Vector x, N_Vector xd, N_Vector r, void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code(
+        [&] {
+          me.problem().index2_residual(t, view(x), view(xd), view(r));
+          // The state of the latest residual is the current Newton iterate, at which the next matrix is evaluated.
+          me.residual_time_ = t;
+          me.residual_state_ = view(x);
+        },
+        me.cause());
+  }
+  static int quadrature(sunrealtype t, N_Vector x, N_Vector /*xd*/, N_Vector zd, void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code([&] { me.problem().quadrature_rhs(t, view(x).head(me.n_y()), view(zd)); }, me.cause());
+  }
+  static int newton_system(sunrealtype /*t*/, sunrealtype /*c*/, N_Vector /*x*/, N_Vector /*xd*/, N_Vector /*r*/,
+                           SUNMatrix /*A*/, void* user_data, N_Vector, N_Vector, N_Vector) {
+    // The matrix is factored in the first solve, when the state is known.
+    self(user_data).factored_ = false;
+    return 0;
+  }
   void solve_newton(Problem::MutableRef b);
   static int weights(N_Vector x, N_Vector w, void* user_data);
 
@@ -78,30 +95,6 @@ class IdaGgl final : public MultistepIntegrator {
   double factored_c_ = 0.0;
   std::int64_t n_factorizations_ = 0;
 };
-
-int IdaGgl::residual(sunrealtype t, N_Vector x, N_Vector xd, N_Vector r, void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code(
-      [&] {
-        me.problem().index2_residual(t, view(x), view(xd), view(r));
-        // The state of the latest residual is the current Newton iterate, at which the next matrix is evaluated.
-        me.residual_time_ = t;
-        me.residual_state_ = view(x);
-      },
-      me.cause());
-}
-
-int IdaGgl::quadrature(sunrealtype t, N_Vector x, N_Vector /*xd*/, N_Vector zd, void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code([&] { me.problem().quadrature_rhs(t, view(x).head(me.n_y()), view(zd)); }, me.cause());
-}
-
-int IdaGgl::newton_system(sunrealtype /*t*/, sunrealtype /*c*/, N_Vector /*x*/, N_Vector /*xd*/, N_Vector /*r*/,
-                          SUNMatrix /*A*/, void* user_data, N_Vector, N_Vector, N_Vector) {
-  // The matrix is factored in the first solve, when the state is known.
-  self(user_data).factored_ = false;
-  return 0;
-}
 
 /// IDA keeps a Newton matrix over many steps, but the constraint directions rotate with the bodies and their errors
 /// affect the multipliers: on a spinning body, matrices of earlier steps caused more rejected steps than they saved

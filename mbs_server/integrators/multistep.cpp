@@ -59,6 +59,8 @@ void MultistepIntegrator::start() {
     reinitialize();
   }
   fresh_ = false;
+  // After the (re)initialisation, which begins with order 1: its first step is chosen from the derivatives at the
+  // start.
   apply_max_step();
   roots_.begin(t_, y_);
 }

@@ -56,6 +56,7 @@ void EventDetector::detect_pair_events(const StepResult& step, Integrator& integ
       model_.scheme().keeps_contact_state(t_start, model_.q(y_start), model_.qd(y_start), step.t, q, qd)) {
     return;
   }
+  // The rounding is that of the end of the step, where the decision is made, and the one that RunProblem::roots() used.
   const Rounding rounding{.gap = gap_rounding(q), .gap_rate = gap_rate_rounding(qd)};
   // Integrators evaluate the roots last. A later projection changes the state only within the accuracy of the step,
   // so that another evaluation is not needed.

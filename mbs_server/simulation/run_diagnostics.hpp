@@ -2,10 +2,11 @@
 /// description of a failure.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mbs_server/integrators/integrator.hpp"

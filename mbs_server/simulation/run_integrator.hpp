@@ -23,7 +23,8 @@ class RunIntegrator {
     fresh_ = false;
     return method_->step(t_end);
   }
-  /// Restarts the method from the committed state with the current bound of the step size.
+  /// Restarts the method from the committed state with the current bound of the step size: multistep methods begin with
+  /// order 1 and a small step, one-step methods only estimate their first step anew.
   void restart(const CommittedState& from);
   /// Creates the method anew, after a change of the system size. Counts are preserved.
   void recreate();

@@ -86,13 +86,6 @@ void RunProblem::linearize(double t, const ConstRef& y) {
   check_stop(stop_);
   system_.linearize(system_.state(t, y));
 }
-void RunProblem::factor_newton(double gamma) {
-  system_.factor_newton(gamma);
-}
-void RunProblem::solve_newton(MutableRef b) {
-  system_.solve_newton(b);
-}
-
 void RunProblem::multipliers(double t, const ConstRef& y, MutableRef lambda) {
   lambda = system_.accelerations(system_.state(t, y)).lambda;
 }
@@ -101,13 +94,6 @@ void RunProblem::index2_residual(double t, const ConstRef& x, const ConstRef& xd
   count_evaluation();
   ggl_->residual(t, x, xd, r);
 }
-void RunProblem::factor_index2(double t, const ConstRef& x, double c) {
-  ggl_->factor(t, x, c);
-}
-void RunProblem::solve_index2(MutableRef b) {
-  ggl_->solve(b);
-}
-
 void RunProblem::reset_factorisation() {
   system_.reset_factorisation();
   ggl_->reset_factorisation();

@@ -55,7 +55,8 @@ std::optional<SingularCrossing::Crossing> SingularCrossing::find(const Criterion
   for (std::size_t i = 1; i < history_.size(); ++i) {
     longest = std::max(longest, history_[i].node.t - history_[i - 1].node.t);
   }
-  // The far side must lie within the run; otherwise the integrator ends the run before the pose.
+  // The pose lies in the middle of the crossing, so that both ends have the same distance from it and the same
+  // accuracy. The far side must lie within the run; otherwise the integrator ends the run before the pose.
   if (!(ahead < criterion.steps * longest) || last.node.t + 2.0 * ahead >= t_end) return {};
   try {
     return cross(ahead, criterion.tolerance);
