@@ -5,7 +5,7 @@
 #include <span>
 #include <stop_token>
 
-#include "mbs_server/simulation/coupled_model.hpp"
+#include "common/results/model_description.hpp"
 #include "mbs_server/simulation/run_input.hpp"
 #include "scenario/catalog.hpp"
 
