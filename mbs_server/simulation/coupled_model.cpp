@@ -7,6 +7,7 @@
 
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/build_model.hpp"
+#include "mbs_server/integrators/integrator.hpp"
 #include "mbs_server/integrators/moreau.hpp"
 #include "mbs_server/simulation/run_table.hpp"
 
