@@ -95,7 +95,7 @@ void read_record(DriverSpec& driver, const Scenario& scenario, const FileContent
 FileContent content_in(std::span<const AssetContent> files) {
   return [files](const std::string& name) -> const std::string* {
     const auto file = std::ranges::find(files, name, &AssetContent::name);
-    return file == files.end() ? nullptr : &file->content;
+    return file == files.end() ? nullptr : &file->content.get();
   };
 }
 

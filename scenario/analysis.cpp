@@ -6,48 +6,65 @@
 
 #include "common/contact/contact_point.hpp"
 #include "common/text/suggestion.hpp"
-#include "scenario/schema/keys.hpp"
+#include "scenario/schema/members.hpp"
 
 namespace heelstrike::config {
 
 namespace {
 
-KeySchema budget_key(const char* name, const char* meaning, const char* fallback) {
-  // Whole numbers above 2^53 are not exact in a file.
-  return {.name = name,
-          .kind = KeyKind::integer,
-          .meaning = meaning,
-          .fallback = fallback,
-          .range = {.min = 1.0, .max = 9.0e15}};
+const MemberKeys<RunBudget>& budget_members() {
+  const Range counts{.min = 1.0, .max = 9.0e15};  // whole numbers above 2^53 are not exact in a file
+  static const MemberKeys<RunBudget> rows = {
+      member(&RunBudget::rows, integer("rows", counts, "rows of the time series")),
+      member(&RunBudget::steps, integer("steps", counts, "accepted steps of the integrator")),
+      member(&RunBudget::evaluations,
+             integer("evaluations", counts, "evaluations of the equations of motion or of balance")),
+      member(&RunBudget::stalled_steps,
+             integer("stalled_steps", counts,
+                     "consecutive trial steps that together advance the time by less than a billionth of end_time"))};
+  return rows;
 }
 
 KeySchema budget_keys() {
   return {.name = "budget",
           .kind = KeyKind::map,
           .meaning = "limits of the run; exceeding one ends the run with an error of type `limit`",
-          .keys = {budget_key("rows", "rows of the time series", "2000000"),
-                   budget_key("steps", "accepted steps of the integrator", "10000000"),
-                   budget_key("evaluations", "evaluations of the equations of motion or of balance", "1000000000"),
-                   budget_key("stalled_steps",
-                              "consecutive trial steps that together advance the time by less than a billionth of "
-                              "end_time",
-                              "20000")}};
+          .keys = keys_of(budget_members())};
 }
 
-std::vector<KeySchema> integrator_keys() {
-  const IntegratorSpec defaults;
-  return {number("rtol", "-", {.min = 1e-14, .max = 1e-2},
-                 "relative tolerance per step; fixed-step methods do not control their error",
-                 fmt::format("{}", defaults.rtol)),
-          number("atol", "m, m/s, -, 1/s", {.min = 1e-18, .max = 1e3},
-                 "absolute tolerance per step of every coordinate; not for fixed-step methods",
-                 fmt::format("{}", defaults.atol)),
-          number("max_step", "s", times, "largest step; unlimited by default"),
-          {.name = "max_rejections",
-           .kind = KeyKind::integer,
-           .meaning = "consecutive rejected steps after which the run fails",
-           .fallback = fmt::format("{}", defaults.max_rejections),
-           .range = {.min = 1.0, .max = 1e6}}};
+/// Keys of all integrators.
+const MemberKeys<IntegratorSpec>& integrator_members() {
+  static const MemberKeys<IntegratorSpec> rows = {
+      member(&IntegratorSpec::rtol,
+             number("rtol", "-", {.min = 1e-14, .max = 1e-2},
+                    "relative tolerance per step; fixed-step methods do not control their error")),
+      member(&IntegratorSpec::atol,
+             number("atol", "m, m/s, -, 1/s", {.min = 1e-18, .max = 1e3},
+                    "absolute tolerance per step of every coordinate; not for fixed-step methods")),
+      member(&IntegratorSpec::max_step, number("max_step", "s", times, "largest step; unlimited by default")),
+      member(&IntegratorSpec::max_rejections, integer("max_rejections", {.min = 1.0, .max = 1e6},
+                                                      "consecutive rejected steps after which the run fails"))};
+  return rows;
+}
+
+/// Members of single integrators, whose descriptors define the keys.
+const MemberKeys<IntegratorSpec>& integrator_type_members() {
+  static const MemberKeys<IntegratorSpec> rows = {
+      member_without_default(&IntegratorSpec::order, {.name = "order"}),
+      member_without_default(&IntegratorSpec::step, {.name = "step"}),
+      member_without_default(&IntegratorSpec::baumgarte_alpha, {.name = "baumgarte_alpha"}),
+      member_without_default(&IntegratorSpec::baumgarte_beta, {.name = "baumgarte_beta"})};
+  return rows;
+}
+
+/// Keys of single types of analysis, which their descriptors list.
+const MemberKeys<AnalysisSpec>& analysis_members() {
+  static const MemberKeys<AnalysisSpec> rows = {member(
+      &AnalysisSpec::max_residual,
+      number("max_residual", "-", {.min = 1e-10, .max = 0.01},
+             "accepted relative residual of equilibrium, with a warning, if contact forces that are discontinuous "
+             "between facets of a mesh prevent a smaller one"))};
+  return rows;
 }
 
 bool is_rigid(const Catalog& catalog, const std::string& backend) {
@@ -61,33 +78,19 @@ KeySchema integrator_key(const Catalog& catalog, const std::string& default_inte
                                             "with `forces` but no contact, else {}",
                                             defaults.with_contact, defaults.with_rigid_contact, defaults.with_forces,
                                             defaults.otherwise));
-  name.fallback = default_integrator;
-  KeySchema variant = variant_of(std::move(name), catalog.integrators, integrator_keys());
+  if (!default_integrator.empty()) name.fallback = default_integrator;
+  KeySchema variant = variant_of(std::move(name), catalog.integrators, keys_of(integrator_members()));
   variant.name = "integrator";
   variant.meaning = "time integration";
   return variant;
 }
 
 IntegratorSpec read_integrator(const Field& field) {
-  IntegratorSpec spec{.name = field["name"].text(),
-                      .rtol = field["rtol"].number(),
-                      .atol = field["atol"].number(),
-                      .max_step = field.optional_number("max_step"),
-                      .max_rejections = static_cast<int>(field["max_rejections"].number()),
-                      .order = {},
-                      .step = field.optional_number("step")};
-  if (const auto order = field.optional_number("order")) spec.order = static_cast<int>(*order);
-  if (const auto alpha = field.optional_number("baumgarte_alpha")) spec.baumgarte_alpha = *alpha;
-  if (const auto beta = field.optional_number("baumgarte_beta")) spec.baumgarte_beta = *beta;
+  IntegratorSpec spec;
+  spec.name = field["name"].text();
+  read_members(field, integrator_members(), spec);
+  read_members(field, integrator_type_members(), spec);
   return spec;
-}
-
-RunBudget read_budget(const Field& field) {
-  const auto whole = [&](const char* key) { return static_cast<std::int64_t>(field[key].number()); };
-  return {.rows = whole("rows"),
-          .steps = whole("steps"),
-          .evaluations = whole("evaluations"),
-          .stalled_steps = whole("stalled_steps")};
 }
 
 void check_plate_name(const Field& field, const Scenario& scenario) {
@@ -131,22 +134,19 @@ KeySchema balance_keys() {
   KeySchema force = function_keys("force", "N", "vertical force of the ground on the bodies");
   force.required = true;
   force.keys.push_back(text("plate", "MOTION.FOOT: measured force of the plate of this foot"));
-  return {.name = "balance",
-          .kind = KeyKind::named,
-          .meaning =
-              "for `hybrid`, by name: bodies that are moved along the vertical, all by the same distance, until the "
-              "ground exerts a prescribed force; `kinematic` and `inverse` keep their prescribed positions",
-          .keys = {
-              required(text_list("bodies", "names of the bodies")), force,
-              number("threshold", "N", {.min = 0.0, .max = loads.max, .min_excluded = true},
-                     "with less force the bodies keep their prescribed position, or are raised out of contact", "20")}};
+  return {
+      .name = "balance",
+      .kind = KeyKind::named,
+      .meaning =
+          "for `hybrid`, by name: bodies that are moved along the vertical, all by the same distance, until the "
+          "ground exerts a prescribed force; `kinematic` and `inverse` keep their prescribed positions",
+      .keys = {required(text_list("bodies", "names of the bodies")), force,
+               number("threshold", "N", {.min = 0.0, .max = loads.max, .min_excluded = true},
+                      "with less force the bodies keep their prescribed position, or are raised out of contact", 20)}};
 }
 
 KeySchema max_residual_key() {
-  return number("max_residual", "-", {.min = 1e-10, .max = 0.01},
-                "accepted relative residual of equilibrium, with a warning, if contact forces that are discontinuous "
-                "between facets of a mesh prevent a smaller one",
-                "1e-5");
+  return analysis_members().front().key;
 }
 
 KeySchema analysis_keys(const Catalog& catalog, const std::string& default_integrator) {
@@ -186,13 +186,13 @@ void check_grid(const Field& field, double end_time, double distance, std::int64
 }
 
 AnalysisSpec read_analysis(const Field& field, const Catalog& catalog) {
-  const std::string& type = field["type"].text();
-  AnalysisSpec analysis{.type = type,
-                        .traits = type_named(catalog.analyses, type).traits,
-                        .end_time = field["end_time"].number(),
-                        .integrator = read_integrator(field["integrator"]),
-                        .budget = read_budget(field["budget"])};
-  analysis.max_residual = field.optional_number("max_residual").value_or(0.0);
+  AnalysisSpec analysis;
+  analysis.type = field["type"].text();
+  analysis.traits = type_named(catalog.analyses, analysis.type).traits;
+  analysis.end_time = field["end_time"].number();
+  analysis.integrator = read_integrator(field["integrator"]);
+  read_members(field["budget"], budget_members(), analysis.budget);
+  read_members(field, analysis_members(), analysis);
   const auto check_steps = [&](const std::optional<double>& longest, const char* key) {
     if (!longest) return;
     check_grid(field["integrator"][key], analysis.end_time, *longest, analysis.budget.steps, "steps",
@@ -233,6 +233,22 @@ void check_analysis(const Field& field, const Scenario& scenario, const Catalog&
   check_rigid_pairs(field, scenario, catalog);
   const AnalysisSchema& type = type_named(catalog.analyses, scenario.analysis.type);
   if (type.check) type.check(field, scenario);
+}
+
+KeySchema coupling_keys(const Catalog& catalog) {
+  KeySchema scheme = text("scheme", "times of contact evaluation, and the forces between them");
+  if (!catalog.couplings.empty()) scheme.fallback = catalog.couplings.front().name;
+  KeySchema variant = variant_of(std::move(scheme), catalog.couplings);
+  variant.name = "coupling";
+  variant.meaning = "coupling of the multibody side and its contact partner";
+  return variant;
+}
+
+CouplingSpec read_coupling(const Field& field, std::shared_ptr<const Document> document, const Scenario& scenario,
+                           const Catalog& catalog) {
+  const ElementType& scheme = type_named(catalog.couplings, field["scheme"].text());
+  if (scheme.check) scheme.check(field, scenario);
+  return {.scheme = scheme.name, .document = std::move(document), .keys = field};
 }
 
 }  // namespace heelstrike::config

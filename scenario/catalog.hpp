@@ -68,7 +68,7 @@ struct AttachmentKeys {
 /// Keys of the attachment to two bodies: `bodies`, and in the world `point`, `axis`, or `points`, `axes` in the frames
 /// of the bodies.
 [[nodiscard]] std::vector<KeySchema> attachment_keys(const AttachmentKeys& use);
-/// Reads these keys. @throws Mistake for unknown bodies and for zero directions
+/// Reads these keys. @throws Issue for unknown bodies and for zero directions
 [[nodiscard]] Attachment read_attachment(const Field& field, const std::vector<BodySpec>& bodies);
 
 /// An entry of one of several types: its key `choice` selects the type, and each type adds its keys.

@@ -37,8 +37,8 @@ std::vector<KeySchema> coordinate_function_keys() {
        .kind = KeyKind::map,
        .meaning = "offset + amplitude sin(frequency u + phase)",
        .keys = {required(number("amplitude", "-", function_numbers, "amplitude")),
-                number("frequency", "-", function_numbers, "factor of the coordinate", "1"),
-                number("phase", "rad", angles, "phase", "0"), number("offset", "-", function_numbers, "mean", "0")}});
+                number("frequency", "-", function_numbers, "factor of the coordinate", 1),
+                number("phase", "rad", angles, "phase", 0), number("offset", "-", function_numbers, "mean", 0)}});
   return keys;
 }
 

@@ -11,7 +11,7 @@ namespace heelstrike::config {
 
 /// Keys of functions; an entry has exactly one.
 [[nodiscard]] std::vector<KeySchema> coordinate_function_keys();
-/// @throws Mistake for none or several of the keys, and for invalid tables
+/// @throws Issue for none or several of the keys, and for invalid tables
 [[nodiscard]] ScalarFunctionPtr read_coordinate_function(const Field& field);
 
 }  // namespace heelstrike::config

@@ -23,7 +23,7 @@ TimeFunctionPtr made_function(const Field& field, Make make) {
   try {
     return make();
   } catch (const Error& e) {
-    throw mistake_at(field.document(), field.node(), field.path(), fmt::format("{}: {}", field.path(), e.what()));
+    throw issue_at(field.document(), field.node(), field.path(), fmt::format("{}: {}", field.path(), e.what()));
   }
 }
 
@@ -38,36 +38,37 @@ void check_span(const Field& field, const TimeFunction& function, double end_tim
 
 /// A function of time.
 KeySchema function_keys(std::string name, const std::string& unit, const std::string& meaning) {
-  return {.name = std::move(name),
-          .kind = KeyKind::one_of,
-          .unit = unit,
-          .meaning = meaning + ", as function of time",
-          .keys = {number_list("polynomial", unit, function_numbers, "c0 + c1 t + c2 t^2 + ..."),
-                   text("expression",
-                        "formula in t [s] with + - * / ^, pi, sin, cos, tan, exp, log, sqrt, tanh, abs and "
-                        "step(t, t0, t1), a smooth rise from 0 to 1"),
-                   {.name = "table",
-                    .kind = KeyKind::map,
-                    .meaning = "values at given times, joined by a spline; it must cover the run",
-                    .keys = {required(number_list("times", "s", instants, "increasing times")),
-                             required(number_list("values", unit, function_numbers, "as many values")), degree_key(),
-                             number("scale", "-", function_numbers,
-                                    "factor on the values, e.g. 0.0174532925 for degrees", "1")}},
-                   {.name = "file",
-                    .kind = KeyKind::map,
-                    .meaning = "column of a motion file (.mot, .sto, .csv), joined by a spline; it must cover the run",
-                    .keys = {required(text("name", "motion file, relative to the scenario file")),
-                             required(text("column", "heading of the column with the values")),
-                             {.name = "time",
-                              .kind = KeyKind::text,
-                              .meaning = "heading of the column with the times [s]",
-                              .fallback = "time"},
-                             degree_key(),
-                             number("scale", "-", function_numbers,
-                                    unit == "rad" ? "factor on the values; if it is 1 or -1, degrees (`inDegrees=yes` "
-                                                    "in the header, or a heading that ends in _deg) become radians"
-                                                  : "factor on the values, e.g. 0.0174532925 for degrees",
-                                    "1")}}}};
+  return {
+      .name = std::move(name),
+      .kind = KeyKind::one_of,
+      .unit = unit,
+      .meaning = meaning + ", as function of time",
+      .keys = {
+          number_list("polynomial", unit, function_numbers, "c0 + c1 t + c2 t^2 + ..."),
+          text("expression",
+               "formula in t [s] with + - * / ^, pi, sin, cos, tan, exp, log, sqrt, tanh, abs and "
+               "step(t, t0, t1), a smooth rise from 0 to 1"),
+          {.name = "table",
+           .kind = KeyKind::map,
+           .meaning = "values at given times, joined by a spline; it must cover the run",
+           .keys = {required(number_list("times", "s", instants, "increasing times")),
+                    required(number_list("values", unit, function_numbers, "as many values")), degree_key(),
+                    number("scale", "-", function_numbers, "factor on the values, e.g. 0.0174532925 for degrees", 1)}},
+          {.name = "file",
+           .kind = KeyKind::map,
+           .meaning = "column of a motion file (.mot, .sto, .csv), joined by a spline; it must cover the run",
+           .keys = {required(text("name", "motion file, relative to the scenario file")),
+                    required(text("column", "heading of the column with the values")),
+                    {.name = "time",
+                     .kind = KeyKind::text,
+                     .meaning = "heading of the column with the times [s]",
+                     .fallback = "time"},
+                    degree_key(),
+                    number("scale", "-", function_numbers,
+                           unit == "rad" ? "factor on the values; if it is 1 or -1, degrees (`inDegrees=yes` "
+                                           "in the header, or a heading that ends in _deg) become radians"
+                                         : "factor on the values, e.g. 0.0174532925 for degrees",
+                           1)}}}};
 }
 
 FunctionSpec read_function(const Field& choice, double end_time, std::vector<std::string>& files, bool is_angle) {

@@ -1,7 +1,7 @@
 #include <numbers>
 
-#include "scenario/import_section.hpp"
 #include "scenario/schema/keys.hpp"
+#include "scenario/sections.hpp"
 
 namespace heelstrike::config {
 
@@ -42,7 +42,7 @@ KeySchema import_keys() {
           {.name = "rigid_tendons",
            .kind = KeyKind::flag,
            .meaning = "tendons of all muscles are rigid; in equilibria they always are",
-           .fallback = "false"},
+           .fallback = false},
           {.name = "set",
            .kind = KeyKind::parameters,
            .meaning =

@@ -49,7 +49,7 @@ struct LineSpec {
 [[nodiscard]] KeySchema wrap_surfaces_key();
 
 /// The lines of an entry: those in `lines`, or the one of its `path`; none without both.
-/// @throws Mistake for an unknown body or surface, fewer than two points, a line on a single body
+/// @throws Issue for an unknown body or surface, fewer than two points, a line on a single body
 [[nodiscard]] std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies);
 
 /// False if a body of the line has `initial_state_from`, so that its pose is not yet known, or if a point depends on

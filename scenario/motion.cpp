@@ -2,83 +2,81 @@
 
 #include <fmt/format.h>
 
-#include "scenario/schema/keys.hpp"
+#include "scenario/schema/members.hpp"
 
 namespace heelstrike::config {
 
 namespace {
 
-KeySchema axes_keys() {
-  const auto axis = [](const std::string& name, const std::string& fallback) {
-    return KeySchema{.name = name,
-                     .kind = KeyKind::text,
-                     .meaning = "direction of the " + name + " axis of the files in the world",
-                     .fallback = fallback,
-                     .choices = {"x", "y", "z", "-x", "-y", "-z"}};
+const MemberKeys<AxisNames>& axis_members() {
+  const auto axis = [](std::string AxisNames::*place, const std::string& name) {
+    return member(place, choice(name, {"x", "y", "z", "-x", "-y", "-z"},
+                                "direction of the " + name + " axis of the files in the world"));
   };
-  return {.name = "axes",
-          .kind = KeyKind::map,
-          .meaning =
-              "axes of all files of the recording; a laboratory with x forward, y up, z to the right in a world "
-              "with z up is {x: x, y: z, z: -y}",
-          .keys = {axis("x", "x"), axis("y", "y"), axis("z", "z")}};
+  static const MemberKeys<AxisNames> rows = {axis(&AxisNames::x, "x"), axis(&AxisNames::y, "y"),
+                                             axis(&AxisNames::z, "z")};
+  return rows;
 }
 
-KeySchema registration_keys() {
-  return {
-      .name = "registration",
-      .kind = KeyKind::map,
-      .meaning =
-          "pose of the foot surface relative to the markers; hindfoot and toes then both use the frame of the surface, "
-          "so that one mesh serves both",
-      .keys = {
-          required(vector3("position", "m", coordinates, "origin of the surface in the hindfoot's frame", "")),
-          vector3("angles", "rad", angles,
-                  "rotations of the surface about x (roll), y (pitch, toes down) and z (yaw) of the hindfoot's frame, "
-                  "x first"),
-          number("toe_angle", "rad", {.min = -1.0, .max = 1.0}, "added to the angle of the toes, up > 0", "0")}};
+const MemberKeys<FootRegistration>& registration_members() {
+  static const MemberKeys<FootRegistration> rows = {
+      member(&FootRegistration::position,
+             required(vector3("position", "m", coordinates, "origin of the surface in the hindfoot's frame"))),
+      member(&FootRegistration::angles,
+             vector3("angles", "rad", angles,
+                     "rotations of the surface about x (roll), y (pitch, toes down) and z (yaw) of the hindfoot's "
+                     "frame, x first")),
+      member(&FootRegistration::toe_angle,
+             number("toe_angle", "rad", {.min = -1.0, .max = 1.0}, "added to the angle of the toes, up > 0"))};
+  return rows;
+}
+
+const MemberKeys<FootMarkers>& marker_members() {
+  static const MemberKeys<FootMarkers> rows = {
+      member(&FootMarkers::hindfoot,
+             required(text_list("hindfoot", "at least three markers posterior to the metatarsophalangeal joints"))),
+      member(&FootMarkers::heel, required(text("heel", "marker at the heel"))),
+      member(&FootMarkers::toe_tip, required(text("toe_tip", "marker at the tip of the toes"))),
+      member(&FootMarkers::toe_lateral,
+             required(text("toe_lateral", "marker at the lateral end of the metatarsophalangeal axis"))),
+      member(&FootMarkers::toe_medial, required(text("toe_medial", "marker at its medial end"))),
+      member(&FootMarkers::toe_axis_depth,
+             number("toe_axis_depth", "m", {.min = 0.0, .max = 0.1},
+                    "depth of that axis below the line of its two markers, which are on the dorsum of the foot")),
+      member(&FootMarkers::origin,
+             required(text_list("origin",
+                                "markers of the static trial whose mean is the origin of the hindfoot, e.g. both "
+                                "malleoli; that of the toes is the middle of the metatarsophalangeal axis")))};
+  return rows;
 }
 
 KeySchema feet_keys() {
-  return {.name = "feet",
-          .kind = KeyKind::named,
-          .meaning =
-              "the feet by name; x of a foot's frame points forward (heel to toe tip, in the ground plane of the "
-              "static trial), z up",
-          .keys = {
-              required(text_list("hindfoot", "at least three markers posterior to the metatarsophalangeal joints")),
-              required(text("heel", "marker at the heel")),
-              required(text("toe_tip", "marker at the tip of the toes")),
-              required(text("toe_lateral", "marker at the lateral end of the metatarsophalangeal axis")),
-              required(text("toe_medial", "marker at its medial end")),
-              number("toe_axis_depth", "m", {.min = 0.0, .max = 0.1},
-                     "depth of that axis below the line of its two markers, which are on the dorsum of the foot", "0"),
-              required(text_list("origin",
-                                 "markers of the static trial whose mean is the origin of the hindfoot, e.g. "
-                                 "both malleoli; that of the toes is the middle of the metatarsophalangeal "
-                                 "axis")),
-              text("plate", "the foot's force plate: prefix of its columns, e.g. ground_force or 1_ground_force"),
-              registration_keys(),
-          }};
+  KeySchema feet{
+      .name = "feet",
+      .kind = KeyKind::named,
+      .meaning =
+          "the feet by name; x of a foot's frame points forward (heel to toe tip, in the ground plane of the static "
+          "trial), z up",
+      .required = true,
+      .keys = keys_of(marker_members())};
+  feet.keys.push_back(
+      text("plate", "the foot's force plate: prefix of its columns, e.g. ground_force or 1_ground_force"));
+  feet.keys.push_back({.name = "registration",
+                       .kind = KeyKind::map,
+                       .meaning = "pose of the foot surface relative to the markers; hindfoot and toes then both use "
+                                  "the frame of the surface, so that one mesh serves both",
+                       .keys = keys_of(registration_members())});
+  return feet;
 }
 
 FootSpec read_recorded_foot(const Field& field) {
-  FootSpec foot{.name = field.name(),
-                .markers = {.hindfoot = read_texts(field["hindfoot"]),
-                            .heel = field["heel"].text(),
-                            .toe_tip = field["toe_tip"].text(),
-                            .toe_lateral = field["toe_lateral"].text(),
-                            .toe_medial = field["toe_medial"].text(),
-                            .origin = read_texts(field["origin"]),
-                            .toe_axis_depth = field["toe_axis_depth"].number()},
-                .registration = {},
-                .plate = field.text_or("plate"),
-                .where = location_of(field)};
+  FootSpec foot;
+  foot.name = field.name();
+  foot.plate = field.text_or("plate");
+  foot.where = location_of(field);
+  read_members(field, marker_members(), foot.markers);
   if (field.has("registration")) {
-    const Field registration = field["registration"];
-    foot.registration = FootRegistration{.position = registration["position"].vector3(),
-                                         .angles = registration["angles"].vector3(),
-                                         .toe_angle = registration["toe_angle"].number()};
+    read_members(field["registration"], registration_members(), foot.registration.emplace());
   }
   if (foot.markers.hindfoot.size() < 3) {
     field["hindfoot"].refuse("at least three markers", fmt::format("{}", foot.markers.hindfoot.size()), "add markers");
@@ -87,53 +85,55 @@ FootSpec read_recorded_foot(const Field& field) {
   return foot;
 }
 
+const MemberKeys<MarkerMotionSpec>& motion_members() {
+  static const MemberKeys<MarkerMotionSpec> rows = {
+      member(&MarkerMotionSpec::markers,
+             required(text("markers", "trial, a .trc file, relative to the scenario file"))),
+      member(&MarkerMotionSpec::standing, required(text("static", "static trial with the feet flat, a .trc file"))),
+      member(
+          &MarkerMotionSpec::plates,
+          text("plates",
+               "ground forces, an OpenSim .mot file; checked for synchrony with the markers, and the run folder then "
+               "has ground_reactions.mot with the same columns")),
+      {{.name = "axes",
+        .kind = KeyKind::map,
+        .meaning = "axes of all files of the recording; a laboratory with x forward, y up, z to the right in a world "
+                   "with z up is {x: x, y: z, z: -y}",
+        .keys = keys_of(axis_members())},
+       [](const Field& axes, MarkerMotionSpec& motion) { read_members(axes, axis_members(), motion.axes); }},
+      member(&MarkerMotionSpec::start, number("start", "s", instants, "time of the files at which the run begins")),
+      member(&MarkerMotionSpec::max_gap,
+             number("max_gap", "s", {.min = 0.0, .max = times.max}, "longest marker gap that is filled by a spline")),
+      member(&MarkerMotionSpec::cutoff,
+             number("cutoff", "Hz", frequencies,
+                    "zero-lag low-pass of the markers: 3 dB frequency after both passes; unfiltered by default")),
+      member(&MarkerMotionSpec::order,
+             integer("order", {.min = 2.0, .max = 16.0}, "order of the low-pass, both passes together; even")),
+      member(&MarkerMotionSpec::ground_velocity,
+             number_list("ground_velocity", "m/s", speeds,
+                         "velocity of the ground in the world (treadmill); by default from the flat foot", {3}))};
+  return rows;
+}
+
 }  // namespace
 
 KeySchema motion_keys() {
-  return {.name = "motion",
-          .kind = KeyKind::named,
-          .meaning = "gait recordings by name, for drivers with `follow`",
-          .keys = {
-              required(text("markers", "trial, a .trc file, relative to the scenario file")),
-              required(text("static", "static trial with the feet flat, a .trc file")),
-              text("plates",
-                   "ground forces, an OpenSim .mot file; checked for synchrony with the markers, and the run "
-                   "folder then has ground_reactions.mot with the same columns"),
-              axes_keys(),
-              number("start", "s", instants, "time of the files at which the run begins", "0"),
-              number("max_gap", "s", {.min = 0.0, .max = times.max}, "longest marker gap that is filled by a spline",
-                     "0.1"),
-              number("cutoff", "Hz", frequencies,
-                     "zero-lag low-pass of the markers: 3 dB frequency after both passes; unfiltered by default"),
-              {.name = "order",
-               .kind = KeyKind::integer,
-               .meaning = "order of the low-pass, both passes together; even",
-               .fallback = "4",
-               .range = {.min = 2.0, .max = 16.0}},
-              number_list("ground_velocity", "m/s", speeds,
-                          "velocity of the ground in the world (treadmill); by default from the flat foot", {3}),
-              required(feet_keys()),
-          }};
+  KeySchema motion{.name = "motion",
+                   .kind = KeyKind::named,
+                   .meaning = "gait recordings by name, for drivers with `follow`",
+                   .keys = keys_of(motion_members())};
+  motion.keys.push_back(feet_keys());
+  return motion;
 }
 
 MarkerMotionSpec read_marker_motion(const Field& field, std::vector<std::string>& files) {
-  const Field axes = field["axes"];
-  MarkerMotionSpec motion{.name = field.name(),
-                          .markers = field["markers"].text(),
-                          .standing = field["static"].text(),
-                          .plates = field.text_or("plates"),
-                          .axes = {.x = axes["x"].text(), .y = axes["y"].text(), .z = axes["z"].text()},
-                          .start = field["start"].number(),
-                          .max_gap = field["max_gap"].number(),
-                          .cutoff = field.optional_number("cutoff"),
-                          .order = static_cast<int>(field["order"].number()),
-                          .ground_velocity = {},
-                          .feet = {},
-                          .where = location_of(field)};
+  MarkerMotionSpec motion;
+  motion.name = field.name();
+  motion.where = location_of(field);
+  read_members(field, motion_members(), motion);
   if (motion.order % 2 != 0) {
     field["order"].refuse("an even number (two passes)", fmt::format("{}", motion.order), "choose e.g. 4");
   }
-  if (field.has("ground_velocity")) motion.ground_velocity = field["ground_velocity"].vector3();
   for (const Field& foot : field["feet"].entries()) {
     motion.feet.push_back(read_recorded_foot(foot));
     if (!motion.feet.back().plate.empty() && motion.plates.empty()) {

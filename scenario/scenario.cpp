@@ -1,14 +1,15 @@
 #include "scenario/scenario.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "common/errors/error.hpp"
-#include "scenario/import_section.hpp"
 #include "scenario/scenario_schema.hpp"
+#include "scenario/schema/document.hpp"
 #include "scenario/schema/field.hpp"
-#include "scenario/schema/mistakes.hpp"
 #include "scenario/schema/schema.hpp"
 #include "scenario/sections.hpp"
 
@@ -48,11 +49,8 @@ void check_imported(const Document& document) {
 /// their errors would be consequences.
 class Reader {
  public:
-  Reader(std::shared_ptr<const Document> document, const Catalog& catalog, Mistakes& mistakes)
-      : document_(std::move(document)),
-        root_(*document_, *document_->root, ""),
-        catalog_(catalog),
-        mistakes_(mistakes) {}
+  Reader(std::shared_ptr<const Document> document, const Catalog& catalog, Issues& issues)
+      : document_(std::move(document)), root_(*document_, *document_->root, ""), catalog_(catalog), issues_(issues) {}
 
   void read(Scenario& scenario) {
     scenario.description = root_.text_or("description");
@@ -70,7 +68,7 @@ class Reader {
     entries("drivers", {"joints", "motion", "analysis"},
             [&](const Field& driver) { scenario.drivers.push_back(read_driver(driver, scenario, catalog_)); });
     entries("contact", {}, [&](const Field& pair) {
-      scenario.pairs.push_back(read_pair(pair, scenario, catalog_.backends, mistakes_));
+      scenario.pairs.push_back(read_pair(pair, scenario, catalog_.backends, issues_));
     });
     attempt("contact", {}, [&](const Field&) { check_shared_bodies(root_, scenario, catalog_.backends); });
     attempt("analysis", {"motion", "gravity"}, [&](const Field& analysis) {
@@ -88,28 +86,28 @@ class Reader {
   void read_bodies(Scenario& scenario) {
     for (const Field& body : root_.entries_of("bodies")) {
       scenario.bodies.emplace_back().name = body.name();
-      if (mistakes_.touch(body.path())) continue;
-      mistakes_.attempt([&] { scenario.bodies.back() = read_body(body); });
+      if (issues_.touch(body.path())) continue;
+      issues_.attempt([&] { scenario.bodies.back() = read_body(body); });
     }
     attempt("bodies", {}, [&](const Field& bodies) {
       if (scenario.bodies.empty()) bodies.refuse("at least one body", "none", "add one");
     });
     for (std::size_t i = 0; const Field& body : root_.entries_of("bodies")) {
       const BodySpec& spec = scenario.bodies[i++];
-      if (mistakes_.touch(body.path())) continue;
-      mistakes_.attempt([&] { check_start(body, spec, scenario.bodies); });
+      if (issues_.touch(body.path())) continue;
+      issues_.attempt([&] { check_start(body, spec, scenario.bodies); });
     }
   }
 
   [[nodiscard]] bool readable(const std::vector<std::string>& sections) const {
-    return std::ranges::none_of(sections, [&](const std::string& section) { return mistakes_.touch(section); });
+    return std::ranges::none_of(sections, [&](const std::string& section) { return issues_.touch(section); });
   }
 
   /// @param needs  sections to which it refers
   template <typename Work>
   void attempt(const std::string& section, std::vector<std::string> needs, Work work) {
     needs.push_back(section);
-    if (root_.has(section) && readable(needs)) mistakes_.attempt([&] { work(root_[section]); });
+    if (root_.has(section) && readable(needs)) issues_.attempt([&] { work(root_[section]); });
   }
 
   /// The entries of a section of named entries.
@@ -117,34 +115,40 @@ class Reader {
   void entries(const std::string& section, const std::vector<std::string>& needs, Work work) {
     if (!readable(needs)) return;
     for (const Field& entry : root_.entries_of(section)) {
-      if (!mistakes_.touch(entry.path())) mistakes_.attempt([&] { work(entry); });
+      if (!issues_.touch(entry.path())) issues_.attempt([&] { work(entry); });
     }
   }
 
   std::shared_ptr<const Document> document_;
   Field root_;
   const Catalog& catalog_;
-  Mistakes& mistakes_;
+  Issues& issues_;
 };
 
 }  // namespace
 
 Scenario parse_scenario(std::string_view yaml, const std::string& file_name, const Catalog& catalog) {
-  Mistakes mistakes;
-  const auto document = std::make_shared<Document>(config::load_document(yaml, file_name, mistakes));
+  Issues issues;
+  const auto document = std::make_shared<Document>(config::load_document(yaml, file_name, issues));
   check_version(*document);
   check_imported(*document);
   const KeySchema schema = config::scenario_schema(catalog, default_integrator(*document->root, catalog));
-  document->root = config::checked(*document, *document->root, schema, "", mistakes);
+  document->root = config::checked(*document, *document->root, schema, "", issues);
   Scenario scenario;
   scenario.name = std::filesystem::path(file_name).stem().string();
-  Reader(document, catalog, mistakes).read(scenario);
-  mistakes.raise();
+  Reader(document, catalog, issues).read(scenario);
+  issues.raise();
   return scenario;
 }
 
 std::vector<std::string> referenced_files(const Scenario& scenario) {
   return scenario.files;
+}
+
+std::string backend_label(const Scenario& scenario, const std::string& without_pairs) {
+  std::set<std::string> names;
+  for (const PairModel& pair : scenario.pairs) names.insert(pair.spec.backend);
+  return names.empty() ? without_pairs : fmt::format("{}", fmt::join(names, "+"));
 }
 
 }  // namespace heelstrike

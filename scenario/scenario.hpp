@@ -168,7 +168,7 @@ struct AnalysisSpec {
   double end_time = 0.0;       ///< [s] > 0
   IntegratorSpec integrator;
   std::vector<BalanceSpec> balance = {};  ///< of a hybrid analysis
-  double max_residual = 0.0;              ///< [-] of a static analysis
+  double max_residual = 1e-5;             ///< [-] accepted relative residual of a static analysis
   RunBudget budget = {};
 };
 
@@ -224,7 +224,7 @@ using BackendSchemas = std::map<std::string, std::vector<ParameterSchema>>;
 /// The available types of joints, force elements etc., and the contact back-ends (scenario/catalog.hpp).
 struct Catalog;
 
-/// Parses and checks. Every mistake raises Error{invalid_input}. Its message starts with "file:line: key: ", states
+/// Parses and checks. Every issue raises Error{invalid_input}. Its message starts with "file:line: key: ", states
 /// what was expected (with unit and range) and found, and suggests the nearest known key or name.
 /// @param yaml       the text
 /// @param file_name  for messages and for `Scenario::name`
@@ -234,6 +234,11 @@ struct Catalog;
 /// The files sent with the scenario (meshes), relative to the scenario file. A mesh surface names its file in
 /// `asset_name`; `sha256` is set after the content is read.
 [[nodiscard]] std::vector<std::string> referenced_files(const Scenario& scenario);
+
+/// Label of a run: the contact back-ends of its pairs.
+/// Names of the back-ends of all pairs in alphabetical order, each once, joined by '+'.
+/// @param without_pairs  label of a scenario without pairs
+[[nodiscard]] std::string backend_label(const Scenario& scenario, const std::string& without_pairs = "none");
 
 /// One `--set key=value`; value is YAML. `contact.PARAMETER=v` sets a parameter of all pairs,
 /// `contact.PAIR.PARAMETER=v` of one, any other dotted key replaces that key's value. An unknown key is an error that

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "scenario/import_section.hpp"
 #include "scenario/schema/keys.hpp"
 #include "scenario/sections.hpp"
 
@@ -13,7 +12,7 @@ namespace {
 
 std::string default_text(const KeySchema& key) {
   if (key.required) return "required";
-  return key.fallback.empty() ? "-" : fmt::format("`{}`", key.fallback);
+  return key.fallback ? fmt::format("`{}`", text_of(*key.fallback)) : "-";
 }
 
 std::string child_path(const std::string& path, const KeySchema& parent, const KeySchema& key) {

@@ -7,11 +7,18 @@
 
 #include "scenario/catalog.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/schema/document.hpp"
 #include "scenario/schema/field.hpp"
-#include "scenario/schema/mistakes.hpp"
 #include "scenario/schema/schema.hpp"
 
 namespace heelstrike::config {
+
+// import.cpp
+/// The section that imports a foreign model. It is replaced by the imported model when the file is read
+/// (library/runs/import_section.hpp), so that all other code uses an ordinary scenario.
+inline constexpr const char* import_section = "import";
+
+[[nodiscard]] KeySchema import_keys();
 
 // bodies.cpp
 [[nodiscard]] KeySchema body_keys();
@@ -22,6 +29,8 @@ namespace heelstrike::config {
 [[nodiscard]] std::vector<std::string> read_joint_bodies(const Field& field, const std::vector<BodySpec>& bodies);
 /// Checks a body with `initial_state_from` after all bodies are known.
 void check_start(const Field& field, const BodySpec& body, const std::vector<BodySpec>& bodies);
+[[nodiscard]] KeySchema load_keys();
+[[nodiscard]] LoadSpec read_load(const Field& field, Scenario& scenario);
 
 // functions.cpp
 /// A function of time.
@@ -30,32 +39,23 @@ void check_start(const Field& field, const BodySpec& body, const std::vector<Bod
 [[nodiscard]] FunctionSpec read_function(const Field& choice, double end_time, std::vector<std::string>& files,
                                          bool is_angle = false);
 
-// loads.cpp
-[[nodiscard]] KeySchema load_keys();
-[[nodiscard]] LoadSpec read_load(const Field& field, Scenario& scenario);
-
-// catalog.cpp
+// elements.cpp
 /// Name, type, location and ends of a joint or force element.
 [[nodiscard]] ElementSpec read_element(const Field& field, std::shared_ptr<const Document> document,
                                        const Scenario& scenario);
-
-// joints.cpp
 [[nodiscard]] KeySchema joint_keys(const Catalog& catalog);
 [[nodiscard]] JointSpec read_joint(const Field& field, const std::shared_ptr<const Document>& document,
                                    const Scenario& scenario, const Catalog& catalog);
-
-// forces.cpp
 [[nodiscard]] KeySchema force_keys(const Catalog& catalog);
 [[nodiscard]] ElementSpec read_force(const Field& field, const std::shared_ptr<const Document>& document,
                                      Scenario& scenario, const Catalog& catalog);
 
+[[nodiscard]] KeySchema driver_keys(const Catalog& catalog);
+[[nodiscard]] DriverSpec read_driver(const Field& field, Scenario& scenario, const Catalog& catalog);
+
 // motion.cpp
 [[nodiscard]] KeySchema motion_keys();
 [[nodiscard]] MarkerMotionSpec read_marker_motion(const Field& field, std::vector<std::string>& files);
-
-// drivers.cpp
-[[nodiscard]] KeySchema driver_keys(const Catalog& catalog);
-[[nodiscard]] DriverSpec read_driver(const Field& field, Scenario& scenario, const Catalog& catalog);
 
 // surfaces.cpp
 [[nodiscard]] KeySchema surface_keys();
@@ -66,7 +66,7 @@ void check_surface(const Field& choice, const Surface& surface, bool is_rigid);
 // contact.cpp
 [[nodiscard]] KeySchema contact_keys();
 [[nodiscard]] PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas& backends,
-                                  Mistakes& mistakes);
+                                  Issues& issues);
 void check_shared_bodies(const Field& root, const Scenario& scenario, const BackendSchemas& backends);
 
 // analysis.cpp
@@ -85,7 +85,6 @@ void read_balances(const Field& field, Scenario& scenario);
 /// Checks required by the type of the analysis.
 void check_analysis(const Field& field, const Scenario& scenario, const Catalog& catalog);
 
-// coupling.cpp
 [[nodiscard]] KeySchema coupling_keys(const Catalog& catalog);
 [[nodiscard]] CouplingSpec read_coupling(const Field& field, std::shared_ptr<const Document> document,
                                          const Scenario& scenario, const Catalog& catalog);

@@ -86,7 +86,7 @@ void check_surface(const Field& choice, const Surface& surface, bool is_rigid) {
     kind.check(surface, is_rigid, choice.path());
   } catch (const Error& e) {
     const Field place = value_at(choice, e.field());
-    throw mistake_at(place.document(), place.node(), e.field(), e.what());
+    throw issue_at(place.document(), place.node(), e.field(), e.what());
   }
 }
 

@@ -327,6 +327,7 @@ void RegistrationRuns::add_foot(const MarkerMotionSpec& motion, const FootSpec& 
 
 TimeSeries RegistrationRuns::run() {
   RunRequest request = task_.request;
+  request.text_changed = true;
   const Catalog catalog = scenario_catalog();
   for (const RegisteredFoot& foot : feet_) {
     request.yaml = with_override(
@@ -382,8 +383,9 @@ FrameErrors RegistrationRuns::errors(const RegisteredFoot& foot, const ForcePlat
 
 namespace {
 
-/// The scenario with this modulus in the material of every main body.
+/// The text of the scenario with this modulus in the material of every main body.
 RunRequest with_modulus(RunRequest request, double modulus) {
+  request.text_changed = true;
   for (const PairModel& pair : request.scenario.pairs) {
     if (pair.spec.main.materials.size() != 1) {
       throw input_error("moduli",

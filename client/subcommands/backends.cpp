@@ -33,6 +33,8 @@ std::string kind_name(ParameterKind kind) {
       return "yes/no";
     case ParameterKind::numbers:
       return "numbers";
+    default:  // parameters have no other kinds
+      break;
   }
   return "?";
 }

@@ -10,7 +10,7 @@
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "library/registries/catalog.hpp"
-#include "scenario/import_section.hpp"
+#include "scenario/sections.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/scenario_schema.hpp"
 #include "scenario/schema/schema.hpp"
@@ -55,44 +55,23 @@ json text_schema(const std::vector<std::string>& choices) {
   return schema;
 }
 
-/// A default as in the table: YAML that is also JSON, or a bare word.
-json default_value(const std::string& yaml) {
-  const json value = json::parse(yaml, nullptr, false);
-  return value.is_discarded() ? json(yaml) : value;
+/// A default as in the table: whole numbers without a point, and texts that are numbers as these.
+json default_value(const ParameterValue& fallback) {
+  const std::string text = config::text_of(fallback);
+  const json value = json::parse(text, nullptr, false);
+  return value.is_discarded() ? json(text) : value;
 }
 
 json key_schema(const KeySchema& key, const BackendSchemas& backends);
 
 json map_schema(const KeySchema& key, const BackendSchemas& backends);
 
-json parameter_schema(const ParameterSchema& parameter) {
-  json schema;
-  switch (parameter.kind) {
-    case ParameterKind::number:
-      schema = number_schema("number", parameter.range);
-      break;
-    case ParameterKind::text:
-      schema = text_schema(parameter.choices);
-      break;
-    case ParameterKind::flag:
-      schema = {{"type", "boolean"}};
-      break;
-    case ParameterKind::numbers:
-      schema = {{"type", "array"}, {"items", number_schema("number", parameter.range)}};
-      break;
-  }
-  schema["description"] =
-      parameter.unit == "-" ? parameter.meaning : fmt::format("{} [{}]", parameter.meaning, parameter.unit);
-  if (parameter.fallback) std::visit([&](const auto& value) { schema["default"] = value; }, *parameter.fallback);
-  return schema;
-}
-
 /// "If the back-end of the pair is this one, its parameters are these."
 json backend_rule(const std::string& key, const std::string& backend, const std::vector<ParameterSchema>& parameters) {
   json map{{"type", "object"}, {"additionalProperties", false}, {"properties", json::object()}};
   bool some_required = false;
   for (const ParameterSchema& parameter : parameters) {
-    map["properties"][parameter.name] = parameter_schema(parameter);
+    map["properties"][parameter.name] = key_schema(parameter, {});
     if (!parameter.required) continue;
     map["required"].push_back(parameter.name);
     some_required = true;
@@ -158,7 +137,7 @@ json variant_schema(const KeySchema& variant, const BackendSchemas& backends) {
     any.push_back(keys);
     if (choice.name.empty()) continue;
     json chosen{{"properties", {{choice.name, {{"const", type->name}}}}}};
-    if (type->name != choice.fallback) chosen["required"] = {choice.name};
+    if (!choice.fallback || type->name != config::text_of(*choice.fallback)) chosen["required"] = {choice.name};
     schema["allOf"].push_back({{"if", chosen}, {"then", keys}});
   }
   if (choice.name.empty()) {
@@ -168,7 +147,7 @@ json variant_schema(const KeySchema& variant, const BackendSchemas& backends) {
   schema["properties"][choice.name] = key_schema(choice, backends);
   if (choice.required) {
     schema["required"].push_back(choice.name);
-  } else if (choice.fallback.empty()) {
+  } else if (!choice.fallback) {
     schema["allOf"].push_back({{"if", {{"not", {{"required", {choice.name}}}}}}, {"then", {{"anyOf", any}}}});
   }
   return schema;
@@ -217,7 +196,7 @@ json key_schema(const KeySchema& key, const BackendSchemas& backends) {
   if (!key.meaning.empty()) {
     schema["description"] = key.unit == "-" ? key.meaning : fmt::format("{} [{}]", key.meaning, key.unit);
   }
-  if (!key.fallback.empty()) schema["default"] = default_value(key.fallback);
+  if (key.fallback) schema["default"] = default_value(*key.fallback);
   return schema;
 }
 

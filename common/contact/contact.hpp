@@ -18,7 +18,9 @@
 #include <span>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "common/contact/contact_point.hpp"
@@ -212,11 +214,36 @@ class Contact {
   [[nodiscard]] virtual std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) = 0;
 };
 
+/// Bytes that copies share: a mesh is in the memory of a process once.
+class SharedBytes {
+ public:
+  SharedBytes() = default;
+  SharedBytes(const SharedBytes&) = default;  // and no move, so that there are always bytes
+  SharedBytes& operator=(const SharedBytes&) = default;
+  ~SharedBytes() = default;
+  SharedBytes(std::string bytes) : bytes_(std::make_shared<std::string>(std::move(bytes))) {}
+  SharedBytes(const char* text) : SharedBytes(std::string(text)) {}
+
+  [[nodiscard]] const std::string& get() const { return *bytes_; }
+  operator const std::string&() const { return *bytes_; }
+  operator std::string_view() const { return *bytes_; }
+  [[nodiscard]] std::size_t size() const { return bytes_->size(); }
+  [[nodiscard]] const char* data() const { return bytes_->data(); }
+  /// For changes, which other copies do not see.
+  [[nodiscard]] std::string& edit() {
+    if (bytes_.use_count() > 1) bytes_ = std::make_shared<std::string>(*bytes_);
+    return *bytes_;
+  }
+
+ private:
+  std::shared_ptr<std::string> bytes_ = std::make_shared<std::string>();
+};
+
 /// Content of a mesh or other file of a pair, by digest.
 struct AssetContent {
-  std::string sha256;
-  std::string name;     ///< file name for messages
-  std::string content;  ///< bytes
+  std::string sha256;  ///< empty = not yet computed
+  std::string name;    ///< file name for messages
+  SharedBytes content;
 };
 
 struct OpenContext {

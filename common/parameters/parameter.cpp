@@ -38,55 +38,134 @@ std::string Range::text() const {
   return "any";
 }
 
+namespace config {
+
 namespace {
 
-std::string_view kind_name(ParameterKind kind) {
-  switch (kind) {
-    case ParameterKind::number:
-      return "a number";
-    case ParameterKind::text:
-      return "a text";
-    case ParameterKind::flag:
+std::string amount(const std::vector<std::size_t>& sizes) {
+  return sizes.empty() ? std::string() : fmt::format("{} ", fmt::join(sizes, " or "));
+}
+
+std::string in_unit(const KeySchema& key) {
+  return key.unit == "-" ? std::string() : fmt::format(" [{}]", key.unit);
+}
+
+std::string in_range(const KeySchema& key) {
+  return key.range.text() == "any" ? std::string() : fmt::format(" {}", key.range.text());
+}
+
+std::string joined_names(const std::vector<KeySchema>& keys) {
+  std::string names;
+  for (const auto& key : keys) names += (names.empty() ? "" : ", ") + key.name;
+  return names;
+}
+
+/// The found value in a message.
+std::string found_text(const ParameterValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return fmt::format("'{}'", *text);
+  const auto* list = std::get_if<std::vector<double>>(&value);
+  return list == nullptr ? text_of(value) : fmt::format("a list of {} values", list->size());
+}
+
+}  // namespace
+
+std::string expectation(const KeySchema& key) {
+  switch (key.kind) {
+    case KeyKind::number:
+      return fmt::format("a number{}{}", in_range(key), in_unit(key));
+    case KeyKind::integer:
+      return key.choices.empty() ? fmt::format("a whole number{}", in_range(key))
+                                 : fmt::format("one of {}", fmt::join(key.choices, ", "));
+    case KeyKind::text:
+      return key.choices.empty() ? "a text" : fmt::format("one of {}", fmt::join(key.choices, ", "));
+    case KeyKind::flag:
       return "true or false";
-    case ParameterKind::numbers:
-      return "a list of numbers";
+    case KeyKind::numbers:
+      return fmt::format("a list of {}numbers{}{}", amount(key.sizes), in_range(key), in_unit(key));
+    case KeyKind::list:
+      return fmt::format("a list, each entry {}", expectation(key.keys.front()));
+    case KeyKind::map:
+      return fmt::format("a map with the keys {}", joined_names(key.keys));
+    case KeyKind::named:
+      return "a map from names to entries";
+    case KeyKind::one_of:
+      return fmt::format("a map with one of {}", joined_names(key.keys));
+    case KeyKind::variant:
+      return "a map with the keys of its type";
+    case KeyKind::parameters:
+      return "a map from parameter names to values";
   }
   return "a value";
 }
 
-ParameterKind kind_of(const ParameterValue& value) {
-  constexpr ParameterKind kinds[] = {ParameterKind::flag, ParameterKind::number, ParameterKind::text,
-                                     ParameterKind::numbers};
-  return kinds[value.index()];
+std::string text_of(const ParameterValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return fmt::format("[{}]", fmt::join(std::get<std::vector<double>>(value), ", "));
 }
 
-void check_number(double value, const ParameterSchema& schema, const std::string& key) {
-  if (std::isfinite(value) && schema.range.contains(value)) return;
-  const bool huge = std::isfinite(value) && std::abs(value) > max_number;
-  throw input_error(key, fmt::format("{}: expected a finite number {} [{}] ({}), found {}{}", key, schema.range.text(),
-                                     schema.unit, schema.meaning, value,
-                                     huge ? fmt::format("; the limit of every number is {:g}", max_number) : ""));
+std::optional<std::string> number_violation(const KeySchema& key, double value) {
+  const bool whole = key.kind != KeyKind::integer || std::floor(value) == value;
+  if (whole && !key.choices.empty()) {
+    if (std::ranges::find(key.choices, fmt::format("{}", value)) != key.choices.end()) return {};
+    return key.meaning;
+  }
+  if (!std::isfinite(value)) return fmt::format("give a finite number ({})", key.meaning);
+  if (whole && key.range.contains(value)) return {};
+  return std::abs(value) > max_number
+             ? fmt::format("give a value in this range ({}; the limit of every number is {:g})", key.meaning,
+                           max_number)
+             : fmt::format("give a value in this range ({})", key.meaning);
 }
 
-void check_value(const ParameterValue& value, const ParameterSchema& schema, const std::string& key) {
-  if (kind_of(value) != schema.kind) {
-    throw input_error(key, fmt::format("{}: expected {} [{}] ({}), found {}", key, kind_name(schema.kind), schema.unit,
-                                       schema.meaning, kind_name(kind_of(value))));
+std::optional<std::string> text_violation(const KeySchema& key, const std::string& value) {
+  for (const auto& [absent, reason] : key.removed_choices) {
+    if (value == absent) return fmt::format("'{}' is not available: {}", absent, reason);
   }
-  if (const auto* x = std::get_if<double>(&value)) check_number(*x, schema, key);
-  if (const auto* list = std::get_if<std::vector<double>>(&value)) {
-    for (const double x : *list) check_number(x, schema, key);
-  }
-  if (const auto* word = std::get_if<std::string>(&value)) {
-    for (const auto& [absent, reason] : schema.removed_choices) {
-      if (*word == absent) throw input_error(key, fmt::format("{}: '{}' is not available: {}", key, absent, reason));
+  if (key.choices.empty() || std::ranges::find(key.choices, value) != key.choices.end()) return {};
+  return suggestion(value, key.choices, key.meaning);
+}
+
+std::optional<std::string> size_violation(const KeySchema& key, std::size_t size) {
+  if (key.sizes.empty() || std::ranges::find(key.sizes, size) != key.sizes.end()) return {};
+  const bool too_many = size > std::ranges::max(key.sizes);
+  return fmt::format("it is the {}{}", key.meaning,
+                     too_many ? "; the comma separates values, decimals are written with a point: 0.5" : "");
+}
+
+void check_value(const KeySchema& key, const ParameterValue& value, const std::string& path) {
+  const auto reject = [](const KeySchema& expected, const ParameterValue& found, const std::string& where,
+                         const std::string& advice) {
+    throw input_error(
+        where, fmt::format("{}: expected {}, found {}; {}", where, expectation(expected), found_text(found), advice));
+  };
+  const auto require = [&](const std::optional<std::string>& advice) {
+    if (advice) reject(key, value, path, *advice);
+  };
+  const auto* number = std::get_if<double>(&value);
+  const auto* text = std::get_if<std::string>(&value);
+  const auto* list = std::get_if<std::vector<double>>(&value);
+  if ((key.kind == KeyKind::number || key.kind == KeyKind::integer) && number != nullptr) {
+    require(number_violation(key, *number));
+  } else if (key.kind == KeyKind::text && text != nullptr) {
+    require(text_violation(key, *text));
+  } else if (key.kind == KeyKind::numbers && list != nullptr) {
+    require(size_violation(key, list->size()));
+    KeySchema entry = key;
+    entry.kind = KeyKind::number;
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      const double x = (*list)[i];
+      if (const auto advice = number_violation(entry, x)) reject(entry, x, fmt::format("{}[{}]", path, i), *advice);
     }
-    if (!schema.choices.empty() && std::ranges::find(schema.choices, *word) == schema.choices.end()) {
-      throw input_error(key,
-                        fmt::format("{}: expected one of {}, found '{}'", key, fmt::join(schema.choices, ", "), *word));
-    }
+  } else if (key.kind != KeyKind::flag || !std::holds_alternative<bool>(value)) {
+    reject(key, value, path, key.meaning);
   }
 }
+
+}  // namespace config
+
+namespace {
 
 std::vector<std::string> names_of(std::span<const ParameterSchema> schema) {
   std::vector<std::string> names;
@@ -130,11 +209,10 @@ ParameterMap checked_parameters(const ParameterMap& given, std::span<const Param
   for (const auto& s : schema) {
     const std::string key = where + "." + s.name;
     if (const auto it = given.find(s.name); it != given.end()) {
-      check_value(it->second, s, key);
+      config::check_value(s, it->second, key);
       result.insert(*it);
     } else if (s.required) {
-      throw input_error(key, fmt::format("{}: missing; expected {} {} [{}] ({})", key, kind_name(s.kind),
-                                         s.range.text(), s.unit, s.meaning));
+      throw input_error(key, fmt::format("{}: missing; expected {} ({})", key, config::expectation(s), s.meaning));
     } else if (s.fallback) {
       result.emplace(s.name, *s.fallback);
     }
@@ -190,7 +268,7 @@ ParameterSchema text_parameter(std::string name, std::string meaning, std::strin
 
 ParameterSchema file_parameter(std::string name, std::string meaning) {
   ParameterSchema s = text_parameter(std::move(name), std::move(meaning), "");
-  s.is_file = true;
+  s.role = config::KeyRole::file;
   return s;
 }
 

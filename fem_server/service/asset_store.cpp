@@ -138,7 +138,7 @@ AssetStore::Content AssetStore::read_named(const std::string& name) const {
   }
   AssetContent asset{.sha256 = {}, .name = name, .content = std::string(size, '\0')};
   for (std::size_t done = 0; done < size;) {
-    const ssize_t n = ::read(file.fd, asset.content.data() + done, size - done);
+    const ssize_t n = ::read(file.fd, asset.content.edit().data() + done, size - done);
     if (n <= 0) throw file_error(name, fmt::format("asset '{}' cannot be read: {}", name, std::strerror(errno)));
     done += static_cast<std::size_t>(n);
   }

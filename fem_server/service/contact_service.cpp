@@ -239,7 +239,8 @@ void ContactServiceImpl::receive_asset(grpc::ServerContext& context, grpc::Serve
   if (assets_.contains(header.sha256())) return response.set_already_stored(true);
 
   AssetContent asset{.sha256 = header.sha256(), .name = header.name(), .content = {}};
-  asset.content.reserve(header.size_bytes());  // pages are committed on write; growing would copy and double the memory
+  asset.content.edit().reserve(
+      header.size_bytes());  // pages are committed on write; growing would copy and double the memory
   bool any_chunk = false;
   while (reader.Read(&part)) {
     if (part.part_case() != v1::UploadAssetRequest::kChunk || part.chunk().size() > rpc::upload_chunk_bytes) {
@@ -254,7 +255,7 @@ void ContactServiceImpl::receive_asset(grpc::ServerContext& context, grpc::Serve
     }
     call.reserve(part.chunk().size());
     any_chunk = true;
-    asset.content += part.chunk();
+    asset.content.edit() += part.chunk();
   }
   if (call.stopped()) {
     throw Error(ErrorCode::cancelled,

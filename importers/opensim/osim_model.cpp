@@ -22,7 +22,7 @@ namespace {
 
 using Node = pugi::xml_node;
 
-Matrix3 rotation(const Vector3& axis, double angle) {
+Matrix3 rotation_about(const Vector3& axis, double angle) {
   return Eigen::AngleAxisd(angle, axis.normalized()).toRotationMatrix();
 }
 
@@ -193,8 +193,8 @@ bool Reader::flag(Node node, const char* key, bool fallback) {
 /// OpenSim orientations are body-fixed rotations about x, y, z, in this order.
 Pose Reader::placed(Node node, const char* translation, const char* rotation) {
   const Vector3 angles = vector(node, rotation);
-  return {.R = rotation(Vector3::UnitX(), angles.x()) * rotation(Vector3::UnitY(), angles.y()) *
-               rotation(Vector3::UnitZ(), angles.z()),
+  return {.R = rotation_about(Vector3::UnitX(), angles.x()) * rotation_about(Vector3::UnitY(), angles.y()) *
+               rotation_about(Vector3::UnitZ(), angles.z()),
           .p = vector(node, translation)};
 }
 
@@ -783,7 +783,7 @@ Pose joint_pose(const Joint& joint) {
         value_with(axis.function, [&](const std::string& name) { return coordinate_of(joint, name)->value; });
     if (value == 0.0) continue;
     if (k < 3) {
-      X.R = X.R * rotation(axis.direction, value);
+      X.R = X.R * rotation_about(axis.direction, value);
     } else {
       X.p += value * axis.direction;
     }

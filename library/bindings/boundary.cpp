@@ -12,7 +12,7 @@
 #include "common/errors/error.hpp"
 #include "library/composition/embedded.hpp"
 #include "rpc/remote_contact.hpp"
-#include "scenario/schema/mistakes.hpp"
+#include "scenario/schema/document.hpp"
 
 namespace heelstrike::bindings {
 
@@ -20,7 +20,7 @@ static_assert(public_code(ErrorCode::cancelled) == hs::ErrorCode::cancelled);
 static_assert(public_code(ErrorCode::internal) == hs::ErrorCode::internal);
 
 hs::Error public_error(const Error& error, const std::string& file) {
-  const auto* issue = dynamic_cast<const config::Mistake*>(&error);
+  const auto* issue = dynamic_cast<const config::Issue*>(&error);
   return {public_code(error.code()), error.what(), file, issue != nullptr ? issue->line() : 0, error.field(),
           error.retryable()};
 }

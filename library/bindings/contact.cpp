@@ -11,7 +11,6 @@
 #include "library/bindings/boundary.hpp"
 #include "library/composition/embedded.hpp"
 #include "scenario/schema/document.hpp"
-#include "scenario/schema/mistakes.hpp"
 
 namespace hs {
 
@@ -107,7 +106,7 @@ Contact Contact::open(const Pair& pair, const OpenOptions& options) {
       inner::require_forces(content->get().pairs().front());
     } catch (const inner::Error& error) {
       if (error.code() != inner::ErrorCode::invalid_input || error.field().empty()) throw;
-      throw inner::config::mistake_of(inner::config::load_document(what.yaml, what.file), error);
+      throw inner::config::issue_of(inner::config::load_document(what.yaml, what.file), error);
     }
     content->description = content->get().pairs().front();
     return Contact(std::move(content));

@@ -56,7 +56,7 @@ Simulation Simulation::open(const std::string& file, const Changes& changes, con
     const auto request = inner::load_request(file, inner::bindings::inside(changes), schemas, options.stop);
     (void)inner::find_pair_warnings(request);  // errors in meshes are reported with their lines
     auto content = std::make_unique<Content>(file);
-    content->input = inner::mbs::make_run_input(request.yaml, request.file_name, request.files, schemas);
+    content->input = inner::mbs::make_run_input(request.scenario, request.yaml, request.files, schemas);
     content->input.run_id = "library";
     content->input.allow_fmus = true;  // the caller's own scenario, in the caller's own process
     content->stop = options.stop;

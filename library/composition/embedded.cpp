@@ -17,13 +17,16 @@
 #include "mbs_server/service/resume_from.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/simulation/simulation.hpp"
-#include "scenario/schema/mistakes.hpp"
+#include "scenario/schema/document.hpp"
 
 namespace heelstrike {
 namespace {
 
+/// @param schemas  of the back-ends whose file parameters become digests; empty = parameters stay as written
 mbs::RunInput run_input(const RunRequest& request, const BackendSchemas& schemas) {
-  mbs::RunInput input = mbs::make_run_input(request.yaml, request.file_name, request.files, schemas);
+  mbs::RunInput input = request.text_changed
+                            ? mbs::make_run_input(request.yaml, request.file_name, request.files, schemas)
+                            : mbs::make_run_input(request.scenario, request.yaml, request.files, schemas);
   input.allow_fmus = true;  // the user's own scenario, in the user's own process
   return input;
 }
@@ -52,9 +55,13 @@ bool is_rigid(const PairModel& pair) {
   return is_known(pair.spec.backend) && has_rigid_bodies(fem::find_backend(pair.spec.backend).parameters);
 }
 
-/// Errors that the analysis finds in open pairs. @throws config::Mistake
-void require_fitting_analysis(const RunRequest& request) {
-  const Scenario scenario = run_input(request, {}).scenario;
+/// An error about a key of the scenario with its position in the file.
+config::Issue located(const RunRequest& request, const Error& error) {
+  return config::issue_of(config::load_document(request.yaml, request.file_name), error);
+}
+
+/// Errors that the analysis finds in open pairs. @throws config::Issue
+void require_fitting_analysis(const RunRequest& request, const Scenario& scenario) {
   std::vector<PairDescription> pairs;
   for (const PairModel& pair : scenario.pairs) {
     pairs.push_back(is_known(pair.spec.backend) ? fem::predict_description(fem::checked_pair(pair.spec))
@@ -63,13 +70,12 @@ void require_fitting_analysis(const RunRequest& request) {
   try {
     mbs::check_pairs(scenario, pairs);
   } catch (const Error& error) {
-    throw config::mistake_of(config::load_document(request.yaml, request.file_name), error);
+    throw located(request, error);
   }
 }
 
-/// Rigid bodies that overlap at the start are an error of the file. @throws config::Mistake
-void require_rigid_bodies_apart(const RunRequest& request) {
-  mbs::RunInput input = run_input(request, {});
+/// Rigid bodies that overlap at the start are an error of the file. @throws config::Issue
+void require_rigid_bodies_apart(const RunRequest& request, mbs::RunInput input) {
   std::erase_if(input.scenario.pairs, [](const PairModel& pair) { return !is_rigid(pair); });
   if (input.scenario.pairs.empty()) return;
   try {
@@ -77,43 +83,33 @@ void require_rigid_bodies_apart(const RunRequest& request) {
   } catch (const Error& error) {
     if (error.code() == ErrorCode::not_found) return;   // the mesh is in the folder of a server
     if (!error.field().starts_with("contact.")) throw;  // an error of the model already has its location
-    throw config::mistake_of(config::load_document(request.yaml, request.file_name), error);
+    throw located(request, error);
   }
-}
-
-/// Calls `work` for every pair with a back-end of this program; errors are reported together.
-template <typename Work>
-void for_each_pair(const RunRequest& request, const ContactSetup& setup, Work work) {
-  const config::Document document = config::load_document(request.yaml, request.file_name);
-  config::Mistakes mistakes;
-  for (const PairSpec& pair : setup.pairs) {
-    if (!is_known(pair.backend)) continue;
-    try {
-      work(pair);
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::cancelled) throw;
-      // The mesh is in the folder of a server.
-      if (error.code() == ErrorCode::not_found) continue;
-      mistakes.add(config::mistake_of(document, error));
-    }
-  }
-  mistakes.raise();
 }
 
 }  // namespace
 
 std::vector<std::string> find_pair_warnings(const RunRequest& request) {
-  const ContactSetup setup = contact_setup(request);
+  mbs::RunInput input = run_input(request, {});
   const fem::PrepareContext context{
-      .asset = [&](const AssetKey& file) -> const AssetContent& { return fem::find_asset(setup.assets, file); },
+      .asset = [&](const AssetKey& file) -> const AssetContent& { return fem::find_asset(input.assets, file); },
       .on_progress = [](std::string_view, double) {},
       .stop = {}};
   std::vector<std::string> warnings;
-  for_each_pair(request, setup, [&](const PairSpec& pair) {
-    std::ranges::move(fem::find_pair_warnings(fem::checked_pair(pair), context), std::back_inserter(warnings));
-  });
-  require_fitting_analysis(request);
-  require_rigid_bodies_apart(request);
+  config::Issues issues;  // of all pairs are reported together
+  for (const PairModel& pair : input.scenario.pairs) {
+    if (!is_known(pair.spec.backend)) continue;
+    try {
+      std::ranges::move(fem::find_pair_warnings(fem::checked_pair(pair.spec), context), std::back_inserter(warnings));
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::cancelled) throw;
+      // The mesh is in the folder of a server.
+      if (error.code() != ErrorCode::not_found) issues.add(located(request, error));
+    }
+  }
+  issues.raise();
+  require_fitting_analysis(request, input.scenario);
+  require_rigid_bodies_apart(request, std::move(input));
   return warnings;
 }
 

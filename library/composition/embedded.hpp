@@ -23,7 +23,7 @@ struct ContactSetup {
 
 /// Warnings about valid but implausible pairs (sizes, units, moduli), "KEY: sentence". Reads the meshes and prepares
 /// nothing. Pairs with back-ends that this program does not have are checked by their server.
-/// @throws config::Mistake with file and line of every error that no preparation can resolve: surfaces that the
+/// @throws config::Issue with file and line of every error that no preparation can resolve: surfaces that the
 /// back-end does not accept, missing materials and supports, unreadable meshes, invalid sizes
 [[nodiscard]] std::vector<std::string> find_pair_warnings(const RunRequest& request);
 

@@ -43,7 +43,7 @@ fem::SurfaceMesh surface_of(const MeshJob& job) {
   if (job.knee) return fem::surface_mesh(job.knee->triangles());
   if (!job.foot) return read_input([&] { return fem::read_surface(job.content, read_options(job)); });
   double finest = job.size > 0.0 ? job.size : 0.003;
-  for (const MeshRefinement& import_options : job.refinements) finest = std::min(finest, import_options.size);
+  for (const MeshRefinement& requested : job.refinements) finest = std::min(finest, requested.size);
   const double size = std::clamp(finest, 0.0005, 0.02);
   return fem::make_foot(job.dimensions, size, job.right ? fem::FootSide::right : fem::FootSide::left);
 }
@@ -52,23 +52,23 @@ Vector3 vector(const std::vector<double>& values, std::size_t first) {
   return {values[first], values[first + 1], values[first + 2]};
 }
 
-fem::Refinement refinement_of(const MeshRefinement& import_options, const fem::SurfaceMesh& surface) {
+fem::Refinement refinement_of(const MeshRefinement& requested, const fem::SurfaceMesh& surface) {
   fem::Refinement refinement;
-  refinement.size = import_options.size;
-  if (!import_options.box.empty()) {
-    refinement.region = fem::BoxRegion{.low = vector(import_options.box, 0), .high = vector(import_options.box, 3)};
-  } else if (!import_options.ball.empty()) {
-    refinement.region = fem::BallRegion{.center = vector(import_options.ball, 0), .radius = import_options.ball[3]};
+  refinement.size = requested.size;
+  if (!requested.box.empty()) {
+    refinement.region = fem::BoxRegion{.low = vector(requested.box, 0), .high = vector(requested.box, 3)};
+  } else if (!requested.ball.empty()) {
+    refinement.region = fem::BallRegion{.center = vector(requested.ball, 0), .radius = requested.ball[3]};
   } else {
-    const auto group = std::ranges::find(surface.group_names, import_options.group);
+    const auto group = std::ranges::find(surface.group_names, requested.group);
     if (group == surface.group_names.end()) {
       throw input_error(
           "refine",
-          fmt::format("--refine: the surface has no group '{}'; it has: {}", import_options.group,
+          fmt::format("--refine: the surface has no group '{}'; it has: {}", requested.group,
                       surface.group_names.empty() ? "none" : fmt::format("{}", fmt::join(surface.group_names, ", "))));
     }
     const auto index = static_cast<std::uint32_t>(group - surface.group_names.begin());
-    fem::SetRegion region{.set = {}, .distance = import_options.distance};
+    fem::SetRegion region{.set = {}, .distance = requested.distance};
     region.set.vertices = surface.vertices;
     for (std::size_t t = 0; t < surface.triangles.size(); ++t) {
       if (surface.triangle_groups[t] == index) region.set.triangles.push_back(surface.triangles[t]);
@@ -82,8 +82,8 @@ fem::MeshingOptions meshing_options(const MeshJob& job, const fem::SurfaceMesh& 
   fem::MeshingOptions options;
   options.size.size = job.size;
   options.size.growth = job.growth;
-  for (const MeshRefinement& import_options : job.refinements) {
-    options.size.refinements.push_back(refinement_of(import_options, surface));
+  for (const MeshRefinement& requested : job.refinements) {
+    options.size.refinements.push_back(refinement_of(requested, surface));
   }
   options.order = job.order;
   options.remesh_surface = !job.keep_surface;

@@ -11,7 +11,6 @@
 #include "common/files/digest.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "library/fmu/scenario_numbers.hpp"
-#include "library/registries/backends.hpp"
 #include "library/registries/catalog.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "rpc/address.hpp"

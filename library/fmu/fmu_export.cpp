@@ -329,7 +329,7 @@ void export_fmu(const RunRequest& request, const FmuExportOptions& kind, const f
                      .cache = resources / "cache"};
   fs::create_directories(content.cache);
   mbs::RunInput input =
-      mbs::make_run_input(request.yaml, content.file_name, request.files, schemas_of(embedded_backends()));
+      mbs::make_run_input(request.scenario, request.yaml, request.files, schemas_of(embedded_backends()));
   input.run_id = "unit";
   input.allow_fmus = true;  // the user's own scenario, in the user's own process
   const ContactFactory open = [&](auto pairs, auto assets, const OpenContext& context) {

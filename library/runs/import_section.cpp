@@ -11,10 +11,10 @@
 #include "common/files/read_file.hpp"
 #include "importers/opensim/osim_scenario.hpp"
 #include "library/runs/run_request.hpp"
-#include "scenario/import_section.hpp"
 #include "scenario/override.hpp"
+#include "scenario/schema/document.hpp"
 #include "scenario/schema/field.hpp"
-#include "scenario/schema/mistakes.hpp"
+#include "scenario/sections.hpp"
 
 namespace heelstrike {
 namespace {
@@ -163,14 +163,14 @@ std::string merged(const Document& own, const Document& model) {
 
 ImportedScenario with_import(std::string_view yaml, const std::string& file_name, const fs::path& folder,
                              const Catalog& catalog, const std::stop_token& stop) {
-  config::Mistakes mistakes;
-  const Document document = config::load_document(yaml, file_name, mistakes);
+  config::Issues issues;
+  const Document document = config::load_document(yaml, file_name, issues);
   const Node* given = document.root->find(config::import_section);
   if (given == nullptr) return {.yaml = std::string(yaml), .model = {}, .omissions = {}};
-  mistakes.raise();
+  issues.raise();
   const config::KeySchema keys = config::import_keys();
-  const auto checked = config::checked(document, *given, keys, keys.name, mistakes);
-  mistakes.raise();
+  const auto checked = config::checked(document, *given, keys, keys.name, issues);
+  issues.raise();
   const Field section(document, *checked, keys.name);
   const std::string& model_key = keys.keys.front().name;
   const std::string& model = section[model_key].text();

@@ -13,7 +13,7 @@
 #include "rpc/backoff.hpp"
 #include "rpc/wire/event_file.hpp"
 #include "rpc/wire/run_records_wire.hpp"
-#include "scenario/backend_label.hpp"
+#include "scenario/scenario.hpp"
 
 namespace heelstrike {
 namespace {

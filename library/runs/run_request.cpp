@@ -17,10 +17,9 @@
 #include "library/registries/catalog.hpp"
 #include "library/runs/import_section.hpp"
 #include "library/runs/mesh_file.hpp"
-#include "scenario/backend_label.hpp"
-#include "scenario/import_section.hpp"
+#include "scenario/scenario.hpp"
 #include "scenario/schema/document.hpp"
-#include "scenario/schema/mistakes.hpp"
+#include "scenario/sections.hpp"
 
 namespace heelstrike {
 
@@ -125,24 +124,26 @@ fs::path path_of(const fs::path& folder, const std::string& name, const std::str
 void read_files(const fs::path& folder, const std::map<std::string, std::string>& given, const std::stop_token& stop,
                 RunRequest& request) {
   const std::string what = request.file_name + ": file of the scenario";
-  std::vector<Error> refusals;
+  std::vector<Error> errors;
   for (const std::string& name : referenced_files(request.scenario)) {
     if (const auto content = given.find(name); content != given.end()) {
-      request.files.push_back({.sha256 = {}, .name = name, .content = content->second});
+      request.files.push_back({.sha256 = sha256_hex(content->second), .name = name, .content = content->second});
       continue;
     }
     try {
       const fs::path path = path_of(folder, name, request.file_name);
-      request.files.push_back({.sha256 = {}, .name = name, .content = read_mesh_file(path, what, {.stop = stop})});
+      std::string content = read_mesh_file(path, what, {.stop = stop});
+      std::string digest = sha256_hex(content);
+      request.files.push_back({.sha256 = std::move(digest), .name = name, .content = std::move(content)});
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) throw;
-      refusals.push_back(error);
+      errors.push_back(error);
     }
   }
-  if (refusals.empty()) return;
+  if (errors.empty()) return;
   std::vector<std::string> lines;
-  for (const Error& error : refusals) lines.emplace_back(error.what());
-  throw Error(refusals.front().code(), fmt::format("{}", fmt::join(lines, "\n")), refusals.front().field());
+  for (const Error& error : errors) lines.emplace_back(error.what());
+  throw Error(errors.front().code(), fmt::format("{}", fmt::join(lines, "\n")), errors.front().field());
 }
 
 void assign(const Overrides& overrides, bool of_import, const Catalog& catalog, RunRequest& request) {
@@ -179,11 +180,11 @@ bool has_entry(const config::Node& root, const std::string& key) {
 
 /// Errors in lines from the imported model, which are in no file, name the model instead.
 /// @param own  text of the file itself
-std::string messages_of_model(const std::string& mistakes, const std::string& file, const config::Node& own,
+std::string messages_of_model(const std::string& issues, const std::string& file, const config::Node& own,
                               const std::string& model) {
   std::string messages;
   bool of_model = false;
-  std::istringstream lines(mistakes);
+  std::istringstream lines(issues);
   for (std::string line; std::getline(lines, line);) {
     const auto number = line.starts_with(file + ":") ? file.size() + 1 : line.size();
     const auto end = line.find_first_not_of("0123456789", number);
@@ -192,7 +193,7 @@ std::string messages_of_model(const std::string& mistakes, const std::string& fi
     messages += (is_own ? line : model + ": " + line.substr(key)) + "\n";
     of_model = of_model || !is_own;
   }
-  if (!of_model) return mistakes;
+  if (!of_model) return issues;
   return messages + file + ": imports that model; `heelstrike import-osim` writes the imported scenario into a file";
 }
 
@@ -200,10 +201,10 @@ std::string messages_of_model(const std::string& mistakes, const std::string& fi
 void parse(RunRequest& request, const Catalog& catalog, const std::string& own, const std::string& model) {
   try {
     request.scenario = parse_scenario(request.yaml, request.file_name, catalog);
-  } catch (const config::Mistake& mistake) {
+  } catch (const config::Issue& issue) {
     if (model.empty()) throw;
     const auto root = config::load_document(own, request.file_name).root;
-    throw Error(mistake.code(), messages_of_model(mistake.what(), request.file_name, *root, model), mistake.field());
+    throw Error(issue.code(), messages_of_model(issue.what(), request.file_name, *root, model), issue.field());
   }
 }
 
@@ -239,13 +240,14 @@ RunRequest reload_request(const fs::path& scenario, const fs::path& origin, cons
 }
 
 void parse_request(RunRequest& request, const BackendSchemas& backends) {
+  for (AssetContent& file : request.files) file.sha256 = sha256_hex(file.content);
   request.scenario = parse_scenario(request.yaml, request.file_name, scenario_catalog(backends));
   read_motion_columns(request.scenario, content_in(request.files));
 }
 
 std::map<std::string, std::string> file_digests(const RunRequest& request) {
   std::map<std::string, std::string> digests;
-  for (const AssetContent& file : request.files) digests[file.name] = sha256_hex(file.content);
+  for (const AssetContent& file : request.files) digests[file.name] = file.sha256;
   return digests;
 }
 

@@ -14,10 +14,11 @@
 namespace heelstrike {
 
 struct RunRequest {
-  std::string yaml;       ///< overrides applied, imports inserted
-  std::string file_name;  ///< for messages
-  Scenario scenario;      ///< the parsed scenario
-  std::vector<AssetContent> files;
+  std::string yaml;                       ///< overrides applied, imports inserted
+  std::string file_name;                  ///< for messages
+  Scenario scenario;                      ///< of the text, with its recordings
+  bool text_changed = false;              ///< the text has changes that `scenario` does not have: a run reads it again
+  std::vector<AssetContent> files;        ///< with digests
   std::string resume_from;                ///< bytes of a checkpoint; empty = from the start
   std::vector<std::string> not_imported;  ///< skipped or approximated elements of an imported model
   std::vector<std::string> notes;         ///< messages for the user, e.g. parameters omitted with a change of back-end
@@ -45,7 +46,8 @@ struct Overrides {
                                         const std::filesystem::path& inputs, const BackendSchemas& backends,
                                         const std::stop_token& stop = {});
 
-/// Parses the text of a request whose files have been read. @throws Error{invalid_input} for its errors
+/// Parses the text of a request whose files have been received, and computes their digests. @throws
+/// Error{invalid_input} for its errors
 void parse_request(RunRequest& request, const BackendSchemas& backends);
 
 /// SHA-256 of the files of a request, by their names in the scenario: for RunOrigin.

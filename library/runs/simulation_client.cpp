@@ -109,7 +109,7 @@ void SimulationClient::send(const RunRequest& request, const std::string& run_id
     for (std::size_t at = 0; going; at += rpc::upload_chunk_bytes) {
       auto& chunk = *part.mutable_file();
       chunk.set_name(file.name);
-      chunk.set_content(file.content.substr(at, rpc::upload_chunk_bytes));
+      chunk.set_content(file.content.get().substr(at, rpc::upload_chunk_bytes));
       chunk.set_last(at + rpc::upload_chunk_bytes >= file.content.size());
       wire::set_message_checksum(part);
       going = writer.Write(part);
@@ -143,7 +143,7 @@ RunRequest SimulationClient::input(const std::string& run_id) {
                   continue;
                 }
                 if (!open) request.files.push_back({.sha256 = {}, .name = part.file().name(), .content = {}});
-                request.files.back().content += part.file().content();
+                request.files.back().content.edit() += part.file().content();
                 open = !part.file().last();
               }
               const grpc::Status status = reader->Finish();

@@ -9,7 +9,9 @@
 namespace heelstrike::mbs {
 namespace {
 
-[[noreturn]] void refuse(std::string_view expected, const std::string& found) {
+using nlohmann::json;
+
+[[noreturn]] void reject(std::string_view expected, const std::string& found) {
   throw input_error("checkpoint",
                     fmt::format("checkpoint: expected {}, found {}; resume from another one, or restart the "
                                 "run",
@@ -18,43 +20,54 @@ namespace {
 
 }  // namespace
 
-AnalysisState::AnalysisState(const std::string& text) : json_(nlohmann::json::parse(text, nullptr, false)) {
-  if (!json_.is_object()) refuse("the state of the analysis", "other data");
+AnalysisState::AnalysisState(const std::string& text) : reads_(true), json_(json::parse(text, nullptr, false)) {
+  if (!json_.is_object()) reject("the state of the analysis", "other data");
 }
 
-const nlohmann::json& AnalysisState::at(const char* name) const {
+const json& AnalysisState::read(const char* name, const char* kind, bool (*is_kind)(const json& value)) const {
   const auto found = json_.find(name);
-  if (found == json_.end()) refuse(fmt::format("'{}' of the analysis", name), "none");
+  if (found == json_.end()) reject(fmt::format("'{}' of the analysis", name), "none");
+  if (!is_kind(*found)) reject(fmt::format("a {} as '{}'", kind, name), found->dump());
   return *found;
 }
 
-double AnalysisState::number(const char* name) const {
-  const auto& value = at(name);
-  if (!value.is_number()) refuse(fmt::format("a number as '{}'", name), value.dump());
-  return value.get<double>();
-}
-
-std::int64_t AnalysisState::count(const char* name) const {
-  const auto& value = at(name);
-  constexpr std::uint64_t most = std::uint64_t{1} << 53;
-  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most) {
-    refuse(fmt::format("a count as '{}'", name), value.dump());
+void AnalysisState::exchange(const char* name, double& value) {
+  if (!reads_) {
+    json_[name] = value;
+    return;
   }
-  return value.get<std::int64_t>();
+  value = read(name, "number", [](const json& found) { return found.is_number(); }).get<double>();
 }
 
-std::string AnalysisState::text(const char* name) const {
-  const auto& value = at(name);
-  if (!value.is_string()) refuse(fmt::format("a string as '{}'", name), value.dump());
-  return value.get<std::string>();
+void AnalysisState::exchange(const char* name, std::int64_t& count) {
+  if (!reads_) {
+    json_[name] = count;
+    return;
+  }
+  const auto is_count = [](const json& found) {
+    return found.is_number_unsigned() && found.get<std::uint64_t>() <= std::uint64_t{1} << 53;
+  };
+  count = read(name, "count", is_count).get<std::int64_t>();
 }
 
-void AnalysisState::get(const char* name, std::span<double> values) const {
-  const auto& list = at(name);
+void AnalysisState::exchange(const char* name, std::string& text) {
+  if (!reads_) {
+    json_[name] = text;
+    return;
+  }
+  text = read(name, "string", [](const json& found) { return found.is_string(); }).get<std::string>();
+}
+
+void AnalysisState::exchange(const char* name, std::span<double> values) {
+  if (!reads_) {
+    json_[name] = std::span<const double>(values);
+    return;
+  }
+  const json& list = read(name, "list", [](const json&) { return true; });
   const bool fits = list.is_array() && list.size() == values.size() &&
-                    std::ranges::all_of(list, [](const auto& value) { return value.is_number(); });
-  if (!fits) refuse(fmt::format("{} numbers as '{}'", values.size(), name), "others");
-  std::ranges::transform(list, values.begin(), [](const auto& value) { return value.template get<double>(); });
+                    std::ranges::all_of(list, [](const json& value) { return value.is_number(); });
+  if (!fits) reject(fmt::format("{} numbers as '{}'", values.size(), name), "others");
+  std::ranges::transform(list, values.begin(), [](const json& value) { return value.get<double>(); });
 }
 
 }  // namespace heelstrike::mbs

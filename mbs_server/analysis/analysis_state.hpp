@@ -1,11 +1,11 @@
-/// State of an analysis in checkpoints besides the committed state: names and numbers, as text.
+/// State of an analysis in checkpoints besides the committed state: names and numbers, as text. An analysis lists its
+/// members once: the same calls write them into a new state and read them from a saved one.
 #pragma once
 
 #include <Eigen/Core>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include <nlohmann/json.hpp>
 
@@ -13,28 +13,28 @@ namespace heelstrike::mbs {
 
 class AnalysisState {
  public:
+  /// Empty, for writing.
   AnalysisState() = default;
-  /// @throws Error{invalid_input} for text not written by an analysis
+  /// Saved, for reading. @throws Error{invalid_input} for text not written by an analysis
   explicit AnalysisState(const std::string& text);
 
-  void set(const char* name, double value) { json_[name] = value; }
-  void set(const char* name, std::int64_t value) { json_[name] = value; }
-  void set(const char* name, std::span<const double> values) { json_[name] = values; }
-  void set(const char* name, const std::string& text) { json_[name] = text; }
-
-  /// @throws Error{invalid_input} for a missing name or another kind, as all functions below
-  [[nodiscard]] double number(const char* name) const;
-  /// 0 .. 2^53
-  [[nodiscard]] std::int64_t count(const char* name) const;
-  [[nodiscard]] std::string text(const char* name) const;
-  /// @param values  filled; its size is the expected number
-  void get(const char* name, std::span<double> values) const;
+  /// Writes a member, or reads it.
+  /// @throws Error{invalid_input} when reading for a missing name or another kind. @{
+  void exchange(const char* name, double& value);
+  void exchange(const char* name, std::int64_t& count);  ///< 0 .. 2^53
+  void exchange(const char* name, std::string& text);
+  /// The size of `values` is the expected number.
+  void exchange(const char* name, std::span<double> values);
+  /// @}
 
   [[nodiscard]] std::string bytes() const { return json_.dump(); }
 
  private:
-  [[nodiscard]] const nlohmann::json& at(const char* name) const;
+  /// The saved value. @throws Error{invalid_input} without one, or when `is_kind` is false for it
+  [[nodiscard]] const nlohmann::json& read(const char* name, const char* kind,
+                                           bool (*is_kind)(const nlohmann::json& value)) const;
 
+  bool reads_ = false;
   nlohmann::json json_ = nlohmann::json::object();
 };
 

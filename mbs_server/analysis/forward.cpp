@@ -1,5 +1,4 @@
-#include "mbs_server/analysis/forward.hpp"
-
+/// Forward dynamics from the initial state (or a checkpoint) to the end time.
 #include <utility>
 
 #include "mbs_server/analysis/run_base.hpp"
@@ -32,10 +31,24 @@ class ForwardRun final : public RunBase, private SimulationListener {
   void on_log(std::string_view level, std::string_view text) override { sink_.on_log(level, text); }
   void on_preparation(std::string_view stage, double fraction) override { report_preparation(stage, fraction); }
   void on_opened() override { sink_.on_schema(columns()); }
-  bool on_step(SimulationStep& step) override;
-  void on_commit_response() override;
-  void on_event(const SimulationEvent& event) override;
-  void on_commit() override;
+  bool on_step(SimulationStep& step) override {
+    step_size_ = step.step_size();
+    end_row_due_ = false;
+    // Rows use the contact history that was valid during the step.
+    return write_fields_until(step) && write_rows_until(step);
+  }
+  void on_commit_response() override {
+    if (std::exchange(end_row_due_, false)) write_row(committed_.t, committed_.y, committed_.z);
+  }
+  void on_event(const SimulationEvent& event) override {
+    finish_rows();
+    if (event.y != nullptr) write_event_fields(*event.pair, event.t, *event.y);
+    if (event.episode != nullptr) sink_.on_episode(*event.episode);
+  }
+  void on_commit() override {
+    write_checkpoint_if_due();
+    report_progress(step_size_);
+  }
   void on_restart_point() override {
     if (simulation_.can_save()) at_restart_point();
   }
@@ -53,13 +66,6 @@ class ForwardRun final : public RunBase, private SimulationListener {
   bool end_row_due_ = false;      ///< of the last step, after the response of the commit
   VectorX y_, z_;                 ///< of rows and fields inside a step
 };
-
-bool ForwardRun::on_step(SimulationStep& step) {
-  step_size_ = step.step_size();
-  end_row_due_ = false;
-  // Rows use the contact history that was valid during the step.
-  return write_fields_until(step) && write_rows_until(step);
-}
 
 bool ForwardRun::write_fields_until(SimulationStep& step) {
   for (auto due = fields_.next_time(); due && *due <= step.end(); due = fields_.next_time()) {
@@ -92,21 +98,6 @@ bool ForwardRun::write_rows_until(SimulationStep& step) {
   return true;
 }
 
-void ForwardRun::on_commit_response() {
-  if (std::exchange(end_row_due_, false)) write_row(committed_.t, committed_.y, committed_.z);
-}
-
-void ForwardRun::on_event(const SimulationEvent& event) {
-  finish_rows();
-  if (event.y != nullptr) write_event_fields(*event.pair, event.t, *event.y);
-  if (event.episode != nullptr) sink_.on_episode(*event.episode);
-}
-
-void ForwardRun::on_commit() {
-  write_checkpoint_if_due();
-  report_progress(step_size_);
-}
-
 void ForwardRun::write_checkpoint_if_due() {
   const auto interval = input_.scenario.output.checkpoint_interval;
   if (!interval || !simulation_.can_save() || committed_.t < next_checkpoint_) return;
@@ -131,11 +122,18 @@ bool ForwardRun::solve() {
   return true;
 }
 
-}  // namespace
-
 RunSummary run_forward(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
   Simulation simulation(input, stop);
   return ForwardRun(input, simulation, sink, std::move(stop)).run(open_contact);
+}
+
+}  // namespace
+
+AnalysisType forward_analysis() {
+  return {{{.name = "forward", .meaning = "motion from loads"}, {.finds_events = true}},
+          run_forward,
+          nullptr,
+          check_fixed_supports};
 }
 
 }  // namespace heelstrike::mbs

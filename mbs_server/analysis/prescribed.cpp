@@ -1,5 +1,13 @@
-#include "mbs_server/analysis/prescribed.hpp"
-
+/// Analyses of prescribed motion: drivers and joints determine every coordinate.
+///
+/// At each time of the regular output grid: positions by Newton on Phi(q, t) = 0 from the extrapolated last frame,
+/// velocities from Phi_q qd = nu, accelerations and multipliers from M qdd + Phi_q' lambda = g. The contact is
+/// evaluated at the frame and committed there. A frame for which the contact fails (too deep, not converged) is
+/// reported with its reason, counted as a rejected step, and has no row; the next one starts from the last commit. A
+/// run with such frames ends as "incomplete"; its energies are those of its rows, with linear powers across gaps.
+/// Without history-dependent pairs (no friction), kinematic and inverse analyses evaluate many frames in one batch,
+/// which the partner processes in parallel, bitwise equal to sequential evaluation. Energies are integrated over the
+/// frames by the trapezoidal rule, so that the energy balance closes to the order of the interval squared.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +24,7 @@
 #include "mbs_server/analysis/vertical_balance.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/checks.hpp"
-#include "mbs_server/simulation/reaction_table.hpp"
+#include "mbs_server/simulation/run_table.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -51,16 +59,20 @@ Powers integral(const std::function<Powers(double)>& f, double a, const Powers& 
 class PrescribedRun final : public RunBase {
  public:
   PrescribedRun(const RunInput& input, CoupledModel& model, RunSink& sink, std::stop_token stop, Kind kind)
-      : RunBase(input, model, sink, std::move(stop)), kind_(kind) {
-    if (kind_ == Kind::hybrid) balance_.emplace(input.scenario, system_.model());
+      : RunBase(input, model, sink, std::move(stop), kind == Kind::inverse) {
+    if (kind == Kind::hybrid) balance_.emplace(input.scenario, system_.model());
   }
 
  private:
-  void check() const override;
   [[nodiscard]] bool solve() override;
-  [[nodiscard]] Checkpoint save() override;
+  [[nodiscard]] Checkpoint save() override {
+    AnalysisState state;
+    exchange_state(state);
+    return save_with(state);
+  }
   void begin();
-  void resume_from_checkpoint(const Checkpoint& checkpoint);
+  /// Writes the members besides the committed state, or reads them.
+  void exchange_state(AnalysisState& state);
   void require_frames();
   void add_statistics(IntegratorStatistics& statistics) const override {
     statistics.name = input_.scenario.analysis.type;
@@ -92,7 +104,10 @@ class PrescribedRun final : public RunBase {
   std::size_t commit(std::span<Frame> frames);
   void process(const Frame& frame, bool batched);
   void add_shift_work();
-  void leave_out(const Frame& frame, const RecoverableError& reason);
+  void leave_out(const Frame& frame, const RecoverableError& reason) {
+    if (n_failed_++ == 0) first_reason_ = fmt::format("at t = {} s: {}", frame.t, reason.what());
+    sink_.on_log("warning", fmt::format("frame at t = {} s skipped: {}", frame.t, reason.what()));
+  }
   /// Energy stored and dissipated by active pairs at a frame.
   struct ContactEnergy {
     double stored = 0.0;            ///< [J]
@@ -103,7 +118,6 @@ class PrescribedRun final : public RunBase {
   [[nodiscard]] std::optional<ContactEnergy> place_frame(const Frame& frame, bool batched);
   void add_energy(double before, const VectorX& y_before, const Powers& powers, const ContactEnergy& contact);
 
-  Kind kind_;
   EvaluationMode evaluation_mode_ = EvaluationMode::sequential;
   std::size_t frames_per_call_ = 1;
   Eigen::VectorXd motion_;    ///< {q, qd} as prescribed at motion_t_; committed_ is the last frame that was
@@ -112,9 +126,8 @@ class PrescribedRun final : public RunBase {
   double committed_t_ = 0.0;  ///< [s] of committed_, also while it is being replaced
   std::optional<VerticalBalance> balance_;
   std::vector<double> last_shifts_;  ///< [m] of the last frame, by group of the balance
-  ReactionTable loads_;
-  std::int64_t next_frame_ = 0;  ///< of the grid
-  bool started_frames_ = false;  ///< a frame has been committed
+  std::int64_t next_frame_ = 0;      ///< of the grid
+  bool started_frames_ = false;      ///< a frame has been committed
   Violation worst_;
   std::int64_t n_frames_ = 0;       ///< after the first
   std::int64_t n_failed_ = 0;       ///< frames for which the contact failed
@@ -130,10 +143,6 @@ std::vector<Column> PrescribedRun::columns() {
       columns.push_back({balance.name + ".shift_m", "m", "height of the bodies above their prescribed position"});
     }
   }
-  if (kind_ != Kind::inverse) return columns;
-  loads_ = ReactionTable(system_);
-  const auto more = loads_.columns(system_);
-  columns.insert(columns.end(), more.begin(), more.end());
   return columns;
 }
 
@@ -141,12 +150,7 @@ std::shared_ptr<const PendingRequest> PrescribedRun::begin_row(double t, const V
                                                                std::vector<double>& row) {
   auto request = RunBase::begin_row(t, y, z, row);
   if (balance_) row.insert(row.end(), balance_->shifts().begin(), balance_->shifts().end());
-  if (kind_ == Kind::inverse) loads_.append(model_.state(t, y), system_, row);
   return request;
-}
-
-void PrescribedRun::check() const {
-  require_prescribed_motion(system_.n_q() - system_.n_constraints());
 }
 
 template <typename Function>
@@ -191,15 +195,15 @@ Powers PrescribedRun::free_work(double before, const VectorX& y_before, const Po
   const double h = t - before;
   const auto power_at = [&](double at) {
     const double s = (at - before) / h;
-    VectorX way(y.size());
+    VectorX between(y.size());
     // The cubic through both frames, initial guess of the projection onto the prescribed pose.
-    way.head(n) = (1.0 + 2.0 * s) * (1.0 - s) * (1.0 - s) * y_before.head(n) + s * s * (3.0 - 2.0 * s) * y.head(n) +
-                  h * s * (1.0 - s) * ((1.0 - s) * y_before.segment(n, n) - s * y.segment(n, n));
-    way.segment(n, n) = (1.0 - s) * y_before.segment(n, n) + s * y.segment(n, n);
-    system_.project(at, way.head(n), way.segment(n, n));
-    way.tail(system_.n_states()) =
-        system_.states().advance(model_.state(before, y_before), {at, way.head(n), way.segment(n, n)});
-    return free_powers(at, way);
+    between.head(n) = (1.0 + 2.0 * s) * (1.0 - s) * (1.0 - s) * y_before.head(n) + s * s * (3.0 - 2.0 * s) * y.head(n) +
+                      h * s * (1.0 - s) * ((1.0 - s) * y_before.segment(n, n) - s * y.segment(n, n));
+    between.segment(n, n) = (1.0 - s) * y_before.segment(n, n) + s * y.segment(n, n);
+    system_.project(at, between.head(n), between.segment(n, n));
+    between.tail(system_.n_states()) =
+        system_.states().advance(model_.state(before, y_before), {at, between.head(n), between.segment(n, n)});
+    return free_powers(at, between);
   };
   try {
     const double middle = before + 0.5 * h;
@@ -312,11 +316,6 @@ void PrescribedRun::add_shift_work() {
   last_shifts_.assign(shifts.begin(), shifts.end());
 }
 
-void PrescribedRun::leave_out(const Frame& frame, const RecoverableError& reason) {
-  if (n_failed_++ == 0) first_reason_ = fmt::format("at t = {} s: {}", frame.t, reason.what());
-  sink_.on_log("warning", fmt::format("frame at t = {} s skipped: {}", frame.t, reason.what()));
-}
-
 void PrescribedRun::process(const Frame& frame, bool batched) {
   system_.reset_factorisation();
   const double before = std::exchange(committed_.t, frame.t);
@@ -393,50 +392,27 @@ void PrescribedRun::begin() {
   start_states_ = committed_.y.tail(system_.n_states());
 }
 
-Checkpoint PrescribedRun::save() {
-  AnalysisState state;
-  state.set("motion", entries(motion_));
-  state.set("motion_t", motion_t_);
-  state.set("committed_t", committed_t_);
-  state.set("next_frame", next_frame_);
-  state.set("frames", n_frames_);
-  state.set("failed", n_failed_);
-  state.set("first_reason", first_reason_);
-  state.set("worst", std::array{worst_.position, worst_.velocity});
-  state.set("powers", entries(powers_));
-  state.set("contact", std::array{contact_.stored, contact_.dissipated_power});
-  if (balance_) {
-    state.set("shifts", std::as_const(*balance_).shifts());
-    state.set("last_shifts", last_shifts_);
-  }
-  model_.totals().analysis = state.bytes();
-  return model_.save(input_.scenario_digest);
-}
-
-void PrescribedRun::resume_from_checkpoint(const Checkpoint& checkpoint) {
-  const AnalysisState state(resumed_->analysis);
-  state.get("motion", entries(motion_));
-  motion_t_ = state.number("motion_t");
-  committed_t_ = state.number("committed_t");
-  next_frame_ = state.count("next_frame");
-  n_frames_ = state.count("frames");
-  n_failed_ = state.count("failed");
-  first_reason_ = state.text("first_reason");
-  std::array<double, 2> worst{};
-  state.get("worst", worst);
+void PrescribedRun::exchange_state(AnalysisState& state) {
+  state.exchange("motion", entries(motion_));
+  state.exchange("motion_t", motion_t_);
+  state.exchange("committed_t", committed_t_);
+  state.exchange("next_frame", next_frame_);
+  state.exchange("frames", n_frames_);
+  state.exchange("failed", n_failed_);
+  state.exchange("first_reason", first_reason_);
+  std::array<double, 2> worst{worst_.position, worst_.velocity};
+  state.exchange("worst", worst);
   worst_ = {.position = worst[0], .velocity = worst[1]};
-  state.get("powers", entries(powers_));
-  std::array<double, 2> contact{};
-  state.get("contact", contact);
-  contact_ = {.stored = contact[0], .dissipated_power = contact[1]};
+  state.exchange("powers", entries(powers_));
+  std::array<double, 2> contact{contact_.stored, contact_.dissipated_power};
+  state.exchange("contact", contact);
+  contact_.stored = contact[0];
+  contact_.dissipated_power = contact[1];
   if (balance_) {
     last_shifts_.resize(balance_->shifts().size());
-    state.get("shifts", balance_->shifts());
-    state.get("last_shifts", last_shifts_);
+    state.exchange("shifts", balance_->shifts());
+    state.exchange("last_shifts", last_shifts_);
   }
-  started_frames_ = true;
-  model_.restore_checked(checkpoint, std::move(*resumed_));
-  fields_.restore(model_.totals().fields);
 }
 
 bool PrescribedRun::solve() {
@@ -445,7 +421,12 @@ bool PrescribedRun::solve() {
   frames_per_call_ = evaluation_mode_ == EvaluationMode::sequential ? 1
                      : evaluation_mode_ == EvaluationMode::batched  ? frames_ahead
                                                                     : first_frames;
-  if (resumed_) resume_from_checkpoint(*input_.resume_from);
+  if (resumed_) {
+    AnalysisState state(resumed_->analysis);
+    exchange_state(state);
+    started_frames_ = true;
+    restore_resumed();
+  }
   while (next_frame_ == 0 || motion_t_ < end_time()) {
     std::exception_ptr failure;
     std::vector<Frame> frames = next_frames(frames_per_call_, failure);
@@ -471,14 +452,6 @@ void PrescribedRun::require_frames() {
   }
 }
 
-RunSummary run_prescribed(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
-                          const std::stop_token& stop, Kind kind) {
-  CoupledModel model(input.scenario, build_model(input.scenario), stop);
-  return PrescribedRun(input, model, sink, stop, kind).run(open_contact);
-}
-
-}  // namespace
-
 void require_prescribed_motion(int degrees_of_freedom) {
   if (degrees_of_freedom == 0) return;
   throw input_error(
@@ -488,17 +461,53 @@ void require_prescribed_motion(int degrees_of_freedom) {
                   degrees_of_freedom));
 }
 
-RunSummary run_kinematic(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
-                         std::stop_token stop) {
-  return run_prescribed(input, open_contact, sink, stop, Kind::kinematic);
+void check_balances(const config::Field& field, const Scenario& scenario) {
+  if (scenario.analysis.balance.empty()) {
+    field["balance"].refuse("at least one entry", "none", "specify which bodies are supported by which force");
+  }
+  if (!(scenario.gravity.norm() > 0.0)) {
+    field["type"].refuse("gravity, which defines the vertical", "[0, 0, 0]", "give e.g. gravity: [0, 0, -9.81]");
+  }
 }
 
-RunSummary run_inverse(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
-  return run_prescribed(input, open_contact, sink, stop, Kind::inverse);
+template <Kind kind>
+RunSummary run_prescribed(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
+                          std::stop_token stop) {
+  return run_with_model<PrescribedRun>(input, open_contact, sink, std::move(stop), kind);
 }
 
-RunSummary run_hybrid(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
-  return run_prescribed(input, open_contact, sink, stop, Kind::hybrid);
+}  // namespace
+
+/// Motion and contact wrench.
+AnalysisType kinematic_analysis() {
+  return {
+      {{.name = "kinematic", .meaning = "contact in a motion prescribed by drivers", .keys = {config::balance_keys()}},
+       {.prescribed = true}},
+      run_prescribed<Kind::kinematic>,
+      require_prescribed_motion};
+}
+
+/// As kinematic, with the loads required by the motion: for every joint and driver and each body on which it acts, its
+/// force and its torque about the body's origin, in the world.
+AnalysisType inverse_analysis() {
+  return {{{.name = "inverse",
+            .meaning = "as kinematic, with the loads of joints and drivers",
+            .keys = {config::balance_keys()}},
+           {.prescribed = true, .loads = true}},
+          run_prescribed<Kind::inverse>,
+          require_prescribed_motion};
+}
+
+/// Kinematic, except that the bodies of `analysis.balance` are shifted along the vertical in every frame until the
+/// ground supports them with the prescribed force (vertical_balance.hpp). Twists are those of the prescribed motion.
+AnalysisType hybrid_analysis() {
+  return {{{.name = "hybrid",
+            .meaning = "as kinematic, with the height of some bodies determined by the supporting force",
+            .keys = {config::required(config::balance_keys())},
+            .check = check_balances},
+           {.prescribed = true, .balances = true}},
+          run_prescribed<Kind::hybrid>,
+          require_prescribed_motion};
 }
 
 }  // namespace heelstrike::mbs

@@ -5,15 +5,18 @@
 #include <span>
 #include <stop_token>
 
-#include "mbs_server/simulation/model_description.hpp"
+#include "common/results/run_records.hpp"
 #include "mbs_server/simulation/run_input.hpp"
 #include "scenario/catalog.hpp"
 
 namespace heelstrike::mbs {
 
-/// Description of a type of analysis. A new one needs its file and its entry in run.cpp.
+/// Description of a type of analysis. A new one needs its file and its name in run.cpp.
 struct AnalysisType : AnalysisSchema {
   RunSummary (*run)(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop);
+  /// Rejects models that the analysis does not support, as its run would; null = supports all.
+  /// @param degrees_of_freedom  remaining with joints and drivers
+  void (*check_model)(int degrees_of_freedom) = nullptr;
   /// Rejects pairs that the analysis does not support, as its run would; null = supports all.
   void (*check_pairs)(const Scenario& scenario, std::span<const PairDescription> pairs) = nullptr;
 };

@@ -10,9 +10,9 @@
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/refusal.hpp"
-#include "mbs_server/simulation/accepted_state.hpp"
 #include "mbs_server/simulation/run_table.hpp"
-#include "scenario/backend_label.hpp"
+#include "scenario/scenario.hpp"
+#include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::size_t max_pending_rows = 256;
 
 }  // namespace
 
-RunBase::RunBase(const RunInput& input, CoupledModel& model, RunSink& sink, std::stop_token stop)
+RunBase::RunBase(const RunInput& input, CoupledModel& model, RunSink& sink, std::stop_token stop, bool loads)
     : input_(input),
       model_(model),
       system_(model.system()),
@@ -40,6 +40,7 @@ RunBase::RunBase(const RunInput& input, CoupledModel& model, RunSink& sink, std:
   summary_.backend = backend_label(input.scenario);
   summary_.integrator.name = input.scenario.analysis.integrator.name;
   checkpoint_due_ = clock() + input.scenario.output.checkpoint_period;
+  if (loads) loads_.emplace();
 }
 
 double RunBase::clock() const {
@@ -62,7 +63,9 @@ void RunBase::write_checkpoint() {
 
 void RunBase::open(const ContactFactory& open_contact) {
   model_.assemble([this](std::string_view level, const std::string& text) { sink_.on_log(level, text); });
-  check();
+  if (const auto check = config::type_named(analysis_types(), input_.scenario.analysis.type).check_model) {
+    check(system_.n_q() - system_.n_constraints());
+  }
   if (input_.resume_from) resumed_ = model_.read(*input_.resume_from, input_.scenario_digest);
   const OpenContext context{
       .run_id = input_.run_id,
@@ -76,7 +79,28 @@ std::vector<Column> RunBase::columns() {
   std::vector<Column> columns = model_.columns();
   const auto regions = model_.region_columns();
   columns.insert(columns.end(), regions.begin(), regions.end());
+  if (!loads_) return columns;
+  loads_ = ReactionTable(system_);
+  const auto loads = loads_->columns(system_);
+  columns.insert(columns.end(), loads.begin(), loads.end());
   return columns;
+}
+
+std::shared_ptr<const PendingRequest> RunBase::begin_row(double t, const VectorX& y, const VectorX& z,
+                                                         std::vector<double>& row) {
+  auto request = model_.begin_row(t, y, z, row);
+  if (loads_) loads_->append(model_.state(t, y), system_, row);
+  return request;
+}
+
+Checkpoint RunBase::save_with(const AnalysisState& state) {
+  model_.totals().analysis = state.bytes();
+  return model_.save(input_.scenario_digest);
+}
+
+void RunBase::restore_resumed() {
+  model_.restore_checked(*input_.resume_from, std::move(*resumed_));
+  fields_.restore(model_.totals().fields);
 }
 
 void RunBase::accept_initial_state(std::span<const Response> responses) {

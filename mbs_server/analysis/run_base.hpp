@@ -13,16 +13,20 @@
 #include <string_view>
 #include <vector>
 
+#include "mbs_server/analysis/analysis_state.hpp"
 #include "mbs_server/analysis/field_output.hpp"
 #include "mbs_server/analysis/run.hpp"
+#include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/simulation/coupled_model.hpp"
+#include "mbs_server/simulation/run_table.hpp"
 
 namespace heelstrike::mbs {
 
 class RunBase {
  public:
   /// @param model  of input.scenario; outlives this object
-  RunBase(const RunInput& input, CoupledModel& model, RunSink& sink, std::stop_token stop);
+  /// @param loads  the rows contain the loads of all joints and drivers
+  RunBase(const RunInput& input, CoupledModel& model, RunSink& sink, std::stop_token stop, bool loads = false);
   virtual ~RunBase() = default;
   RunBase(const RunBase&) = delete;
   RunBase& operator=(const RunBase&) = delete;
@@ -35,8 +39,6 @@ class RunBase {
 
   /// Performs the checks without contact, then opens the contact and reports the columns.
   virtual void open(const ContactFactory& open_contact);
-  /// Requirements of this analysis on the assembled model. @throws Error{invalid_input}
-  virtual void check() const {}
   /// From the initial state to the end. @returns false when the run was stopped. A run that reaches its end without
   /// some of its rows stores the reason in summary_.error, and is "incomplete".
   [[nodiscard]] virtual bool solve() = 0;
@@ -46,9 +48,7 @@ class RunBase {
   [[nodiscard]] virtual std::vector<Column> columns();
   /// @returns null when the row is complete, as CoupledModel::begin_row
   [[nodiscard]] virtual std::shared_ptr<const PendingRequest> begin_row(double t, const VectorX& y, const VectorX& z,
-                                                                        std::vector<double>& row) {
-    return model_.begin_row(t, y, z, row);
-  }
+                                                                        std::vector<double>& row);
 
   /// Evaluates and commits the contact at the state of a motion that does not depend on it, and opens and closes the
   /// pairs.
@@ -72,6 +72,10 @@ class RunBase {
   /// Writes a checkpoint when the checkpoint period has elapsed.
   void at_restart_point();
   void write_checkpoint();
+  /// Checkpoint of the committed state with the state of the analysis.
+  [[nodiscard]] Checkpoint save_with(const AnalysisState& state);
+  /// Restores `resumed_`.
+  void restore_resumed();
   /// Waits for the responses of all rows and writes them; called before any later output.
   void finish_rows();
   void report_progress(double step_size);
@@ -111,6 +115,7 @@ class RunBase {
   /// Warns of pairs that never touched, which is rarely intended.
   void report_missing_contact();
 
+  std::optional<ReactionTable> loads_;
   std::deque<Row> rows_;  ///< pending rows
   struct MinGap {
     double gap = std::numeric_limits<double>::infinity();  ///< [m]
@@ -121,5 +126,14 @@ class RunBase {
   double checkpoint_due_ = 0.0;    ///< [s] of input_.clock
   Clock::duration fields_time_{};  ///< spent on fields
 };
+
+/// Builds the model of a scenario and runs an analysis that does not integrate it.
+/// @param options  further arguments of the constructor of `Run`
+template <typename Run, typename... Options>
+[[nodiscard]] RunSummary run_with_model(const RunInput& input, const ContactFactory& open_contact, RunSink& sink,
+                                        std::stop_token stop, Options... options) {
+  CoupledModel model(input.scenario, build_model(input.scenario), stop);
+  return Run(input, model, sink, std::move(stop), options...).run(open_contact);
+}
 
 }  // namespace heelstrike::mbs

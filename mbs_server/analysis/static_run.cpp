@@ -1,5 +1,12 @@
-#include "mbs_server/analysis/static_run.hpp"
-
+/// Static analysis: some coordinates are prescribed by drivers, all others are in equilibrium with loads, joints, force
+/// elements and contact. One row at t = 0; if drivers or loads depend on time, one per time of the output grid (a
+/// quasi-static sequence, each equilibrium computed from the preceding one). The initial state and each equilibrium are
+/// committed to the contact: friction measures slip from the last commit, so the initial state is the reference of a
+/// body that only friction supports.
+///
+/// The first equilibrium is approached by an overdamped motion M q' = g - Phi_q' lambda with implicit steps that grow
+/// as the residual falls (pseudo-transient continuation, [kelley1998] in docs/references.bib): it decreases the
+/// potential towards a stable equilibrium, which KINSOL completes. Unsupported coordinates stay in place.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,8 +22,8 @@
 #include "mbs_server/formulation/load_force.hpp"
 #include "mbs_server/formulation/static_form.hpp"
 #include "mbs_server/integrators/kinsol_balance.hpp"
-#include "mbs_server/simulation/reaction_table.hpp"
-#include "mbs_server/simulation/vibrating_pairs.hpp"
+#include "mbs_server/simulation/run_table.hpp"
+#include "scenario/sections.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -54,7 +61,8 @@ constexpr double min_damping = 1e-5;
 
 class StaticRun final : public RunBase {
  public:
-  using RunBase::RunBase;
+  StaticRun(const RunInput& input, CoupledModel& model, RunSink& sink, std::stop_token stop)
+      : RunBase(input, model, sink, std::move(stop), true) {}
 
  private:
   [[nodiscard]] bool solve() override;
@@ -64,19 +72,22 @@ class StaticRun final : public RunBase {
     statistics.rhs_evaluations = n_evaluations_;
     statistics.jacobian_evaluations = n_factorizations_;
   }
-  [[nodiscard]] Checkpoint save() override;
+  [[nodiscard]] Checkpoint save() override {
+    AnalysisState state;
+    exchange_state(state);
+    return save_with(state);
+  }
   void begin();
-  void resume_from_checkpoint(const Checkpoint& checkpoint);
+  /// Writes the members besides the committed state, or reads them.
+  void exchange_state(AnalysisState& state);
   void advance_to_next_equilibrium();
   void find_equilibrium_by_bisection(double t, int halvings);
-  [[nodiscard]] std::vector<Column> columns() override;
-  [[nodiscard]] std::shared_ptr<const PendingRequest> begin_row(double t, const VectorX& y, const VectorX& z,
-                                                                std::vector<double>& row) override {
-    auto request = RunBase::begin_row(t, y, z, row);
-    loads_.append(model_.state(t, y), system_, row);
-    return request;
-  }
 
+  /// Moves the positions of {q, multipliers} onto the constraints; there are no velocities.
+  void project_positions(double t, VectorX& x) {
+    VectorX unused = VectorX::Zero(system_.n_q());
+    system_.project(t, x.head(system_.n_q()), unused);
+  }
   [[nodiscard]] bool depends_on_time() const;
   void commit_initial_state();
   void find_equilibrium(double t, bool by_continuation);
@@ -84,15 +95,29 @@ class StaticRun final : public RunBase {
   [[nodiscard]] VectorX predict_equilibrium(double t) const;
   [[nodiscard]] BalanceResult find_by_newton(double t);
   [[nodiscard]] BalanceResult newton(double t);
-  [[nodiscard]] double weighted_norm() const;
-  void store_equilibrium(double t);
-  [[nodiscard]] double tolerance() const;
+  /// Weighted norm of F_ as in KINSOL.
+  [[nodiscard]] double weighted_norm() const {
+    const auto n = system_.n_q();
+    double norm = F_.head(n).lpNorm<Eigen::Infinity>() / scale_;
+    if (F_.size() > n) norm = std::max(norm, constraint_weight * F_.tail(F_.size() - n).lpNorm<Eigen::Infinity>());
+    return norm;
+  }
+  void store_equilibrium(double t) {
+    if (past_.size() == max_past_equilibria) past_.erase(past_.begin());
+    past_.push_back({.t = t, .x = x_});
+  }
+  /// Stiff contact converts the rounding of positions to forces, which limits the tolerance. @pre a factor() near x_
+  [[nodiscard]] double tolerance() const {
+    const double rounding =
+        1e-15 * (1.0 + x_.head(system_.n_q()).lpNorm<Eigen::Infinity>()) * form_->max_stiffness() / scale_;
+    return std::max(residual_tolerance, rounding);
+  }
   [[nodiscard]] bool approach(double t, double shift, int max_steps);
   [[nodiscard]] bool continuation_step(double t, double shift, double& norm);
   [[nodiscard]] std::vector<double> gaps(double t, const VectorX& x);
   [[nodiscard]] bool may_have_tunnelled(const std::vector<double>& gaps_now, double moved) const;
   [[nodiscard]] BalanceResult finish_equilibrium(double t);
-  void measure_forces(double t);
+  void measure_forces(double t) { scale_ = std::max(form_->force_scale(t, x_), 1e-12); }
   void count_evaluation();
   [[nodiscard]] double evaluate(double t, const VectorX& x);
   void accept_residual(double t, BalanceResult& result);
@@ -102,7 +127,6 @@ class StaticRun final : public RunBase {
   [[nodiscard]] VectorX external_forces(double t, const VectorX& q);
 
   std::unique_ptr<StaticForm> form_;
-  ReactionTable loads_;
   VectorX x_, F_, trial_;
   double scale_ = 1.0;  ///< [N, N m] scale of the acting forces
   std::string last_rejection_;
@@ -119,14 +143,6 @@ class StaticRun final : public RunBase {
   std::int64_t n_equilibria_ = 0, n_evaluations_ = 0, n_factorizations_ = 0;
 };
 
-std::vector<Column> StaticRun::columns() {
-  std::vector<Column> columns = RunBase::columns();
-  loads_ = ReactionTable(system_);
-  const auto more = loads_.columns(system_);
-  columns.insert(columns.end(), more.begin(), more.end());
-  return columns;
-}
-
 bool StaticRun::depends_on_time() const {
   const Model& model = system_.model();
   const auto changes = [](const auto& force) { return force->depends_on_time(); };
@@ -134,10 +150,6 @@ bool StaticRun::depends_on_time() const {
          std::ranges::any_of(model.loads, [](const Load& load) {
            return std::ranges::any_of(load.functions, [](const auto& f) { return f != nullptr; });
          });
-}
-
-void StaticRun::measure_forces(double t) {
-  scale_ = std::max(form_->force_scale(t, x_), 1e-12);
 }
 
 void StaticRun::count_evaluation() {
@@ -187,8 +199,7 @@ bool StaticRun::continuation_step(double t, double shift, double& norm) {
     form_->solve(trial_);
     if (!trial_.allFinite() || trial_.head(n).lpNorm<Eigen::Infinity>() > max_step_length) return false;
     trial_ += x_;
-    VectorX rest = VectorX::Zero(n);
-    system_.project(t, trial_.head(n), rest);
+    project_positions(t, trial_);
     const double reached = evaluate(t, trial_);
     // A tenfold growth of the residual indicates penetration of a stiff body.
     if (!(reached <= std::max(10.0 * norm, continuation_tolerance)) || !std::isfinite(reached)) return false;
@@ -223,21 +234,6 @@ bool StaticRun::approach(double t, double shift, int max_steps) {
     }
   }
   return norm <= max_continuation_residual;
-}
-
-/// Stiff contact converts the rounding of positions to forces, which limits the tolerance. @pre a factor() near x_
-double StaticRun::tolerance() const {
-  const double rounding =
-      1e-15 * (1.0 + x_.head(system_.n_q()).lpNorm<Eigen::Infinity>()) * form_->max_stiffness() / scale_;
-  return std::max(residual_tolerance, rounding);
-}
-
-/// Weighted norm of F_ as in KINSOL.
-double StaticRun::weighted_norm() const {
-  const auto n = system_.n_q();
-  double norm = F_.head(n).lpNorm<Eigen::Infinity>() / scale_;
-  if (F_.size() > n) norm = std::max(norm, constraint_weight * F_.tail(F_.size() - n).lpNorm<Eigen::Infinity>());
-  return norm;
 }
 
 /// Extrapolates all unknowns through the past equilibria to the next one.
@@ -287,13 +283,11 @@ BalanceResult StaticRun::find_by_newton(double t) {
   BalanceResult result;
   const auto attempt = [&](const VectorX& from, bool overdamped) {
     try {
-      VectorX rest = VectorX::Zero(n);
       x_ = past_.back().x;
-      system_.project(t, x_.head(n), rest);
+      project_positions(t, x_);
       const VectorX last = x_.head(n);
       x_ = from;
-      rest.setZero();
-      system_.project(t, x_.head(n), rest);
+      project_positions(t, x_);
       // The predicted change of free coordinates is limited to a step of the line search.
       if ((x_.head(n) - last).lpNorm<Eigen::Infinity>() > max_step_length) return false;
       if (!overdamped || approach(t, initial_damping_nearby, max_nearby_steps)) result = newton(t);
@@ -306,11 +300,6 @@ BalanceResult StaticRun::find_by_newton(double t) {
   if (past_.size() == max_past_equilibria && attempt(predict_equilibrium(t), false)) return result;
   (void)attempt(past_.back().x, true);
   return result;
-}
-
-void StaticRun::store_equilibrium(double t) {
-  if (past_.size() == max_past_equilibria) past_.erase(past_.begin());
-  past_.push_back({.t = t, .x = x_});
 }
 
 BalanceResult StaticRun::finish_equilibrium(double t) {
@@ -349,8 +338,7 @@ BalanceResult StaticRun::finish_equilibrium(double t) {
 /// skipped if the contact rejects the initial state.
 void StaticRun::commit_initial_state() {
   const auto n = system_.n_q();
-  VectorX rest = VectorX::Zero(n);
-  system_.project(0.0, x_.head(n), rest);
+  project_positions(0.0, x_);
   try {
     (void)exchange_.commit(0.0, x_.head(n), VectorX::Zero(n));
   } catch (const RecoverableError& e) {
@@ -369,12 +357,10 @@ void StaticRun::accept_residual(double t, BalanceResult& result) {
 
 /// Finds an equilibrium by pseudo-transient continuation from a distant start, with fallbacks.
 BalanceResult StaticRun::find_by_continuation(double t, const VectorX& start) {
-  const auto n = system_.n_q();
   BalanceResult result;
   const auto attempt = [&](double shift, bool commits) {
     x_ = start;
-    VectorX rest = VectorX::Zero(n);
-    system_.project(t, x_.head(n), rest);
+    project_positions(t, x_);
     commits_during_approach_ = commits;
     const bool near = approach(t, shift, max_continuation_steps);
     commits_during_approach_ = false;
@@ -410,12 +396,11 @@ void StaticRun::find_equilibrium(double t, bool by_continuation) {
   BalanceResult result;
   try {
     if (!by_continuation) result = find_by_newton(t);
-    VectorX rest = VectorX::Zero(n);
     if (!by_continuation && !result.converged) {
       // Newton's method stops at an edge between facets, which KINSOL's line search may pass, starting closer than from
       // the last equilibrium.
       if (result.iterations == 0) x_ = start;
-      system_.project(t, x_.head(n), rest);
+      project_positions(t, x_);
       result = finish_equilibrium(t);
     }
     if (!result.converged) result = find_by_continuation(t, start);
@@ -512,52 +497,34 @@ void StaticRun::begin() {
   if (depends_on_time()) past_external_forces_ = external_forces(0.0, y.head(n));
 }
 
-Checkpoint StaticRun::save() {
-  AnalysisState state;
-  state.set("x", entries(x_));
-  state.set("pushed", entries(past_external_forces_));
-  state.set("remembered", static_cast<std::int64_t>(past_.size()));
-  VectorX times(static_cast<Eigen::Index>(past_.size()));
-  VectorX unknowns(times.size() * x_.size());
-  for (std::size_t i = 0; i < past_.size(); ++i) {
-    const auto k = static_cast<Eigen::Index>(i);
-    times[k] = past_[i].t;
-    unknowns.segment(k * x_.size(), x_.size()) = past_[i].x;
-  }
-  state.set("past_times", entries(times));
-  state.set("past_unknowns", entries(unknowns));
-  state.set("next_row", next_row_);
-  state.set("equilibria", n_equilibria_);
-  state.set("evaluations", n_evaluations_);
-  state.set("factorizations", n_factorizations_);
-  model_.totals().analysis = state.bytes();
-  return model_.save(input_.scenario_digest);
-}
-
-void StaticRun::resume_from_checkpoint(const Checkpoint& checkpoint) {
-  const AnalysisState state(resumed_->analysis);
-  past_external_forces_.resize(system_.n_q());
-  state.get("x", entries(x_));
-  state.get("pushed", entries(past_external_forces_));
-  const std::int64_t n_past = state.count("remembered");
+void StaticRun::exchange_state(AnalysisState& state) {
+  state.exchange("x", entries(x_));
+  past_external_forces_.conservativeResize(system_.n_q());
+  state.exchange("pushed", entries(past_external_forces_));
+  std::int64_t n_past = std::ssize(past_);
+  state.exchange("remembered", n_past);
   if (n_past < 1 || n_past > static_cast<std::int64_t>(max_past_equilibria)) {
     throw input_error("checkpoint", fmt::format("checkpoint: expected 1 to {} past equilibria of the static "
                                                 "analysis, found {}; resume from another one, or restart the run",
                                                 max_past_equilibria, n_past));
   }
+  const Eigen::Index n = x_.size();
+  past_.resize(static_cast<std::size_t>(n_past), {.t = 0.0, .x = VectorX::Zero(n)});
   VectorX times(n_past);
-  VectorX unknowns(n_past * x_.size());
-  state.get("past_times", entries(times));
-  state.get("past_unknowns", entries(unknowns));
-  past_.clear();
-  for (Eigen::Index k = 0; k < n_past; ++k)
-    past_.push_back({.t = times[k], .x = unknowns.segment(k * x_.size(), x_.size())});
-  next_row_ = state.count("next_row");
-  n_equilibria_ = state.count("equilibria");
-  n_evaluations_ = state.count("evaluations");
-  n_factorizations_ = state.count("factorizations");
-  model_.restore_checked(checkpoint, std::move(*resumed_));
-  fields_.restore(model_.totals().fields);
+  VectorX unknowns(n_past * n);
+  for (Eigen::Index k = 0; k < n_past; ++k) {
+    times[k] = past_[static_cast<std::size_t>(k)].t;
+    unknowns.segment(k * n, n) = past_[static_cast<std::size_t>(k)].x;
+  }
+  state.exchange("past_times", entries(times));
+  state.exchange("past_unknowns", entries(unknowns));
+  for (Eigen::Index k = 0; k < n_past; ++k) {
+    past_[static_cast<std::size_t>(k)] = {.t = times[k], .x = unknowns.segment(k * n, n)};
+  }
+  state.exchange("next_row", next_row_);
+  state.exchange("equilibria", n_equilibria_);
+  state.exchange("evaluations", n_evaluations_);
+  state.exchange("factorizations", n_factorizations_);
 }
 
 /// Advances from the last equilibrium to that at t, if necessary through intermediate ones without rows.
@@ -606,7 +573,9 @@ bool StaticRun::solve() {
   x_ = VectorX::Zero(form_->size());
   F_ = x_;
   if (resumed_) {
-    resume_from_checkpoint(*input_.resume_from);
+    AnalysisState state(resumed_->analysis);
+    exchange_state(state);
+    restore_resumed();
   } else {
     begin();
   }
@@ -622,11 +591,20 @@ bool StaticRun::solve() {
   return true;
 }
 
+RunSummary run_static(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
+  return run_with_model<StaticRun>(input, open_contact, sink, std::move(stop));
+}
+
 }  // namespace
 
-RunSummary run_static(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
-  CoupledModel model(input.scenario, build_model(input.scenario), stop);
-  return StaticRun(input, model, sink, std::move(stop)).run(open_contact);
+AnalysisType static_analysis() {
+  return {{{.name = "static",
+            .meaning = "equilibrium of the coordinates without drivers",
+            .keys = {config::max_residual_key()}},
+           {}},
+          run_static,
+          nullptr,
+          [](const Scenario&, std::span<const PairDescription> pairs) { check_no_vibrating_pairs(pairs); }};
 }
 
 }  // namespace heelstrike::mbs

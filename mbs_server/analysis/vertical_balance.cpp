@@ -56,23 +56,23 @@ void VerticalBalance::shift_bodies(std::size_t group, double shift, Eigen::Ref<E
   }
 }
 
-VerticalBalance::BatchResponse VerticalBalance::evaluate_force(std::size_t group, double shift, double t,
-                                                               ContactExchange& exchange, const Eigen::VectorXd& q,
-                                                               const ConstVector& qd) {
+VerticalBalance::GroupForce VerticalBalance::evaluate_force(std::size_t group, double shift, double t,
+                                                            ContactExchange& exchange, const Eigen::VectorXd& q,
+                                                            const ConstVector& qd) {
   Eigen::VectorXd moved = q;
   for (std::size_t g = 0; g < groups_.size(); ++g) shift_bodies(g, g == group ? shift : out_of_reach, moved);
   const auto responses = exchange.responses(t, moved, qd);
-  BatchResponse answer{.force = 0.0, .stiffness = 0.0, .gap = std::numeric_limits<double>::infinity()};
+  GroupForce found{.force = 0.0, .stiffness = 0.0, .gap = std::numeric_limits<double>::infinity()};
   for (std::size_t i = 0; i < responses.size(); ++i) {
     const double sign = groups_[group].sign[i];
     if (sign == 0.0) continue;
     const Matrix3 R_WA = main_pose(model_.pairs[i], moved).R;
     const Vector3 n_A = R_WA.transpose() * up_;
-    answer.force += sign * n_A.dot(responses[i].F_A.force);
-    answer.stiffness -= n_A.dot(responses[i].dF_A_dX.bottomRightCorner<3, 3>() * n_A);
-    answer.gap = std::min(answer.gap, responses[i].gap);
+    found.force += sign * n_A.dot(responses[i].F_A.force);
+    found.stiffness -= n_A.dot(responses[i].dF_A_dX.bottomRightCorner<3, 3>() * n_A);
+    found.gap = std::min(found.gap, responses[i].gap);
   }
-  return answer;
+  return found;
 }
 
 double VerticalBalance::height_out_of_contact(std::size_t group, double t, ContactExchange& exchange,
@@ -95,15 +95,15 @@ double VerticalBalance::height_for_force(std::size_t group, double target, doubl
                                          const Eigen::VectorXd& q, const ConstVector& qd) {
   double shift = shifts_[group];
   double low = -std::numeric_limits<double>::infinity(), high = -low;  // force above, below the target
-  BatchResponse answer;
+  GroupForce found;
   for (int i = 0; i < max_evaluations; ++i) {
     double next = 0.0;
     try {
-      answer = evaluate_force(group, shift, t, exchange, q, qd);
-      if (std::abs(answer.force - target) <= tolerance * target) return shift;
-      (answer.force > target ? low : high) = shift;
-      const double newton = answer.force > 0.0 && answer.stiffness < 0.0 ? (target - answer.force) / answer.stiffness
-                                                                         : -std::max(answer.gap, 0.0) - first_depth;
+      found = evaluate_force(group, shift, t, exchange, q, qd);
+      if (std::abs(found.force - target) <= tolerance * target) return shift;
+      (found.force > target ? low : high) = shift;
+      const double newton = found.force > 0.0 && found.stiffness < 0.0 ? (target - found.force) / found.stiffness
+                                                                       : -std::max(found.gap, 0.0) - first_depth;
       next = shift + std::clamp(newton, -max_step, max_step);
     } catch (const RecoverableError&) {
       low = shift;  // too deep for the contact
@@ -116,7 +116,7 @@ double VerticalBalance::height_for_force(std::size_t group, double target, doubl
   }
   throw RecoverableError(fmt::format(
       "{}: no height gives {:.6g} N at t = {} s; the last trial, {:.6g} m from the prescribed height, gives {:.6g} N",
-      groups_[group].spec->where, target, t, shift, answer.force));
+      groups_[group].spec->where, target, t, shift, found.force));
 }
 
 std::vector<double> VerticalBalance::balance_forces(const ConstVector& q, std::span<const Response> responses) const {
@@ -136,14 +136,14 @@ std::vector<double> VerticalBalance::balance_forces(const ConstVector& q, std::s
 
 void VerticalBalance::move(double t, ContactExchange& exchange, Eigen::Ref<Eigen::VectorXd> q, const ConstVector& qd) {
   const Eigen::VectorXd prescribed = q;
-  std::vector<double> found(groups_.size());
+  std::vector<double> shifts(groups_.size());
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const double target = groups_[g].spec->force.function->at(t).f;
-    found[g] = target >= groups_[g].spec->threshold ? height_for_force(g, target, t, exchange, prescribed, qd)
-                                                    : height_out_of_contact(g, t, exchange, prescribed, qd);
+    shifts[g] = target >= groups_[g].spec->threshold ? height_for_force(g, target, t, exchange, prescribed, qd)
+                                                     : height_out_of_contact(g, t, exchange, prescribed, qd);
   }
-  shifts_ = found;
-  for (std::size_t g = 0; g < groups_.size(); ++g) shift_bodies(g, found[g], q);
+  shifts_ = shifts;
+  for (std::size_t g = 0; g < groups_.size(); ++g) shift_bodies(g, shifts[g], q);
 }
 
 }  // namespace heelstrike::mbs

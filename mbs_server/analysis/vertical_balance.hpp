@@ -43,13 +43,14 @@ class VerticalBalance {
     std::vector<BodyIndex> bodies;
     std::vector<double> sign;  ///< per pair: +1 main body moves, -1 partner moves, 0 neither or both
   };
-  struct BatchResponse {
+  /// Sum over the pairs of a group.
+  struct GroupForce {
     double force = 0.0;      ///< [N] on the group along the vertical
     double stiffness = 0.0;  ///< [N/m] d force / d shift
     double gap = 0.0;        ///< [m] smallest of the group's pairs
   };
-  [[nodiscard]] BatchResponse evaluate_force(std::size_t group, double shift, double t, ContactExchange& exchange,
-                                             const Eigen::VectorXd& q, const ConstVector& qd);
+  [[nodiscard]] GroupForce evaluate_force(std::size_t group, double shift, double t, ContactExchange& exchange,
+                                          const Eigen::VectorXd& q, const ConstVector& qd);
   [[nodiscard]] double height_for_force(std::size_t group, double target, double t, ContactExchange& exchange,
                                         const Eigen::VectorXd& q, const ConstVector& qd);
   [[nodiscard]] double height_out_of_contact(std::size_t group, double t, ContactExchange& exchange,

@@ -8,7 +8,7 @@
 #include "common/text/suggestion.hpp"
 #include "mbs_server/elements/joints/joint_type.hpp"
 #include "mbs_server/formulation/coordinate_map.hpp"
-#include "scenario/schema/mistakes.hpp"
+#include "scenario/schema/document.hpp"
 
 namespace heelstrike::mbs {
 

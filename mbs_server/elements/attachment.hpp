@@ -33,13 +33,13 @@ struct Ends {
 using HasCoordinate = bool (*)(const JointCoordinates& coordinates);
 
 /// The joint named in `field`. @param has  the required free coordinate @param what  name of that coordinate
-/// @throws Mistake if there is no such joint or it lacks that coordinate; the message lists the types that have it
+/// @throws Issue if there is no such joint or it lacks that coordinate; the message lists the types that have it
 [[nodiscard]] const JointSpec& read_joint_name(const config::Field& field, const Scenario& scenario, HasCoordinate has,
                                                const std::string& what);
 
 /// Names in the key `coordinates` of a joint; empty for types without named coordinates.
 [[nodiscard]] std::vector<std::string> coordinate_names(const JointSpec& joint);
-/// The joint with the coordinate `name`. @param field  for messages. @throws Mistake if no joint has it
+/// The joint with the coordinate `name`. @param field  for messages. @throws Issue if no joint has it
 const JointSpec& read_coordinate_name(const config::Field& field, const std::string& name, const Scenario& scenario);
 
 /// A coordinate of a joint in a model.

@@ -1,5 +1,5 @@
-#include "mbs_server/integrators/cvode_index1.hpp"
-
+/// CVODE on the index-1 form: BDF with the accelerations of the saddle-point system as right-hand side and a projection
+/// of every step onto position and velocity constraints (Eich 1993; CVODE user guide, "projection").
 #include <cvodes/cvodes.h>
 #include <cvodes/cvodes_ls.h>
 #include <cvodes/cvodes_proj.h>
@@ -10,7 +10,7 @@ namespace heelstrike::mbs {
 namespace {
 
 constexpr MultistepCalls cvode_calls = {
-    .set_error_handler = CVodeSetErrHandlerFn,
+    .solver = SundialsSolver::cvode,
     .set_max_order = CVodeSetMaxOrd,
     .set_max_steps = CVodeSetMaxNumSteps,
     .set_max_error_failures = CVodeSetMaxErrTestFails,
@@ -40,58 +40,57 @@ class CvodeIndex1 final : public MultistepIntegrator {
 
  private:
   static CvodeIndex1& self(void* user_data) { return *static_cast<CvodeIndex1*>(user_data); }
-  static int rhs(realtype t, N_Vector y, N_Vector yd, void* user_data);
-  static int quadrature(realtype t, N_Vector y, N_Vector zd, void* user_data);
-  static int newton_system(realtype t, N_Vector y, N_Vector fy, SUNMatrix A, booleantype j_ok, booleantype* j_current,
-                           realtype gamma, void* user_data, N_Vector, N_Vector, N_Vector);
-  static int project(realtype t, N_Vector y, N_Vector correction, realtype tolerance, N_Vector unused, void* user_data);
+  static int rhs(sunrealtype t, N_Vector y, N_Vector yd, void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code([&] { me.problem().rhs(t, view(y), view(yd)); }, me.cause());
+  }
+  static int quadrature(sunrealtype t, N_Vector y, N_Vector zd, void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code([&] { me.problem().quadrature_rhs(t, view(y), view(zd)); }, me.cause());
+  }
+  static int newton_system(sunrealtype t, N_Vector y, N_Vector /*fy*/, SUNMatrix /*A*/, sunbooleantype j_ok,
+                           sunbooleantype* j_current, sunrealtype gamma, void* user_data, N_Vector, N_Vector,
+                           N_Vector) {
+    auto& me = self(user_data);
+    return to_sundials_code(
+        [&] {
+          // CVODE keeps J over many steps and updates it when Newton's method converges slowly; gamma changes more
+          // often and costs a factorisation, but no evaluation of the model.
+          if (j_ok == SUNFALSE) me.problem().linearize(t, view(y));
+          *j_current = j_ok == SUNFALSE ? SUNTRUE : SUNFALSE;
+          me.problem().factor_newton(gamma);
+        },
+        me.cause());
+  }
+  static int project(sunrealtype t, N_Vector y, N_Vector correction, sunrealtype /*tolerance*/, N_Vector /*error*/,
+                     void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code(
+        [&] {
+          // CVODE adds the correction to the state, which must not be modified here.
+          me.projected_ = view(y);
+          me.problem().project(t, me.projected_);
+          // [eich1993]: positions to Phi = 0, velocities to Phi_q qd = nu; internal states are unchanged.
+          view(correction) = me.projected_ - view(y);
+        },
+        me.cause());
+  }
 
   void create() override;
-  void reinitialize() override;
+  void reinitialize() override {
+    check_setup(CVodeReInit(cvode_, t(), state()), "CVodeReInit");
+    if (problem().n_quadratures() > 0) check_setup(CVodeQuadReInit(cvode_, quadrature_state()), "CVodeQuadReInit");
+  }
   int advance(double t_out, double& t) override { return CVode(cvode_, t_out, state(), &t, CV_ONE_STEP); }
-  void add_statistics(IntegratorStatistics& statistics) const override;
+  void add_statistics(IntegratorStatistics& statistics) const override {
+    long jacobians = 0;
+    (void)CVodeGetNumJacEvals(cvode_, &jacobians);
+    statistics.jacobian_evaluations += jacobians;
+  }
 
   void* cvode_ = nullptr;
   Eigen::VectorXd projected_;
 };
-
-int CvodeIndex1::rhs(realtype t, N_Vector y, N_Vector yd, void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code([&] { me.problem().rhs(t, view(y), view(yd)); }, me.cause());
-}
-
-int CvodeIndex1::quadrature(realtype t, N_Vector y, N_Vector zd, void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code([&] { me.problem().quadrature_rhs(t, view(y), view(zd)); }, me.cause());
-}
-
-int CvodeIndex1::newton_system(realtype t, N_Vector y, N_Vector /*fy*/, SUNMatrix /*A*/, booleantype j_ok,
-                               booleantype* j_current, realtype gamma, void* user_data, N_Vector, N_Vector, N_Vector) {
-  auto& me = self(user_data);
-  return to_sundials_code(
-      [&] {
-        // CVODE keeps J over many steps and updates it when Newton's method converges slowly; gamma changes more often
-        // and costs a factorisation, but no evaluation of the model.
-        if (j_ok == SUNFALSE) me.problem().linearize(t, view(y));
-        *j_current = j_ok == SUNFALSE ? SUNTRUE : SUNFALSE;
-        me.problem().factor_newton(gamma);
-      },
-      me.cause());
-}
-
-int CvodeIndex1::project(realtype t, N_Vector y, N_Vector correction, realtype /*tolerance*/, N_Vector /*error*/,
-                         void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code(
-      [&] {
-        // CVODE adds the correction to the state, which must not be modified here.
-        me.projected_ = view(y);
-        me.problem().project(t, me.projected_);
-        // [eich1993]: positions to Phi = 0, velocities to Phi_q qd = nu; internal states are unchanged.
-        view(correction) = me.projected_ - view(y);
-      },
-      me.cause());
-}
 
 void CvodeIndex1::create() {
   cvode_ = CVodeCreate(CV_BDF, context());
@@ -116,24 +115,12 @@ void CvodeIndex1::create() {
   configure(cvode_);
 }
 
-void CvodeIndex1::reinitialize() {
-  check_setup(CVodeReInit(cvode_, t(), state()), "CVodeReInit");
-  if (problem().n_quadratures() > 0) check_setup(CVodeQuadReInit(cvode_, quadrature_state()), "CVodeQuadReInit");
-}
-
-void CvodeIndex1::add_statistics(IntegratorStatistics& statistics) const {
-  long jacobians = 0;
-  (void)CVodeGetNumJacEvals(cvode_, &jacobians);
-  statistics.jacobian_evaluations += jacobians;
-}
-
 }  // namespace
 
 IntegratorEntry cvode_index1() {
-  return integrator_entry(
+  return integrator_entry<CvodeIndex1>(
       "cvode_index1", "BDF of order 1 to 5, accelerations from the index-1 form, projection onto the constraints",
-      {order_key("maximum order", {1, 2, 3, 4, 5}, default_order)},
-      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<CvodeIndex1>(spec, problem); });
+      {order_key("maximum order", {1, 2, 3, 4, 5}, default_order)});
 }
 
 }  // namespace heelstrike::mbs

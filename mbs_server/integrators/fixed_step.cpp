@@ -1,22 +1,91 @@
-#include "mbs_server/integrators/fixed_step.hpp"
-
+/// The fixed-step methods, for comparison with the literature, and their common base: the grid of steps, Baumgarte's
+/// stabilisation instead of a projection, and the repetition of rejected steps.
+///
+/// Every restart begins a new grid: t_k = t_0 + k h. The last step is shortened to end at the end of the run. A step
+/// that the model rejects is bisected up to max_rejections times; the nominal size is restored after the end of the
+/// rejected step.
+///
+/// The error of a step is estimated, but not controlled: from the fourth step of a grid on, its increment is compared
+/// with the Adams-Moulton quadrature of order 5 over the derivatives at its ends and three steps back, whose error is
+/// of order h^6, one order higher than that of the methods. The estimate needs no evaluation.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
+#include "mbs_server/integrators/one_step.hpp"
+#include "mbs_server/integrators/sundials_support.hpp"
 #include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
+namespace {
 
-std::vector<config::KeySchema> fixed_step_keys() {
-  const IntegratorSpec defaults;
-  const auto baumgarte = [](const char* name, const char* meaning, double fallback) {
-    return config::number(name, "1/s", config::rates, meaning, fmt::format("{}", fallback));
-  };
-  return {order_key("order", {4}, 4), config::required(config::number("step", "s", config::times, "step size")),
-          baumgarte("baumgarte_alpha", "damping of constraint violations", defaults.baumgarte_alpha),
-          baumgarte("baumgarte_beta", "stiffness of constraint violations", defaults.baumgarte_beta)};
-}
+class FixedStepIntegrator : public OneStepIntegrator {
+ public:
+  /// @param spec  `step` is required
+  FixedStepIntegrator(const IntegratorSpec& spec, Problem& problem);
+
+  [[nodiscard]] IntegratorStatistics statistics() const final {
+    IntegratorStatistics s = totals_;
+    s.restarts = n_restarts();
+    return s;
+  }
+
+ protected:
+  /// Fills to.Y at from.t + h; from.F is valid.
+  virtual void try_step(double h, const Node& from, Node& to) = 0;
+  /// F = {f with stabilisation, integrands} at (t, Y).
+  void evaluate(double t, const Eigen::VectorXd& Y, Eigen::VectorXd& F);
+  /// The classical Runge-Kutta step of order 4 ([machado2012] eqs 3.46-3.51).
+  void runge_kutta_step(double h, const Node& from, Node& to);
+
+  static constexpr std::size_t history_length = 3;
+  /// F one, two, three steps of the current size before the current state; valid when history_is_full().
+  [[nodiscard]] const std::array<Eigen::VectorXd, history_length>& history() const { return past_; }
+  [[nodiscard]] bool history_is_full() const { return n_past_ == history_length; }
+
+ private:
+  void begin(const Node& start) final {
+    reduced_ = false;
+    stall_.reset();
+    max_speed_ = max_state_ = 0.0;
+    change_size(std::min(*spec().step, max_step()), start.t);
+  }
+  void max_step_changed() final {
+    const double h = std::min(*spec().step, max_step());
+    if (!reduced_ && h != size_) change_size(h, grid_start_ + static_cast<double>(count_) * size_);
+  }
+  void advance(double t_end, Node& from, Node& to) final;
+  void change_size(double h, double t) {
+    size_ = h;
+    grid_start_ = t;
+    count_ = 0;
+    n_past_ = 0;
+  }
+  void estimate_error(const Node& from, const Node& to);
+  void update_history(const Node& from) {
+    past_[2].swap(past_[1]);
+    past_[1].swap(past_[0]);
+    past_[0] = from.F;
+    n_past_ = std::min(n_past_ + 1, history_length);
+  }
+  [[nodiscard]] double step_error() const final { return step_error_; }
+
+  double alpha_, beta_;
+  double size_ = 0.0;        ///< [s] current step
+  double grid_start_ = 0.0;  ///< [s] start of the grid of this step size
+  double repeat_end_ = 0.0;  ///< [s] end of the rejected step, while size_ is reduced
+  bool reduced_ = false;
+  std::int64_t count_ = 0;
+  Eigen::VectorXd stage_, f2_, f3_, f4_;
+  std::array<Eigen::VectorXd, history_length> past_;
+  std::size_t n_past_ = 0;
+  double step_error_ = 0.0;
+  double max_speed_ = 0.0;  ///< maximum |qd| since the restart, the scale of errors of qd
+  double max_state_ = 0.0;  ///< likewise for first-order states
+  StallGuard stall_;
+  IntegratorStatistics totals_;
+};
 
 FixedStepIntegrator::FixedStepIntegrator(const IntegratorSpec& spec, Problem& problem)
     : OneStepIntegrator(spec, problem, false), alpha_(spec.baumgarte_alpha), beta_(spec.baumgarte_beta) {
@@ -47,13 +116,6 @@ void FixedStepIntegrator::runge_kutta_step(double h, const Node& from, Node& to)
   to.Y = from.Y + h / 6.0 * (from.F + 2.0 * f2_ + 2.0 * f3_ + f4_);
 }
 
-void FixedStepIntegrator::change_size(double h, double t) {
-  size_ = h;
-  grid_start_ = t;
-  count_ = 0;
-  n_past_ = 0;
-}
-
 void FixedStepIntegrator::estimate_error(const Node& from, const Node& to) {
   step_error_ = 0.0;
   const int n = problem().n_positions();
@@ -75,25 +137,6 @@ void FixedStepIntegrator::estimate_error(const Node& from, const Node& to) {
   step_error_ = std::max(step_error_, stage_.segment(2 * n, states.size()).lpNorm<Eigen::Infinity>() / max_state_);
 }
 
-void FixedStepIntegrator::update_history(const Node& from) {
-  past_[2].swap(past_[1]);
-  past_[1].swap(past_[0]);
-  past_[0] = from.F;
-  n_past_ = std::min(n_past_ + 1, history_length);
-}
-
-void FixedStepIntegrator::begin(const Node& start) {
-  reduced_ = false;
-  stall_.reset();
-  max_speed_ = max_state_ = 0.0;
-  change_size(std::min(*spec().step, max_step()), start.t);
-}
-
-void FixedStepIntegrator::max_step_changed() {
-  const double h = std::min(*spec().step, max_step());
-  if (!reduced_ && h != size_) change_size(h, grid_start_ + static_cast<double>(count_) * size_);
-}
-
 void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
   if (reduced_ && from.t >= repeat_end_) {
     reduced_ = false;
@@ -107,7 +150,7 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
     const bool last = t_next > t_end - 1e-6 * size_;
     if (last) t_next = t_end;
     set_attempted_time(t_next);
-    const int refused = to_sundials_code(
+    const int code = to_sundials_code(
         [&] {
           if (first_after_restart()) evaluate(from.t, from.Y, from.F);
           // The Adams formulas assume equidistant steps: a shortened step is a Runge-Kutta step and ends the grid.
@@ -117,7 +160,7 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
           evaluate(t_next, to.Y, to.F);
         },
         cause);
-    if (refused == 0) {
+    if (code == 0) {
       ++totals_.steps;
       ++count_;
       estimate_error(from, to);
@@ -126,7 +169,7 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
       if (!last) stall_.check(to.t - from.t, to.t, cause, totals_.name);
       return;
     }
-    if (refused < 0) std::rethrow_exception(cause);
+    if (code < 0) std::rethrow_exception(cause);
     ++totals_.rejected_steps;
     if (!reduced_) repeat_end_ = t_next;
     reduced_ = true;
@@ -138,10 +181,64 @@ void FixedStepIntegrator::advance(double t_end, Node& from, Node& to) {
       attempted_time());
 }
 
-IntegratorStatistics FixedStepIntegrator::statistics() const {
-  IntegratorStatistics s = totals_;
-  s.restarts = n_restarts();
-  return s;
+/// The classical Runge-Kutta method of order 4 ([machado2012] eqs 3.46-3.51 and 3.38).
+class Rk4 final : public FixedStepIntegrator {
+ public:
+  using FixedStepIntegrator::FixedStepIntegrator;
+
+ private:
+  void try_step(double h, const Node& from, Node& to) override { runge_kutta_step(h, from, to); }
+};
+
+/// Adams-Bashforth predictor and Adams-Moulton corrector of order 4 (predict, evaluate, correct, evaluate),
+/// [machado2012] eqs 3.52, 3.55 and 3.38. The first three steps after a restart or a change of the step are Runge-Kutta
+/// steps of order 4.
+class Ab4Am4 final : public FixedStepIntegrator {
+ public:
+  using FixedStepIntegrator::FixedStepIntegrator;
+
+ private:
+  void try_step(double h, const Node& from, Node& to) override {
+    if (!history_is_full()) {
+      runge_kutta_step(h, from, to);
+      return;
+    }
+    // Predict (Adams-Bashforth, order 4), evaluate, correct (Adams-Moulton, order 4); the last evaluation is at the
+    // accepted state. The formulas need four equidistant derivatives, so that every new grid starts with Runge-Kutta
+    // steps of the same order.
+    const auto& [f1, f2, f3] = history();
+    predicted_ = from.Y + h / 24.0 * (55.0 * from.F - 59.0 * f1 + 37.0 * f2 - 9.0 * f3);
+    evaluate(from.t + h, predicted_, f_predicted_);
+    to.Y = from.Y + h / 24.0 * (9.0 * f_predicted_ + 19.0 * from.F - 5.0 * f1 + f2);
+  }
+
+  Eigen::VectorXd predicted_, f_predicted_;
+};
+
+template <typename Method>
+IntegratorEntry fixed_step_entry(const char* name, const char* meaning) {
+  const IntegratorSpec defaults;
+  const auto baumgarte = [](const char* key, const char* use, double fallback) {
+    return config::number(key, "1/s", config::rates, use, fmt::format("{}", fallback));
+  };
+  IntegratorEntry entry = integrator_entry<Method>(
+      name, meaning,
+      {order_key("order", {4}, 4), config::required(config::number("step", "s", config::times, "step size")),
+       baumgarte("baumgarte_alpha", "damping of constraint violations", defaults.baumgarte_alpha),
+       baumgarte("baumgarte_beta", "stiffness of constraint violations", defaults.baumgarte_beta)});
+  entry.fixed_step = true;
+  return entry;
+}
+
+}  // namespace
+
+IntegratorEntry rk4() {
+  return fixed_step_entry<Rk4>("rk4", "Runge-Kutta of order 4 with fixed step, Baumgarte stabilisation");
+}
+
+IntegratorEntry ab4am4() {
+  return fixed_step_entry<Ab4Am4>("ab4am4",
+                                  "Adams-Bashforth-Moulton of order 4 with fixed step, Baumgarte stabilisation");
 }
 
 }  // namespace heelstrike::mbs

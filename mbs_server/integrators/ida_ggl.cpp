@@ -1,5 +1,10 @@
-#include "mbs_server/integrators/ida_ggl.hpp"
-
+/// IDA on the stabilised index-2 form of Gear, Gupta and Leimkuhler ([gear1985]): BDF for positions,
+/// velocities and both sets of multipliers simultaneously, so that position and velocity constraints hold at every step
+/// without a separate projection of its history.
+///
+/// The multipliers are excluded from the error test and the convergence test: both would require more accuracy of an
+/// algebraic variable than an index-2 problem provides ([brenan1996] ch. 5). Returned positions and velocities are
+/// projected, which removes the residual of the Newton iteration.
 #include <idas/idas.h>
 #include <idas/idas_ls.h>
 
@@ -14,7 +19,7 @@ namespace heelstrike::mbs {
 namespace {
 
 constexpr MultistepCalls ida_calls = {
-    .set_error_handler = IDASetErrHandlerFn,
+    .solver = SundialsSolver::ida,
     .set_max_order = IDASetMaxOrd,
     .set_max_steps = IDASetMaxNumSteps,
     .set_max_error_failures = IDASetMaxErrTestFails,
@@ -44,10 +49,27 @@ class IdaGgl final : public MultistepIntegrator {
 
  private:
   static IdaGgl& self(void* user_data) { return *static_cast<IdaGgl*>(user_data); }
-  static int residual(realtype t, N_Vector x, N_Vector xd, N_Vector r, void* user_data);
-  static int quadrature(realtype t, N_Vector x, N_Vector xd, N_Vector zd, void* user_data);
-  static int newton_system(realtype t, realtype c, N_Vector x, N_Vector xd, N_Vector r, SUNMatrix A, void* user_data,
-                           N_Vector, N_Vector, N_Vector);
+  static int residual(sunrealtype t, N_Vector x, N_Vector xd, N_Vector r, void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code(
+        [&] {
+          me.problem().index2_residual(t, view(x), view(xd), view(r));
+          // The state of the latest residual is the current Newton iterate, at which the next matrix is evaluated.
+          me.residual_time_ = t;
+          me.residual_state_ = view(x);
+        },
+        me.cause());
+  }
+  static int quadrature(sunrealtype t, N_Vector x, N_Vector /*xd*/, N_Vector zd, void* user_data) {
+    auto& me = self(user_data);
+    return to_sundials_code([&] { me.problem().quadrature_rhs(t, view(x).head(me.n_y()), view(zd)); }, me.cause());
+  }
+  static int newton_system(sunrealtype /*t*/, sunrealtype /*c*/, N_Vector /*x*/, N_Vector /*xd*/, N_Vector /*r*/,
+                           SUNMatrix /*A*/, void* user_data, N_Vector, N_Vector, N_Vector) {
+    // The matrix is factored in the first solve, when the state is known.
+    self(user_data).factored_ = false;
+    return 0;
+  }
   void solve_newton(Problem::MutableRef b);
   static int weights(N_Vector x, N_Vector w, void* user_data);
 
@@ -73,30 +95,6 @@ class IdaGgl final : public MultistepIntegrator {
   double factored_c_ = 0.0;
   std::int64_t n_factorizations_ = 0;
 };
-
-int IdaGgl::residual(realtype t, N_Vector x, N_Vector xd, N_Vector r, void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code(
-      [&] {
-        me.problem().index2_residual(t, view(x), view(xd), view(r));
-        // The state of the latest residual is the current Newton iterate, at which the next matrix is evaluated.
-        me.residual_time_ = t;
-        me.residual_state_ = view(x);
-      },
-      me.cause());
-}
-
-int IdaGgl::quadrature(realtype t, N_Vector x, N_Vector /*xd*/, N_Vector zd, void* user_data) {
-  auto& me = self(user_data);
-  return to_sundials_code([&] { me.problem().quadrature_rhs(t, view(x).head(me.n_y()), view(zd)); }, me.cause());
-}
-
-int IdaGgl::newton_system(realtype /*t*/, realtype /*c*/, N_Vector /*x*/, N_Vector /*xd*/, N_Vector /*r*/,
-                          SUNMatrix /*A*/, void* user_data, N_Vector, N_Vector, N_Vector) {
-  // The matrix is factored in the first solve, when the state is known.
-  self(user_data).factored_ = false;
-  return 0;
-}
 
 /// IDA keeps a Newton matrix over many steps, but the constraint directions rotate with the bodies and their errors
 /// affect the multipliers: on a spinning body, matrices of earlier steps caused more rejected steps than they saved
@@ -193,10 +191,9 @@ void IdaGgl::reinitialize() {
 }  // namespace
 
 IntegratorEntry ida_ggl() {
-  IntegratorEntry entry = integrator_entry(
+  IntegratorEntry entry = integrator_entry<IdaGgl>(
       "ida_ggl", "BDF of order 1 to 5 on the stabilised index-2 form of Gear, Gupta and Leimkuhler",
-      {order_key("maximum order", {1, 2, 3, 4, 5}, default_order)},
-      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<IdaGgl>(spec, problem); });
+      {order_key("maximum order", {1, 2, 3, 4, 5}, default_order)});
   entry.solves_multipliers = true;
   return entry;
 }

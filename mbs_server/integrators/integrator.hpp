@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/results/run_records.hpp"
@@ -68,9 +69,16 @@ struct IntegratorEntry : ElementType {
 inline constexpr int default_order = 5;
 
 /// An entry with default properties.
-[[nodiscard]] IntegratorEntry integrator_entry(
-    std::string name, std::string meaning, std::vector<config::KeySchema> keys,
-    std::function<std::unique_ptr<Integrator>(const IntegratorSpec& spec, Problem& problem)> make);
+template <typename Method>
+[[nodiscard]] IntegratorEntry integrator_entry(std::string name, std::string meaning,
+                                               std::vector<config::KeySchema> keys) {
+  IntegratorEntry entry;
+  entry.name = std::move(name);
+  entry.meaning = std::move(meaning);
+  entry.keys = std::move(keys);
+  entry.make = [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<Method>(spec, problem); };
+  return entry;
+}
 /// The key `order` of a method. @param orders  available orders
 [[nodiscard]] config::KeySchema order_key(const std::string& meaning, const std::vector<int>& orders, int fallback);
 

@@ -29,7 +29,7 @@ struct Callbacks {
 };
 
 /// Rethrows unrecoverable errors and returns the text of recoverable ones.
-std::string refusal(const std::exception_ptr& cause) {
+std::string describe_rejection(const std::exception_ptr& cause) {
   if (!cause) return {};
   try {
     std::rethrow_exception(cause);
@@ -39,7 +39,7 @@ std::string refusal(const std::exception_ptr& cause) {
 }
 
 void configure(void* kinsol, const BalanceSettings& settings) {
-  check_setup(KINSetErrHandlerFn(kinsol, ignore_message, nullptr), "KINSetErrHandlerFn");
+  silence_messages(SundialsSolver::kinsol, kinsol);
   check_setup(KINSetFuncNormTol(kinsol, settings.tolerance), "KINSetFuncNormTol");
   // Below rounding: a short step does not indicate convergence, because stiff contact limits the step length.
   check_setup(KINSetScaledStepTol(kinsol, 1e-15), "KINSetScaledStepTol");
@@ -80,7 +80,7 @@ BalanceResult solve_balance(const BalanceEquations& equations, const BalanceSett
   result.iterations = static_cast<int>(iterations);
   result.evaluations = static_cast<int>(evaluations);
   result.converged = code == KIN_SUCCESS || code == KIN_INITIAL_GUESS_OK;
-  result.reason = describe_code(code, KINGetReturnFlagName(code)) + refusal(callbacks.cause);
+  result.reason = describe_code(code, KINGetReturnFlagName(code)) + describe_rejection(callbacks.cause);
   x = view(state.get());
   Eigen::VectorXd F(x.size());
   equations.residual(x, F);

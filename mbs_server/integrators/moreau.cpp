@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "mbs_server/integrators/rigid_contacts.hpp"
+#include "mbs_server/integrators/integrator.hpp"
 #include "scenario/schema/keys.hpp"
 
 namespace heelstrike::mbs {
@@ -78,12 +78,23 @@ class Moreau final : public Integrator {
     Vector v;
     double dissipated = 0.0;  ///< [J]
   };
-  [[nodiscard]] double next_time(double t_end);
+  [[nodiscard]] double next_time(double t_end) {
+    // After an impact the grid is unchanged. The remainder to the next grid point may be too short for a step.
+    double next = grid_start_ + static_cast<double>(count_ + 1) * nominal_;
+    while (next <= t_ + 1e-3 * nominal_) next = grid_start_ + static_cast<double>(++count_ + 1) * nominal_;
+    return next >= t_end - 1e-6 * nominal_ ? t_end : next;
+  }
   void apply_impacts();
   std::vector<double> apply_simultaneous_impact(std::span<const std::size_t> touching, std::span<const double> rates);
   void apply_sequential_impacts(std::span<const std::size_t> touching, std::vector<double>& rates);
-  [[nodiscard]] double restitution_threshold(std::size_t touching) const;
-  [[nodiscard]] bool penetrates(double rate) const;
+  [[nodiscard]] double restitution_threshold(std::size_t touching) const {
+    return problem_.rigid_contacts()->restitution_threshold(candidate_points_[touching]);
+  }
+  /// True if a closed point would penetrate over a step. The nominal step is used even if an impact may shorten it:
+  /// over a tiny step the slightest approach would cause a large force.
+  [[nodiscard]] bool penetrates(double rate) const {
+    return -rate * nominal_ > 0.1 * problem_.rigid_contacts()->rounding();
+  }
   void try_step(double h);
   [[nodiscard]] double compute_min_gap_rate(const RigidPoint& middle, double rate, double h) const;
   [[nodiscard]] ContactStep apply_contact(double h, const Vector& q_m, const Vector& v_free, bool last);
@@ -92,8 +103,13 @@ class Moreau final : public Integrator {
     double inactive = 0.0, active = 0.0;
   };
   [[nodiscard]] Gaps gaps_at(double t, const Vector& y);
-  [[nodiscard]] bool is_closed_point(const RigidPoint& point) const;
-  [[nodiscard]] bool acts(const RigidPoint& point) const;
+  [[nodiscard]] bool is_closed_point(const RigidPoint& point) const {
+    return std::ranges::any_of(closed_points_, [&](const RigidPoint& p) { return p.same_as(point); });
+  }
+  [[nodiscard]] bool acts(const RigidPoint& point) const {
+    return is_closed_point(point) ||
+           std::ranges::any_of(near_points_, [&](const RigidPoint& p) { return p.same_as(point); });
+  }
 
   IntegratorSpec spec_;
   Problem& problem_;
@@ -110,22 +126,6 @@ class Moreau final : public Integrator {
   std::int64_t n_restarts_ = 0;
   IntegratorStatistics totals_;
 };
-
-double Moreau::next_time(double t_end) {
-  // After an impact the grid is unchanged. The remainder to the next grid point may be too short for a step.
-  double next = grid_start_ + static_cast<double>(count_ + 1) * nominal_;
-  while (next <= t_ + 1e-3 * nominal_) next = grid_start_ + static_cast<double>(++count_ + 1) * nominal_;
-  return next >= t_end - 1e-6 * nominal_ ? t_end : next;
-}
-
-bool Moreau::is_closed_point(const RigidPoint& point) const {
-  return std::ranges::any_of(closed_points_, [&](const RigidPoint& p) { return p.same_as(point); });
-}
-
-bool Moreau::acts(const RigidPoint& point) const {
-  return is_closed_point(point) ||
-         std::ranges::any_of(near_points_, [&](const RigidPoint& p) { return p.same_as(point); });
-}
 
 /// Applies impulses at all closed points if one of them would penetrate over a step. Only points above the restitution
 /// threshold rebound.
@@ -158,12 +158,6 @@ void Moreau::apply_impacts() {
   for (std::size_t k = 0; k < rates.size(); ++k) closed_points_[k].rate = rates[k];
 }
 
-/// True if a closed point would penetrate over a step. The nominal step is used even if an impact may shorten it: over
-/// a tiny step the slightest approach would cause a large force.
-bool Moreau::penetrates(double rate) const {
-  return -rate * nominal_ > 0.1 * problem_.rigid_contacts()->rounding();
-}
-
 /// Impulses at closed points, given the rates of their gaps. @returns the rates after the impact
 std::vector<double> Moreau::apply_simultaneous_impact(std::span<const std::size_t> touching,
                                                       std::span<const double> rates) {
@@ -183,10 +177,6 @@ std::vector<double> Moreau::apply_simultaneous_impact(std::span<const std::size_
   std::vector<double> after(touching.size());
   for (std::size_t k = 0; k < after.size(); ++k) after[k] = solution.u[3 * static_cast<Eigen::Index>(k)];
   return after;
-}
-
-double Moreau::restitution_threshold(std::size_t touching) const {
-  return problem_.rigid_contacts()->restitution_threshold(candidate_points_[touching]);
 }
 
 /// Sequential impacts at one instant: points that approach simultaneously have a simultaneous impact, and the points
@@ -440,10 +430,9 @@ void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen:
 }
 
 IntegratorEntry moreau() {
-  IntegratorEntry entry = integrator_entry(
+  IntegratorEntry entry = integrator_entry<Moreau>(
       "moreau", "Moreau's time stepping for rigid contact: order 2 with fixed step, located impacts with restitution",
-      {config::number("step", "s", config::times, "step size; shorter bounces end at rest", "0.001")},
-      [](const IntegratorSpec& spec, Problem& problem) { return std::make_unique<Moreau>(spec, problem); });
+      {config::number("step", "s", config::times, "step size; shorter bounces end at rest", 0.001)});
   entry.solves_impacts = true;
   return entry;
 }

@@ -4,12 +4,10 @@
 #include <functional>
 #include <optional>
 
-#include "mbs_server/integrators/integrator.hpp"
+#include "mbs_server/integrators/problem.hpp"
 #include "mbs_server/integrators/rigid_contacts.hpp"
 
 namespace heelstrike::mbs {
-
-[[nodiscard]] IntegratorEntry moreau();
 
 /// Removes overlaps by the minimum change of positions in the mass metric, and projects positions and velocities onto
 /// the constraints.

@@ -25,7 +25,7 @@ MultistepIntegrator::MultistepIntegrator(const IntegratorSpec& spec, Problem& pr
 
 void MultistepIntegrator::configure(void* memory) {
   memory_ = memory;
-  check_setup(calls_.set_error_handler(memory, ignore_message, nullptr), "SetErrHandlerFn");
+  silence_messages(calls_.solver, memory);
   if (spec_.order) check_setup(calls_.set_max_order(memory, *spec_.order), "SetMaxOrd");
   // No limit of steps: budgets and StallGuard end runs without progress.
   check_setup(calls_.set_max_steps(memory, -1), "SetMaxNumSteps");
@@ -59,6 +59,8 @@ void MultistepIntegrator::start() {
     reinitialize();
   }
   fresh_ = false;
+  // After the (re)initialisation, which begins with order 1: its first step is chosen from the derivatives at the
+  // start.
   apply_max_step();
   roots_.begin(t_, y_);
 }

@@ -13,17 +13,17 @@ namespace heelstrike::mbs {
 
 /// Functions of CVODE or IDA; the first argument is the solver's memory.
 struct MultistepCalls {
-  int (*set_error_handler)(void*, void (*)(int, const char*, const char*, char*, void*), void*);
+  SundialsSolver solver;
   int (*set_max_order)(void*, int);
   int (*set_max_steps)(void*, long);
   int (*set_max_error_failures)(void*, int);
   int (*set_max_newton_failures)(void*, int);
-  int (*set_stop_time)(void*, realtype);
-  int (*set_max_step)(void*, realtype);
-  int (*get_current_time)(void*, realtype*);
-  int (*get_last_step)(void*, realtype*);
-  int (*get_dense)(void*, realtype, int, N_Vector);
-  int (*get_quadratures)(void*, realtype, int, N_Vector);
+  int (*set_stop_time)(void*, sunrealtype);
+  int (*set_max_step)(void*, sunrealtype);
+  int (*get_current_time)(void*, sunrealtype*);
+  int (*get_last_step)(void*, sunrealtype*);
+  int (*get_dense)(void*, sunrealtype, int, N_Vector);
+  int (*get_quadratures)(void*, sunrealtype, int, N_Vector);
   int (*get_steps)(void*, long*);
   int (*get_evaluations)(void*, long*);
   int (*get_error_failures)(void*, long*);

@@ -1,6 +1,12 @@
 #include "mbs_server/integrators/sundials_support.hpp"
 
 #include <fmt/format.h>
+#if SUNDIALS_VERSION_MAJOR < 7
+#include <arkode/arkode_arkstep.h>
+#include <cvodes/cvodes.h>
+#include <idas/idas.h>
+#include <kinsol/kinsol.h>
+#endif
 
 #include <cmath>
 #include <cstdlib>
@@ -47,11 +53,43 @@ void check_setup(int code, const char* call) {
   if (code != 0) throw Error(ErrorCode::internal, fmt::format("{} failed with code {}", call, code));
 }
 
+#if SUNDIALS_VERSION_MAJOR >= 7
+
+// Error handlers belong to the context: without one, messages are discarded.
+Context make_context() {
+  SUNContext context = nullptr;
+  check_setup(SUNContext_Create(SUN_COMM_NULL, &context), "SUNContext_Create");
+  Context owned(context);
+  check_setup(SUNContext_ClearErrHandlers(context), "SUNContext_ClearErrHandlers");
+  return owned;
+}
+
+void silence_messages(SundialsSolver /*solver*/, void* /*memory*/) {}
+
+#else
+
 Context make_context() {
   SUNContext context = nullptr;
   check_setup(SUNContext_Create(nullptr, &context), "SUNContext_Create");
   return Context(context);
 }
+
+void silence_messages(SundialsSolver solver, void* memory) {
+  const auto ignore = [](int /*code*/, const char* /*module*/, const char* /*function*/, char* /*message*/,
+                         void* /*data*/) {};
+  switch (solver) {
+    case SundialsSolver::arkode:
+      return check_setup(ARKStepSetErrHandlerFn(memory, ignore, nullptr), "ARKStepSetErrHandlerFn");
+    case SundialsSolver::cvode:
+      return check_setup(CVodeSetErrHandlerFn(memory, ignore, nullptr), "CVodeSetErrHandlerFn");
+    case SundialsSolver::ida:
+      return check_setup(IDASetErrHandlerFn(memory, ignore, nullptr), "IDASetErrHandlerFn");
+    case SundialsSolver::kinsol:
+      return check_setup(KINSetErrHandlerFn(memory, ignore, nullptr), "KINSetErrHandlerFn");
+  }
+}
+
+#endif
 
 namespace {
 
@@ -59,7 +97,7 @@ NewtonSolverContext& context_of(SUNLinearSolver S) {
   return *static_cast<NewtonSolverContext*>(S->content);
 }
 
-int solve(SUNLinearSolver S, SUNMatrix /*A*/, N_Vector x, N_Vector b, realtype /*tol*/) {
+int solve(SUNLinearSolver S, SUNMatrix /*A*/, N_Vector x, N_Vector b, sunrealtype /*tol*/) {
   auto& newton_context = context_of(S);
   return to_sundials_code(
       [&] {

@@ -1,4 +1,5 @@
-/// Conversion between exceptions and SUNDIALS' return codes, and owners for its C objects.
+/// Conversion between exceptions and SUNDIALS' return codes, owners for its C objects, and all that differs between
+/// SUNDIALS 6 and 7: contexts and error handlers. All other names that the integrators use are those of both versions.
 #pragma once
 
 #include <nvector/nvector_serial.h>
@@ -15,6 +16,11 @@
 #include "common/errors/error.hpp"
 #include "mbs_server/integrators/problem.hpp"
 #include "scenario/scenario.hpp"
+
+// SUNDIALS 7.1 deprecates the functions ARKStep* in favour of ARKode*, which earlier versions do not have.
+#if SUNDIALS_VERSION_MAJOR >= 7
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+#endif
 
 namespace heelstrike::mbs {
 
@@ -57,9 +63,9 @@ class StallGuard {
 /// "CV_CONV_FAILURE, code -4" from a SUNDIALS code and its malloc'ed name, which is freed.
 [[nodiscard]] std::string describe_code(int code, char* name);
 
-/// SUNDIALS' output to stderr would only repeat the exceptions.
-inline void ignore_message(int /*code*/, const char* /*module*/, const char* /*function*/, char* /*message*/,
-                           void* /*data*/) {}
+enum class SundialsSolver { arkode, cvode, ida, kinsol };
+/// Suppresses the output of a new solver to stderr, which would only repeat the exceptions.
+void silence_messages(SundialsSolver solver, void* memory);
 
 /// [J] absolute tolerance per step of work and dissipation: relative to 1 J, so that a zero initial value is
 /// admissible. Without error control the work of a motion with large steps would have errors of percents.

@@ -1,5 +1,7 @@
 // mbs_server: runs simulations for clients, with the contact of a fem_server.
 #include <fmt/format.h>
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
@@ -9,13 +11,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/process/end_program.hpp"
 #include "common/process/version.hpp"
 #include "mbs_server/analysis/run.hpp"
-#include "mbs_server/service/run_metrics.hpp"
 #include "mbs_server/service/run_store.hpp"
 #include "mbs_server/service/simulation_service.hpp"
 #include "rpc/backend_list.hpp"
@@ -27,6 +29,44 @@
 namespace {
 
 using namespace heelstrike;
+
+prometheus::MetricFamily counter(const std::string& name, const std::string& help, std::uint64_t value) {
+  prometheus::ClientMetric metric;
+  metric.counter.value = static_cast<double>(value);
+  return {name, help, prometheus::MetricType::Counter, {metric}};
+}
+
+prometheus::MetricFamily gauge(const std::string& name, const std::string& help, double value) {
+  prometheus::ClientMetric metric;
+  metric.gauge.value = value;
+  return {name, help, prometheus::MetricType::Gauge, {metric}};
+}
+
+/// Metrics of the multibody server for Prometheus; read from the store on each request.
+class RunMetrics : public prometheus::Collectable {
+ public:
+  /// Both outlive the metrics.
+  RunMetrics(const mbs::RunStore& store, const mbs::SimulationService& service) : store_(store), service_(service) {}
+
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override {
+    const mbs::RunCounters& counters = store_.counters();
+    return {counter("heelstrike_runs_started_total", "Runs started", counters.started),
+            counter("heelstrike_runs_completed_total", "Runs that reached their end time", counters.completed),
+            counter("heelstrike_runs_incomplete_total", "Runs that reached their end without some of their frames",
+                    counters.incomplete),
+            counter("heelstrike_runs_failed_total", "Runs that failed", counters.failed),
+            counter("heelstrike_runs_cancelled_total", "Runs stopped on request", counters.cancelled),
+            counter("heelstrike_runs_resumed_total", "Runs resumed after the termination of an earlier server",
+                    counters.resumed),
+            counter("heelstrike_steps_total", "Integrator steps of runs that have ended", counters.steps),
+            gauge("heelstrike_runs_running", "Active runs", store_.n_running()),
+            gauge("heelstrike_watchers", "Clients watching a run", service_.n_watchers())};
+  }
+
+ private:
+  const mbs::RunStore& store_;
+  const mbs::SimulationService& service_;
+};
 
 struct Settings {
   rpc::ServerProgramOptions program;
@@ -143,7 +183,7 @@ int serve(const Settings& settings) {
                                   .reconnect_timeout = contact.reconnect_timeout},
                                  announced_contract(), settings.allow_fmus);
   service.resume();
-  const auto metrics = serve_metrics(settings.metrics_address, std::make_shared<mbs::RunMetrics>(store, service));
+  const auto metrics = serve_metrics(settings.metrics_address, std::make_shared<RunMetrics>(store, service));
   grpc::Service* services[] = {&service};
   return rpc::run_server_program(
       settings.program, services,

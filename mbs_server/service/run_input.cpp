@@ -37,7 +37,7 @@ void resolve_files(const BackendSchemas& backends, const std::vector<AssetConten
   if (schema == backends.end()) return;
   for (const ParameterSchema& key : schema->second) {
     const auto given = pair.parameters.find(key.name);
-    if (!key.is_file || given == pair.parameters.end()) continue;
+    if (key.role != config::KeyRole::file || given == pair.parameters.end()) continue;
     auto& name = std::get<std::string>(given->second);
     const auto asset = std::ranges::find(assets, name, &AssetContent::name);
     if (asset != assets.end()) name = asset->sha256;
@@ -46,20 +46,26 @@ void resolve_files(const BackendSchemas& backends, const std::vector<AssetConten
 
 }  // namespace
 
-RunInput make_run_input(const std::string& yaml, const std::string& file_name, std::vector<AssetContent> files,
+RunInput make_run_input(Scenario scenario, std::string_view yaml, std::vector<AssetContent> files,
                         const BackendSchemas& backends) {
   RunInput input;
-  input.scenario = parse_scenario(yaml, file_name, scenario_catalog(backends));
+  input.scenario = std::move(scenario);
+  input.assets = std::move(files);
   std::string identity = sha256_hex(yaml);
-  for (AssetContent& file : files) {
-    file.sha256 = sha256_hex(file.content);
+  for (AssetContent& file : input.assets) {
+    if (file.sha256.empty()) file.sha256 = sha256_hex(file.content);
     identity += '\n' + file.name + '\n' + file.sha256;
   }
-  input.assets = std::move(files);
-  read_motion_columns(input.scenario, content_in(input.assets));
   input.scenario_digest = sha256_hex(identity);
   for (PairModel& pair : input.scenario.pairs) resolve_files(backends, input.assets, pair.spec);
   return input;
+}
+
+RunInput make_run_input(const std::string& yaml, const std::string& file_name, std::vector<AssetContent> files,
+                        const BackendSchemas& backends) {
+  Scenario scenario = parse_scenario(yaml, file_name, scenario_catalog(backends));
+  read_motion_columns(scenario, content_in(files));
+  return make_run_input(std::move(scenario), yaml, std::move(files), backends);
 }
 
 }  // namespace heelstrike::mbs

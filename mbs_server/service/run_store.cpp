@@ -16,7 +16,6 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/files/output_file.hpp"
-#include "mbs_server/service/spooled_input.hpp"
 #include "rpc/wire/run_records_wire.hpp"
 
 namespace heelstrike::mbs {

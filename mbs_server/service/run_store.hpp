@@ -18,8 +18,7 @@
 
 #include "heelstrike/v1/simulation.pb.h"
 #include "mbs_server/analysis/run.hpp"
-#include "mbs_server/service/log_sink.hpp"
-#include "mbs_server/service/run_log.hpp"
+#include "mbs_server/service/spool.hpp"
 #include "rpc/server/client_identity.hpp"
 
 namespace heelstrike::mbs {

@@ -13,7 +13,7 @@
 #include "common/process/version.hpp"
 #include "mbs_server/service/resume_from.hpp"
 #include "mbs_server/service/run_input.hpp"
-#include "mbs_server/service/spooled_input.hpp"
+#include "mbs_server/service/spool.hpp"
 #include "mbs_server/service/watch_reactor.hpp"
 #include "rpc/backoff.hpp"
 #include "rpc/transport_settings.hpp"
@@ -25,12 +25,12 @@ namespace heelstrike::mbs {
 namespace {
 
 /// Runs `body` and translates its exceptions; none propagates into gRPC.
-grpc::Status answered(const char* verb, grpc::ServerContextBase& context, const std::function<void()>& body) {
+grpc::Status responded(const char* verb, grpc::ServerContextBase& context, const std::function<void()>& body) {
   try {
     body();
     return grpc::Status::OK;
   } catch (const Error& error) {
-    spdlog::info("event=refused call={} code=\"{}\" reason=\"{}\"", verb, to_string(error.code()),
+    spdlog::info("event=rejected call={} code=\"{}\" reason=\"{}\"", verb, to_string(error.code()),
                  one_line(error.what()));
     if (error.code() != ErrorCode::limit) return wire::to_status(error, context);
     // A limit of this server: it may have capacity later, and another server may have more.
@@ -94,7 +94,7 @@ class FileCollector {
     if (files_.back().name != chunk.name()) {
       throw order_error(fmt::format("file '{}' begins before '{}' was complete", chunk.name(), files_.back().name));
     }
-    files_.back().content += chunk.content();
+    files_.back().content.edit() += chunk.content();
     open_ = !chunk.last();
   }
 
@@ -184,7 +184,7 @@ RunInput SimulationService::read_input(const std::filesystem::path& spooled, con
       return true;
     }
     if (!open) files.push_back({.sha256 = {}, .name = part.file().name(), .content = {}});
-    files.back().content += part.file().content();
+    files.back().content.edit() += part.file().content();
     open = !part.file().last();
     return true;
   });
@@ -214,7 +214,7 @@ RunInput SimulationService::read_input(const std::filesystem::path& spooled, con
 grpc::Status SimulationService::SubmitRun(grpc::ServerContext* context,
                                           grpc::ServerReader<v1::SubmitRunRequest>* reader,
                                           v1::SubmitRunResponse* response) {
-  return answered("SubmitRun", *context, [&] {
+  return responded("SubmitRun", *context, [&] {
     response->set_run_id(submit(*context, *reader));
     spdlog::info("event=run_started run={}", response->run_id());
   });
@@ -223,7 +223,7 @@ grpc::Status SimulationService::SubmitRun(grpc::ServerContext* context,
 grpc::ServerWriteReactor<v1::RunEvent>* SimulationService::WatchRun(grpc::CallbackServerContext* context,
                                                                     const v1::WatchRunRequest* request) {
   grpc::ServerWriteReactor<v1::RunEvent>* reactor = nullptr;
-  const grpc::Status status = answered("WatchRun", *context, [&] {
+  const grpc::Status status = responded("WatchRun", *context, [&] {
     const rpc::ClientIdentity client = rpc::identity_of(*context);
     WatcherSlot place{.all = watchers_, .own = watchers_->acquire(client.account, [] {})};
     if (!place.own) {
@@ -241,12 +241,12 @@ grpc::ServerWriteReactor<v1::RunEvent>* SimulationService::WatchRun(grpc::Callba
 
 grpc::Status SimulationService::CancelRun(grpc::ServerContext* context, const v1::CancelRunRequest* request,
                                           v1::CancelRunResponse* /*response*/) {
-  return answered("CancelRun", *context, [&] { store_.cancel(request->run_id(), rpc::identity_of(*context)); });
+  return responded("CancelRun", *context, [&] { store_.cancel(request->run_id(), rpc::identity_of(*context)); });
 }
 
 grpc::Status SimulationService::FetchResults(grpc::ServerContext* context, const v1::FetchResultsRequest* request,
                                              v1::FetchResultsResponse* response) {
-  return answered("FetchResults", *context, [&] {
+  return responded("FetchResults", *context, [&] {
     const rpc::ClientIdentity client = rpc::identity_of(*context);
     *response->mutable_status() = store_.status(request->run_id(), client);
     if (const auto summary = store_.log(request->run_id(), client)->summary()) *response->mutable_summary() = *summary;
@@ -255,7 +255,7 @@ grpc::Status SimulationService::FetchResults(grpc::ServerContext* context, const
 
 grpc::Status SimulationService::FetchInput(grpc::ServerContext* context, const v1::FetchInputRequest* request,
                                            grpc::ServerWriter<v1::SubmitRunRequest>* writer) {
-  return answered("FetchInput", *context, [&] {
+  return responded("FetchInput", *context, [&] {
     read_spooled_input(store_.input(request->run_id(), rpc::identity_of(*context)), [&](v1::SubmitRunRequest& part) {
       wire::set_message_checksum(part);
       return writer->Write(part);
@@ -265,14 +265,14 @@ grpc::Status SimulationService::FetchInput(grpc::ServerContext* context, const v
 
 grpc::Status SimulationService::ListRuns(grpc::ServerContext* context, const v1::ListRunsRequest* /*request*/,
                                          v1::ListRunsResponse* response) {
-  return answered("ListRuns", *context, [&] {
+  return responded("ListRuns", *context, [&] {
     for (v1::RunStatus& status : store_.list(rpc::identity_of(*context))) *response->add_runs() = std::move(status);
   });
 }
 
 grpc::Status SimulationService::DeleteRun(grpc::ServerContext* context, const v1::DeleteRunRequest* request,
                                           v1::DeleteRunResponse* /*response*/) {
-  return answered("DeleteRun", *context, [&] {
+  return responded("DeleteRun", *context, [&] {
     store_.remove(request->run_id(), rpc::identity_of(*context));
     spdlog::info("event=run_forgotten run={}", request->run_id());
   });
@@ -280,7 +280,7 @@ grpc::Status SimulationService::DeleteRun(grpc::ServerContext* context, const v1
 
 grpc::Status SimulationService::GetCapacity(grpc::ServerContext* context, const v1::GetCapacityRequest* /*request*/,
                                             v1::Capacity* response) {
-  return answered("GetCapacity", *context, [&] {
+  return responded("GetCapacity", *context, [&] {
     *response = store_.capacity();
     v1::Capacity::Slot& watchers = *response->add_slots();
     watchers.set_resource("watchers");

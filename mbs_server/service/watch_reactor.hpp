@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "heelstrike/v1/simulation.pb.h"
-#include "mbs_server/service/run_log.hpp"
+#include "mbs_server/service/spool.hpp"
 #include "rpc/server/stream_slots.hpp"
 
 namespace heelstrike::mbs {

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/integrators/integrator.hpp"
-#include "mbs_server/simulation/accepted_state.hpp"
+#include "mbs_server/integrators/moreau.hpp"
 #include "mbs_server/simulation/run_table.hpp"
-#include "mbs_server/simulation/vibrating_pairs.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -111,6 +111,34 @@ std::vector<CoupledModel::Overlap> CoupledModel::overlaps(std::span<const Respon
                                        key, most, pair.main_body, pair.partner_body, depth, pair.partner_body));
   }
   return found;
+}
+
+void CoupledModel::separate_rigid_bodies(Problem& problem, const AssemblyLog& log) {
+  if (!rigid_.any()) return;
+  constexpr double decimals = 1e-6;  // [m] below which an overlap is rounding
+  const auto find_overlaps = [&] { return overlaps(exchange_.responses(0.0, q(committed_.y), qd(committed_.y))); };
+  const auto before = find_overlaps();
+  constexpr int rounds = 50;  // points change as bodies of a stack are moved
+  separate(
+      rigid_, problem, 0.0, committed_.y, [](const RigidPoint&) { return true; }, rounds);
+  committed_.y = system_.start_y(0.0, q(committed_.y), qd(committed_.y));
+  for (const auto& [pair, depth] : find_overlaps()) {
+    if (depth <= decimals) continue;
+    const PairModel& of = scenario_.pairs[pair];
+    throw input_error(
+        "contact." + of.spec.name,
+        fmt::format("contact.{}: expected rigid bodies that can be moved apart, found '{}' and '{}' still "
+                    "{:.3g} m inside each other, enclosed by others or held by joints; move one of them "
+                    "(bodies.{}.position)",
+                    of.spec.name, of.main_body, of.partner_body, depth, of.partner_body));
+  }
+  for (const auto& [pair, depth] : before) {
+    if (depth <= decimals) continue;
+    const PairModel& of = scenario_.pairs[pair];
+    log("warning", fmt::format("contact.{}: '{}' and '{}' overlap by {:.3g} m at the start and were moved "
+                               "apart; the motion starts from there",
+                               of.spec.name, of.main_body, of.partner_body, depth));
+  }
 }
 
 std::vector<std::string> CoupledModel::pair_names() const {
@@ -251,6 +279,69 @@ void CoupledModel::fill_row(double t, const VectorX& y, const VectorX& z, std::v
   if (!request) return;
   exchange_.drain();
   complete_row(*request, row);
+}
+
+void require_numbers(const System& system, double t, const VectorX& y, const VectorX& z) {
+  try {
+    system.require_finite(system.state(t, y));
+  } catch (const RecoverableError& e) {
+    throw Error(ErrorCode::solver_failed, fmt::format("a step ended in an invalid state: {}.", e.what()));
+  }
+  if (!z.allFinite()) {
+    throw Error(ErrorCode::solver_failed,
+                fmt::format("work or dissipation is not finite at t = {} s: loads or speeds have grown beyond "
+                            "all bounds there.",
+                            t));
+  }
+}
+
+void check_no_vibrating_pairs(std::span<const PairDescription> pairs) {
+  for (const PairDescription& pair : pairs) {
+    if (!pair.vibrates) continue;
+    const std::string key = "contact." + pair.name + ".backend";
+    throw input_error(key, fmt::format("{}: expected bodies that are at rest in an equilibrium, found '{}', whose body "
+                                       "vibrates in time; use a back-end without vibration modes, or another analysis",
+                                       key, pair.backend));
+  }
+}
+
+void check_fixed_supports(const Scenario& scenario, std::span<const PairDescription> pairs) {
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    if (!pairs[i].vibrates_on_support || scenario.pairs[i].main_body == "ground") continue;
+    const PairSpec& pair = scenario.pairs[i].spec;
+    const std::string key = "contact." + pair.name + ".parameters.support";
+    throw input_error(key,
+                      fmt::format("{}: expected `inertia_relief`, found a body that is clamped and moves: vibration "
+                                  "modes of a clamped body require a fixed clamp, here the mass of '{}' "
+                                  "would count twice; use `support: inertia_relief`, or let the body be the ground",
+                                  key, pair.main.name));
+  }
+}
+
+ModelDescription describe_model(const Scenario& scenario, const std::stop_token& stop) {
+  CoupledModel model(scenario, build_model(scenario), stop);
+  const System& system = model.system();
+  const int n_before = system.n_constraints();
+  ModelDescription description;
+  model.assemble([&](std::string_view level, const std::string& text) {
+    description.notes.push_back(fmt::format("{}: {}", level, text));
+  });
+  description.n_redundant = n_before - system.n_constraints();
+  for (std::size_t i = system.model().bodies.size(); i < system.constraints().size(); ++i) {
+    const Constraint& constraint = *system.constraints()[i];
+    ConstraintDescription& entry = description.constraints.emplace_back();
+    entry.name = constraint.name();
+    entry.prescribes = constraint.depends_on_time();
+    entry.n_equations = constraint.rows();
+    for (const BodyIndex body : system.bodies_of(i)) {
+      entry.bodies.push_back(system.model().bodies[static_cast<std::size_t>(body)].name);
+    }
+  }
+  for (const auto& force : system.forces()) {
+    if (force.get() != &model.contact_force()) description.forces.push_back(force->name());
+  }
+  description.degrees_of_freedom = system.n_q() - system.n_constraints();
+  return description;
 }
 
 }  // namespace heelstrike::mbs

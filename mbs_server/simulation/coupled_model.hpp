@@ -81,6 +81,10 @@ class CoupledModel {
   /// Those of rigid pairs. @param responses  of the start
   /// @throws Error{invalid_input} for overlaps too deep for a unique separation
   [[nodiscard]] std::vector<Overlap> overlaps(std::span<const Response> responses) const;
+  /// Moves rigid bodies apart that overlap in the committed state: without this, the first step would separate bodies
+  /// that overlap by rounded decimals, as if by a force. Overlaps beyond rounding are reported.
+  /// @throws Error{invalid_input} for bodies that cannot be moved apart, and as overlaps()
+  void separate_rigid_bodies(Problem& problem, const AssemblyLog& log);
   /// Opens the episodes of pairs in contact in the first committed state, and computes its energy.
   /// @param responses  of the commit of step 0
   void begin(std::span<const Response> responses);
@@ -135,5 +139,23 @@ class CoupledModel {
   std::vector<EpisodeTracker> trackers_;
   std::vector<Response> unknown_;  ///< placeholder for responses of pairs without force
 };
+
+/// Check of every accepted state, independent of analysis and integrator: all numbers are finite.
+/// @param y  {q, qd, s};  @param z  quadratures
+/// @throws Error{solver_failed} with the time and the first body or force element that is not finite
+void require_numbers(const System& system, double t, const VectorX& y, const VectorX& z);
+
+/// Checks for vibrating bodies that an analysis does not support, from descriptions of pairs, which may be predicted
+/// before the pairs are opened. @{
+/// For equilibria, in which vibrations do not decay. @throws Error{invalid_input} with the pair
+void check_no_vibrating_pairs(std::span<const PairDescription> pairs);
+/// For integrated motion. @param pairs  one for each pair of the scenario
+/// @throws Error{invalid_input} if a body vibrates about a clamp that moves with the body
+void check_fixed_supports(const Scenario& scenario, std::span<const PairDescription> pairs);
+/// @}
+
+/// Builds and assembles the model of a scenario as a run does, without its contact, to describe it.
+/// @throws Error{invalid_input} as build_model() and assemble()
+[[nodiscard]] ModelDescription describe_model(const Scenario& scenario, const std::stop_token& stop = {});
 
 }  // namespace heelstrike::mbs

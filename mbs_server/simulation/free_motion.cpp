@@ -11,7 +11,6 @@
 #include "common/errors/error.hpp"
 #include "mbs_server/coupling/monolithic.hpp"
 #include "mbs_server/elements/build_model.hpp"
-#include "mbs_server/simulation/pair_event_detector.hpp"
 #include "mbs_server/simulation/run_table.hpp"
 
 namespace heelstrike::mbs {
@@ -220,9 +219,9 @@ VectorX FreeMotion::nearest_evaluable_motion() {
       continue;
     }
     known = middle;
-    const auto answers = responses(y);
+    const auto current = responses(y);
     for (std::size_t k = 0; k < n_pairs(); ++k) {
-      if (!model_.contact_states().closed(k) && answers[k].gap < 0.0) return y;
+      if (!model_.contact_states().closed(k) && current[k].gap < 0.0) return y;
     }
   }
   go_to(known);
@@ -233,15 +232,15 @@ void FreeMotion::indicators(std::span<double> values) {
   if (n_pairs() == 0) return;
   const VectorX y = nearest_evaluable_motion();
   const double rounding = gap_rounding(model_.q(y));
-  const auto answers = responses(y);
+  const auto current = responses(y);
   // As in RunProblem::roots: prevents repeated switching of bodies in grazing contact.
   for (std::size_t i = 0; i < n_pairs(); ++i) {
-    values[i] = answers[i].gap - (model_.contact_states().closed(i) ? rounding : 0.0);
+    values[i] = current[i].gap - (model_.contact_states().closed(i) ? rounding : 0.0);
   }
 }
 
-bool FreeMotion::switches(std::size_t pair, const Response& answer, double rounding) {
-  return model_.contact_states().closed(pair) ? answer.gap > rounding : touching(answer.gap, answer.gap_rate);
+bool FreeMotion::switches(std::size_t pair, const Response& response, double rounding) {
+  return model_.contact_states().closed(pair) ? response.gap > rounding : touching(response.gap, response.gap_rate);
 }
 
 void FreeMotion::accept() {
@@ -257,15 +256,15 @@ void FreeMotion::accept() {
     committed.z = quadratures();
     return;
   }
-  const auto answers = model_.scheme().accept(t_, model_.q(y), model_.qd(y));
+  const auto responses = model_.scheme().accept(t_, model_.q(y), model_.qd(y));
   accepted_ = x_;
   has_pending_switches_ = false;
   const double rounding = gap_rounding(model_.q(y));
   for (std::size_t i = 0; i < n_pairs(); ++i) {
-    has_pending_switches_ = has_pending_switches_ || switches(i, answers[i], rounding);
+    has_pending_switches_ = has_pending_switches_ || switches(i, responses[i], rounding);
     if (!model_.contact_states().closed(i)) continue;
-    model_.totals().committed_dissipation += answers[i].dissipated_increment;
-    model_.trackers()[i].update(t_, answers[i]);
+    model_.totals().committed_dissipation += responses[i].dissipated_increment;
+    model_.trackers()[i].update(t_, responses[i]);
   }
   // Times accumulated by integrators may exceed the end by a rounding error.
   committed = {.t = std::min(t_, end), .y = std::move(y), .z = quadratures()};
@@ -276,16 +275,16 @@ bool FreeMotion::switch_pairs() {
   const VectorX& y = model_.committed().y;
   const double rounding = gap_rounding(model_.q(y));
   ContactStates& states = model_.contact_states();
-  const auto answers = responses(y);
+  const auto current = responses(y);
   bool any = false;
   for (std::size_t i = 0; i < n_pairs(); ++i) {
-    const Response& answer = answers[i];
-    if (!switches(i, answer, rounding)) continue;
+    const Response& response = current[i];
+    if (!switches(i, response, rounding)) continue;
     any = true;
     if (states.closed(i)) {
-      model_.totals().finished.push_back(model_.trackers()[i].end(t_, answer));
+      model_.totals().finished.push_back(model_.trackers()[i].end(t_, response));
     } else {
-      model_.trackers()[i].begin(t_, answer);
+      model_.trackers()[i].begin(t_, response);
     }
     states.set_closed(i, !states.closed(i));
   }
@@ -294,8 +293,8 @@ bool FreeMotion::switch_pairs() {
 }
 
 void FreeMotion::set_input(std::size_t index, const Jet& jet) {
-  const auto change = inputs_.set(inputs_.columns().at(index).name, {.since = t_, .jet = jet});
-  if (change == SimulationInputs::Change::bodies) model_.system().reset_force_patterns();
+  const bool new_force = inputs_.set(inputs_.columns().at(index).name, {.since = t_, .jet = jet});
+  if (new_force) model_.system().reset_force_patterns();
 }
 
 std::span<const double> FreeMotion::output_values() {

@@ -2,13 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/checks.hpp"
-#include "mbs_server/simulation/pair_event_detector.hpp"
 
 namespace heelstrike::mbs {
+namespace {
+
+/// A gap results from some dozens of operations, each with a rounding error of the magnitude of the coordinates.
+constexpr double operations = 64.0 * std::numeric_limits<double>::epsilon();
+
+}  // namespace
+
+double gap_rounding(const ConstVector& q) {
+  // Axes of bodies are unit vectors, independent of the positions.
+  return operations * (1.0 + q.lpNorm<Eigen::Infinity>());
+}
+
+double gap_rate_rounding(const ConstVector& qd) {
+  return operations * qd.lpNorm<Eigen::Infinity>();
+}
 
 RunProblem::RunProblem(System& system, CouplingScheme& scheme, const ContactStates& states, RigidContactSet& rigid,
                        std::stop_token stop, std::int64_t max_evaluations)
@@ -71,13 +86,6 @@ void RunProblem::linearize(double t, const ConstRef& y) {
   check_stop(stop_);
   system_.linearize(system_.state(t, y));
 }
-void RunProblem::factor_newton(double gamma) {
-  system_.factor_newton(gamma);
-}
-void RunProblem::solve_newton(MutableRef b) {
-  system_.solve_newton(b);
-}
-
 void RunProblem::multipliers(double t, const ConstRef& y, MutableRef lambda) {
   lambda = system_.accelerations(system_.state(t, y)).lambda;
 }
@@ -86,13 +94,6 @@ void RunProblem::index2_residual(double t, const ConstRef& x, const ConstRef& xd
   count_evaluation();
   ggl_->residual(t, x, xd, r);
 }
-void RunProblem::factor_index2(double t, const ConstRef& x, double c) {
-  ggl_->factor(t, x, c);
-}
-void RunProblem::solve_index2(MutableRef b) {
-  ggl_->solve(b);
-}
-
 void RunProblem::reset_factorisation() {
   system_.reset_factorisation();
   ggl_->reset_factorisation();

@@ -24,6 +24,13 @@ struct EnergyQuadrature {
   static constexpr Eigen::Index n = 2;
 };
 
+/// [m] Rounding error of a gap: a difference of coordinates and lengths of bodies after some dozens of operations.
+/// @param q  [m, -] coordinates of all bodies
+[[nodiscard]] double gap_rounding(const ConstVector& q);
+
+/// [m/s] Likewise its rate. @param qd  [m/s, 1/s] rates of all coordinates
+[[nodiscard]] double gap_rate_rounding(const ConstVector& qd);
+
 class RunProblem final : public Problem {
  public:
   /// @param system           complete: no joints or forces are added later
@@ -42,13 +49,13 @@ class RunProblem final : public Problem {
   void quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) override;
   void project(double t, MutableRef y) override;
   void linearize(double t, const ConstRef& y) override;
-  void factor_newton(double gamma) override;
-  void solve_newton(MutableRef b) override;
+  void factor_newton(double gamma) override { system_.factor_newton(gamma); }
+  void solve_newton(MutableRef b) override { system_.solve_newton(b); }
   [[nodiscard]] int n_multipliers() const override { return system_.n_constraints(); }
   void multipliers(double t, const ConstRef& y, MutableRef lambda) override;
   void index2_residual(double t, const ConstRef& x, const ConstRef& xd, MutableRef r) override;
-  void factor_index2(double t, const ConstRef& x, double c) override;
-  void solve_index2(MutableRef b) override;
+  void factor_index2(double t, const ConstRef& x, double c) override { ggl_->factor(t, x, c); }
+  void solve_index2(MutableRef b) override { ggl_->solve(b); }
 
   [[nodiscard]] int n_roots() const override { return n_pair_roots() + unilateral_.n_roots(); }
   /// Number of roots of pairs, which precede those of unilateral joints.

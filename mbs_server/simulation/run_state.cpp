@@ -82,7 +82,7 @@ Json to_json(const EpisodeTracker::State& state) {
           {"turns", state.n_reversals}};
 }
 
-[[noreturn]] void refuse(const std::string& what) {
+[[noreturn]] void reject(const std::string& what) {
   throw input_error("checkpoint", fmt::format("checkpoint: {}; resume from another one, or restart the run", what));
 }
 
@@ -93,9 +93,10 @@ EpisodeTracker::State tracker_from_json(const Json& j) {
     state.recent.push_back({.t = p.at(0), .force = p.at(1), .gap = p.at(2), .gap_rate = p.at(3)});
   }
   // More than one reversal is equivalent to many.
-  const Json& turns = j.at("turns");
-  if (!turns.is_number_unsigned()) refuse(fmt::format("expected a number of reversals, found {}", turns.dump()));
-  state.n_reversals = static_cast<int>(std::min<std::uint64_t>(turns.get<std::uint64_t>(), 1'000'000'000));
+  const Json& reversals = j.at("turns");
+  if (!reversals.is_number_unsigned())
+    reject(fmt::format("expected a number of reversals, found {}", reversals.dump()));
+  state.n_reversals = static_cast<int>(std::min<std::uint64_t>(reversals.get<std::uint64_t>(), 1'000'000'000));
   return state;
 }
 
@@ -105,10 +106,10 @@ Json to_json(const RunCounts& counts) {
 }
 
 RunCounts counts_from_json(const Json& j) {
-  constexpr std::int64_t most = std::int64_t{1} << 53;
+  constexpr std::int64_t max_count = std::int64_t{1} << 53;
   for (const Json& n : j) {
-    if (!n.is_number_integer() || n.get<std::int64_t>() < 0 || n.get<std::int64_t>() > most) {
-      refuse(fmt::format("expected counts from 0 to 2^53, found {}", n.dump()));
+    if (!n.is_number_integer() || n.get<std::int64_t>() < 0 || n.get<std::int64_t>() > max_count) {
+      reject(fmt::format("expected counts from 0 to 2^53, found {}", n.dump()));
     }
   }
   return {.integrator = {.name = {},
@@ -139,7 +140,7 @@ Json to_json(const FieldPosition& fields) {
 
 FieldPosition fields_from_json(const Json& j) {
   const Json& next = j.at("next");
-  if (!next.is_number_unsigned()) refuse(fmt::format("expected the number of the next fields, found {}", next.dump()));
+  if (!next.is_number_unsigned()) reject(fmt::format("expected the number of the next fields, found {}", next.dump()));
   return {.next = next, .excluded = flags_from_json(j.at("off")), .partner_written = flags_from_json(j.at("drawn"))};
 }
 
@@ -179,7 +180,7 @@ RunState state_from_json(const Json& j) {
   // A number with a decimal point would be converted.
   for (const char* key : {"next_row", "n_rows"}) {
     if (!j.at(key).is_number_integer())
-      refuse(fmt::format("expected an integer as {}, found {}", key, j.at(key).dump()));
+      reject(fmt::format("expected an integer as {}, found {}", key, j.at(key).dump()));
   }
   RunState state{.next_row = j.at("next_row"),
                  .n_rows = j.at("n_rows"),
@@ -235,7 +236,7 @@ std::string checksum(const Checkpoint& checkpoint, std::string_view state) {
 }
 
 void expect(bool holds, std::string_view expected, const std::string& found) {
-  if (!holds) refuse(fmt::format("expected {}, found {}", expected, found));
+  if (!holds) reject(fmt::format("expected {}, found {}", expected, found));
 }
 
 void check_episode(const ContactEpisode& e, const std::string& pair, double start, double t) {
@@ -299,7 +300,7 @@ void write_run_state(Checkpoint& checkpoint, const RunState& state) {
 RunState read_run_state(const Checkpoint& checkpoint, const CheckpointFrame& frame) {
   const std::string_view engine = checkpoint.engine;
   if (!engine.starts_with(format_version)) {
-    refuse(fmt::format(
+    reject(fmt::format(
         "expected one of format '{}', found '{}'; it was written by another version of the program, which can "
         "resume it",
         format_version, escaped_excerpt(engine)));
@@ -308,12 +309,12 @@ RunState read_run_state(const Checkpoint& checkpoint, const CheckpointFrame& fra
   const std::size_t begin = format_version.size() + 1;
   const std::size_t content = begin + n_digits + 1;
   if (engine.size() < content || engine.substr(begin, n_digits) != checksum(checkpoint, engine.substr(content))) {
-    refuse("its checksum does not match: it is damaged");
+    reject("its checksum does not match: it is damaged");
   }
   const std::size_t text = std::min(engine.find('\n', content), engine.size() - 1) + 1;
   const std::string_view program = engine.substr(content, text - 1 - content);
   if (program != program_identity()) {
-    refuse(
+    reject(
         fmt::format("it was written by heelstrike {}, and this is {}: only the same program gives "
                     "the same bits",
                     escaped_excerpt(program, 80), program_identity()));
@@ -331,7 +332,7 @@ RunState read_run_state(const Checkpoint& checkpoint, const CheckpointFrame& fra
     check(state, checkpoint.time, frame);
     return state;
   } catch (const Json::exception& e) {
-    refuse(fmt::format("the accumulated statistics cannot be read: {}", e.what()));
+    reject(fmt::format("the accumulated statistics cannot be read: {}", e.what()));
   }
 }
 

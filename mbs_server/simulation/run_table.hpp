@@ -49,4 +49,27 @@ void write_gaps(const Model& model, std::span<const Response> responses, std::ve
 /// [m] of one of the pairs, in a complete row.
 [[nodiscard]] double gap_in_row(const Model& model, std::size_t pair, std::span<const double> row);
 
+/// Force and torque about the body's origin, in the world, of generalised forces `g` on the coordinates `q` of a body.
+[[nodiscard]] Wrench wrench_of(const ConstSegment& q, const ConstSegment& g);
+
+/// Forces and torques of all joints and drivers on their bodies, as columns of the time series.
+class ReactionTable {
+ public:
+  ReactionTable() = default;
+  /// @param system  complete; redundant rows removed
+  explicit ReactionTable(const System& system);
+
+  [[nodiscard]] std::vector<Column> columns(const System& system) const;
+  /// Solves for the multipliers at the state and appends a value per column.
+  void append(const MotionState& at, System& system, std::vector<double>& row) const;
+
+ private:
+  /// A joint or driver and one body on which it acts.
+  struct Reaction {
+    std::size_t constraint;
+    BodyIndex body;
+  };
+  std::vector<Reaction> reactions_;
+};
+
 }  // namespace heelstrike::mbs

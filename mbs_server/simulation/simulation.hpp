@@ -29,17 +29,12 @@
 #include <string_view>
 #include <vector>
 
-#include "mbs_server/integrators/integrator.hpp"
 #include "mbs_server/simulation/coupled_model.hpp"
 #include "mbs_server/simulation/fmu_set.hpp"
-#include "mbs_server/simulation/pair_event_detector.hpp"
+#include "mbs_server/simulation/run_diagnostics.hpp"
 #include "mbs_server/simulation/run_input.hpp"
-#include "mbs_server/simulation/run_problem.hpp"
 #include "mbs_server/simulation/simulation_inputs.hpp"
-#include "mbs_server/simulation/simulation_listener.hpp"
-#include "mbs_server/simulation/singular_crossing.hpp"
-#include "mbs_server/simulation/stall_detector.hpp"
-#include "mbs_server/simulation/vibration_detector.hpp"
+#include "mbs_server/simulation/step_committer.hpp"
 
 namespace heelstrike::mbs {
 
@@ -57,7 +52,7 @@ class Simulation {
   Simulation& operator=(const Simulation&) = delete;
 
   /// @param listener  outlives this object, or the next call of listen()
-  void listen(SimulationListener& listener) { listener_ = &listener; }
+  void listen(SimulationListener& listener);
 
   /// Called once. To report errors before the preparation of the contact, which may take minutes, it assembles the
   /// model, creates the integrator and reads `input.resume_from`, then opens the contact and sets the initial state or
@@ -124,10 +119,9 @@ class Simulation {
   /// Counts of all advances.
   [[nodiscard]] IntegratorStatistics statistics() const;
   /// Warning if steps resolved a vibration of a contact, which is rarely intended; else none.
-  [[nodiscard]] std::optional<std::string> vibration() const { return vibrations_->describe(model_.pair_names()); }
-
+  [[nodiscard]] std::optional<std::string> vibration() const { return diagnostics_.vibration(); }
   /// Warning if friction impulses of rigid bodies were not found; else none.
-  [[nodiscard]] std::optional<std::string> unsolved_impacts() const;
+  [[nodiscard]] std::optional<std::string> unsolved_impacts() const { return diagnostics_.unsolved_impacts(); }
 
   /// For analyses: the model with its contact, at the last commit.
   [[nodiscard]] CoupledModel& model() { return model_; }
@@ -136,13 +130,9 @@ class Simulation {
                                                                 std::vector<double>& row);
 
  private:
-  class PendingStep;
-  class Trial;
-  struct CrossingRule;
-
   void prepare_to_step();
   void check_fmu_start_time() const;
-  void check_no_unilateral_joints() const;
+  void check_no_unilateral_joints(const IntegratorEntry& method) const;
   [[nodiscard]] RunState read(const Checkpoint& checkpoint) const;
   void restore_checked(const Checkpoint& checkpoint, RunState state);
   void start();
@@ -151,11 +141,7 @@ class Simulation {
   void state_now(VectorX& y, VectorX& z);
   /// As begin_row(), waiting for the response.
   void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row);
-  /// As output_derivative(). @pre state_now(y_, z_)
-  [[nodiscard]] std::vector<double> driver_derivative(std::size_t input);
 
-  /// Removes small overlaps of rigid bodies at the start.
-  void separate_rigid_bodies();
   /// Steps the FMUs that are due at the current time; their outputs act from here on.
   void step_fmus();
   /// Finds a step when none is pending, and commits it when it ends at `t` or before. @returns false when rejected
@@ -163,39 +149,22 @@ class Simulation {
   void find_step();
   /// [s] Limit of the integrator's next step.
   [[nodiscard]] double compute_max_step();
-  void check_step(const StepResult& step);
-  void report_unfinished_impacts();
-  void report_unsolved_impacts();
   [[nodiscard]] bool commit_step();
-  void commit_state(PendingStep& step);
-  [[nodiscard]] double advance_state_to(const PendingStep& step, VectorX& y);
-  void commit_deferred(PendingStep& step, VectorX& y);
-  /// Reads the responses of a posted commit, before any dependent action.
-  void finish_commit();
-  /// As finish_commit(). @returns false when it was rejected and rolled back
-  [[nodiscard]] bool try_finish_commit();
-  void roll_back(const RejectedCommit& refusal);
-  void store_responses(double t_before, const VectorX& y_before, std::span<const Response> responses);
-  /// Contact is not located as roots: pairs close and open at the ends of steps.
-  [[nodiscard]] bool contact_at_step_ends() const { return solves_impacts_ || scheme_.has_macro_steps(); }
-  [[nodiscard]] bool needs_restart();
-  void switch_pairs(std::span<const std::size_t> pairs, std::span<const Response> responses);
-  /// With contact_at_step_ends(), the pairs whose state differs from that at the last accepted step.
-  [[nodiscard]] std::vector<std::size_t> switched_pairs(std::span<const Response> responses) const;
+  void commit(SimulationStep& step);
   /// Commits the part of the step between the last commit and the current time.
   void commit_partial_step();
+  /// Reads the responses of a posted commit. @returns false when it was rejected and rolled back
+  [[nodiscard]] bool try_finish_commit();
+  void roll_back(const RejectedCommit& rejection);
+  /// Returns to the last commit and retries with smaller steps.
   void repeat_step(double t_attempted, const std::string& reason);
-  void clear_max_step();
-  void reset_repetitions();
   void apply_joint_event(const UnilateralJoints::Event& event);
-  void reset_integrator();
   void restart_integrator();
+  /// Restarts where a resumed run starts, also the counting of rejected steps.
+  void restart_at_restart_point();
   void check_progress();
-  void extrapolate_across_singularity(const CrossingRule& rule);
+  void extrapolate_across_singularity(bool after_failure);
   [[nodiscard]] bool touches(double t, const VectorX& y);
-  void notify(const SimulationEvent& event) { listener_->on_event(event); }
-  [[nodiscard]] std::string situation();
-  [[nodiscard]] std::string find_fastest_body();
 
   const RunInput& input_;
   const Scenario& scenario_;
@@ -210,37 +179,20 @@ class Simulation {
   ContactStates& states_;      ///< of model_
   CouplingScheme& scheme_;     ///< of model_
   std::vector<Column> columns_;
+  RunDiagnostics diagnostics_;
 
+  // Created by initialise(), once the model is assembled.
   std::unique_ptr<RunProblem> problem_;
-  std::unique_ptr<Integrator> integrator_;
+  std::unique_ptr<RunIntegrator> integrator_;
   std::unique_ptr<SingularCrossing> singularities_;
-  std::unique_ptr<PairEventDetector> event_detector_;
-  std::unique_ptr<StallDetector> progress_;
-  std::unique_ptr<VibrationDetector> vibrations_;
+  std::unique_ptr<EventDetector> detector_;
+  std::unique_ptr<StepCommitter> committer_;
 
-  double now_ = 0.0;                      ///< [s] between the last commit and the end of the pending step
-  std::unique_ptr<PendingStep> pending_;  ///< found, not yet committed
-  bool solves_impacts_ = false;           ///< the integrator locates contacts of rigid bodies
-  bool index2_ = false;                   ///< index-2 form: more sensitive to singular poses
-  std::optional<CommittedState> posted_;  ///< the state before the last commit, while its response is unread
-  bool fresh_ = false;           ///< the integrator has been restarted at the committed state without a step bound
-  std::int64_t switches_ = 0;    ///< of pairs between open and closed, and of unilateral joints
-  int steps_since_restart_ = 0;  ///< committed since it was last fresh
-  IntegratorStatistics counted_before_;  ///< by the run that is resumed
-  bool restart_due_ = false;             ///< the integrator restarts from the committed state before the next step
-  bool projection_due_ = false;          ///< the value of a driver has changed
-  double macro_end_ = 0.0;               ///< [s] of the coupling scheme's macro step
-  std::optional<double> max_step_size_;  ///< [s] while a step is repeated with a smaller size
-  double repeat_end_ = 0.0;              ///< [s] end of the step that failed
-  int repeated_steps_ = 0;               ///< since the run last passed `repeat_end_`
-  double step_size_ = 0.0;               ///< [s] of the step that contains now_; 0 = no step
-  double step_errors_ = 0.0;             ///< sum of StepResult::error
-  bool reported_step_errors_ = false;
-  bool reported_violation_ = false;
-  bool reported_unfinished_impacts_ = false;
-  bool reported_unsolved_impacts_ = false;
-  bool reported_singularity_ = false;
-  VectorX y_, z_;  ///< at now_
+  double now_ = 0.0;                         ///< [s] between the last commit and the end of the pending step
+  std::unique_ptr<SimulationStep> pending_;  ///< found, not yet committed
+  double macro_end_ = 0.0;                   ///< [s] of the coupling scheme's macro step
+  double step_size_ = 0.0;                   ///< [s] of the step that contains now_; 0 = no step
+  VectorX y_, z_;                            ///< at now_
   std::vector<double> row_;
 };
 

@@ -113,12 +113,13 @@ void SimulationInputs::require(const std::string& name, const Jet& jet) const {
   }
 }
 
-SimulationInputs::Change SimulationInputs::set(const std::string& name, const InputValue& value) {
+bool SimulationInputs::set(const std::string& name, const InputValue& value) {
   require(name, value.jet);
   const Input& input = inputs_.at(name);
   input.function->set(value);
-  if (input.body == ground) return Change::constraint;
-  return forces_->add(loads_[static_cast<std::size_t>(input.body)]) ? Change::bodies : Change::value;
+  if (input.body != ground) return forces_->add(loads_[static_cast<std::size_t>(input.body)]);
+  moved_constraints_ = true;
+  return false;
 }
 
 std::optional<SimulationInputs::UnitWrench> SimulationInputs::unit_wrench(std::size_t column) const {
@@ -142,6 +143,47 @@ void SimulationInputs::restore(const std::map<std::string, InputValue>& values) 
   for (auto& [name, input] : inputs_) input.function->reset();
   forces_->clear();
   for (const auto& [name, value] : values) set(name, value);
+  moved_constraints_ = false;
+}
+
+std::vector<double> driver_derivative(SimulationInputs& inputs, std::size_t input, System& system, double t,
+                                      const VectorX& y,
+                                      const std::function<std::vector<double>(const VectorX& y)>& row_at) {
+  const VectorX q = y.head(system.n_q()), qd = y.segment(system.n_q(), system.n_q());
+  const VectorX none = VectorX::Zero(q.size());
+  // Restores the driver, also after an exception.
+  struct Unshift {
+    SimulationInputs& inputs;
+    std::size_t input;
+    ~Unshift() { inputs.shift(input, 0.0); }
+  } const unshift{inputs, input};
+  // For residuals, which are sines, cosines and products of prescribed values: errors of h^2 / 6 and eps / h.
+  const double h_residual = std::cbrt(std::numeric_limits<double>::epsilon());
+  const auto change = [&](const VectorX& dq, auto residual) {
+    inputs.shift(input, h_residual);
+    const VectorX ahead = residual(VectorX(q + h_residual * dq));
+    inputs.shift(input, -h_residual);
+    const VectorX behind = residual(VectorX(q - h_residual * dq));
+    inputs.shift(input, 0.0);
+    return VectorX((ahead - behind) / (2.0 * h_residual));
+  };
+  const VectorX dq =
+      system.solve_min_norm_change(t, q, -change(none, [&](const VectorX& at) { return system.residual(t, at); }));
+  const VectorX dqd = system.solve_min_norm_change(
+      t, q, -change(dq, [&](const VectorX& at) { return system.velocity_residual(t, at, qd); }));
+  VectorX dy = VectorX::Zero(y.size());
+  dy << dq, dqd, VectorX::Zero(system.n_states());
+  // For columns: limited by the rounding of forces, which depend on gaps far smaller than positions.
+  const double h = std::sqrt(std::numeric_limits<double>::epsilon());
+  inputs.shift(input, h);
+  std::vector<double> derivative = row_at(y + h * dy);
+  inputs.shift(input, -h);
+  const std::vector<double> behind = row_at(y - h * dy);
+  for (std::size_t i = 0; i < derivative.size(); ++i) {
+    const double difference = (derivative[i] - behind[i]) / (2.0 * h);
+    derivative[i] = std::isnan(difference) ? 0.0 : difference;  // the centre of pressure without contact
+  }
+  return derivative;
 }
 
 }  // namespace heelstrike::mbs

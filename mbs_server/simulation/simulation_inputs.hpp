@@ -5,10 +5,12 @@
 /// needs all three, and a force that varies between two communication points needs its rate.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/results/run_records.hpp"
@@ -56,11 +58,11 @@ class SimulationInputs {
   /// world, then drivers.
   [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
 
-  /// Effect of setting an input on the equations of motion.
-  enum class Change { value, constraint, bodies };
-  /// @returns `bodies` when a force now acts on a body that had none, `constraint` for a driver
+  /// @returns true when a force now acts on a body that had none, which changes the pattern of forces
   /// @throws as require()
-  Change set(const std::string& name, const InputValue& value);
+  bool set(const std::string& name, const InputValue& value);
+  /// True if a driver has been set since the last call: the state must be projected onto the moved constraints.
+  [[nodiscard]] bool take_moved_constraints() { return std::exchange(moved_constraints_, false); }
   /// @throws Error{invalid_input} for an unknown name and for non-finite numbers
   void require(const std::string& name, const Jet& jet) const;
 
@@ -78,7 +80,7 @@ class SimulationInputs {
 
   /// All inputs that have been set, for checkpoints.
   [[nodiscard]] std::map<std::string, InputValue> values() const;
-  /// Sets exactly these inputs and resets all others. @throws as set()
+  /// Sets exactly these inputs and resets all others; a restored state satisfies their constraints. @throws as set()
   void restore(const std::map<std::string, InputValue>& values);
 
  private:
@@ -102,6 +104,15 @@ class SimulationInputs {
   std::vector<Load> loads_;  ///< per body, of its inputs
   std::unique_ptr<Forces> owned_forces_;
   Forces* forces_ = nullptr;
+  bool moved_constraints_ = false;
 };
+
+/// Derivatives of a row with respect to the value of a driver, along the minimum change of the coordinates that the
+/// constraints require, at equal rates.
+/// @param input   index of a driver in SimulationInputs::columns(). @param y  {q, qd, s} at `t`
+/// @param row_at  evaluates the row at a state
+[[nodiscard]] std::vector<double> driver_derivative(SimulationInputs& inputs, std::size_t input, System& system,
+                                                    double t, const VectorX& y,
+                                                    const std::function<std::vector<double>(const VectorX& y)>& row_at);
 
 }  // namespace heelstrike::mbs

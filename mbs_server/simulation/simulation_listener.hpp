@@ -28,23 +28,7 @@ struct SimulationEvent {
   std::string reason = {};
 };
 
-/// A step before its commit, under the contact history that was valid during the step.
-class SimulationStep {
- public:
-  virtual ~SimulationStep() = default;
-  [[nodiscard]] virtual double start() const = 0;      ///< [s] the last committed time
-  [[nodiscard]] virtual double end() const = 0;        ///< [s]
-  [[nodiscard]] virtual double step_size() const = 0;  ///< [s] of the integrator; 0 = extrapolated
-  /// True if a contact begins or ends at the end of the step.
-  [[nodiscard]] virtual bool is_event() const = 0;
-  /// Contact continues; SimulationListener::on_commit_response() follows, unless the step is rolled back.
-  [[nodiscard]] virtual bool commit_is_deferred() const = 0;
-  /// {q, qd, s} and quadratures at the end from the integrator: on the constraints to its accuracy.
-  [[nodiscard]] virtual const VectorX& end_y() const = 0;
-  [[nodiscard]] virtual const VectorX& end_z() const = 0;
-  /// {q, qd, s} on the constraints, and quadratures, at any time of (start, end].
-  virtual void state_at(double t, VectorX& y, VectorX& z) = 0;
-};
+class SimulationStep;
 
 /// All methods are called from the thread that advances the simulation. Their exceptions end the advance.
 class SimulationListener {

@@ -42,7 +42,7 @@ void SingularCrossing::record(double t, const VectorX& y) {
   if (history_.size() > history_length) history_.pop_front();
 }
 
-std::optional<SingularCrossing::Crossing> SingularCrossing::crossing(double steps, double tolerance, double t_end) {
+std::optional<SingularCrossing::Crossing> SingularCrossing::find(const Criterion& criterion, double t_end) {
   if (history_.size() < 2) return {};
   const StateSample& last = history_.back();
   // Singular values are linear in the distance from the pose; a change of a tenth suffices for the slope.
@@ -55,10 +55,11 @@ std::optional<SingularCrossing::Crossing> SingularCrossing::crossing(double step
   for (std::size_t i = 1; i < history_.size(); ++i) {
     longest = std::max(longest, history_[i].node.t - history_[i - 1].node.t);
   }
-  // The far side must lie within the run; otherwise the integrator ends the run before the pose.
-  if (!(ahead < steps * longest) || last.node.t + 2.0 * ahead >= t_end) return {};
+  // The pose lies in the middle of the crossing, so that both ends have the same distance from it and the same
+  // accuracy. The far side must lie within the run; otherwise the integrator ends the run before the pose.
+  if (!(ahead < criterion.steps * longest) || last.node.t + 2.0 * ahead >= t_end) return {};
   try {
-    return cross(ahead, tolerance);
+    return cross(ahead, criterion.tolerance);
   } catch (const RecoverableError&) {
     return {};
   }

@@ -34,11 +34,13 @@ class QuinticMotion {
 
 class SingularCrossing {
  public:
-  SingularCrossing(System& system, const IntegratorSpec& spec) : system_(system), spec_(spec) {}
+  /// @param index2  the integrator uses the index-2 form, which is more sensitive to singular poses
+  SingularCrossing(System& system, const IntegratorSpec& spec, bool index2)
+      : system_(system), spec_(spec), before_step_(index2 ? before_index2_step : before_index1_step) {}
 
   /// Discards the last states; called at restarts of the integration.
   void forget() { history_.clear(); }
-
+  /// An extrapolation from the last recorded state across a pose.
   struct Crossing {
     double t_singular = 0.0;  ///< [s] estimate
     double t = 0.0;           ///< [s] beyond the pose
@@ -47,18 +49,33 @@ class SingularCrossing {
   };
   /// Records an accepted state {q, qd, s}.
   void record(double t, const VectorX& y);
-  /// The crossing if a singular pose is closer than `steps` times the last step, and it ends before `t_end`.
-  /// @param tolerance  of the positions beyond it, in units of the integrator's tolerance per step
-  [[nodiscard]] std::optional<Crossing> crossing(double steps, double tolerance, double t_end);
+  /// The crossing if the integrator's next step could reach a singular pose, and it ends before `t_end`.
+  [[nodiscard]] std::optional<Crossing> find_before_step(double t_end) { return find(before_step_, t_end); }
+  /// As find_before_step(), after a failure of the integrator.
+  [[nodiscard]] std::optional<Crossing> find_after_failure(double t_end) { return find(after_failure, t_end); }
 
  private:
   using Node = QuinticMotion::Node;
+  /// Distance of the pose in steps, and required agreement of the positions on the far side in units of the tolerance
+  /// per step.
+  struct Criterion {
+    double steps;
+    double tolerance;
+  };
+  static constexpr Criterion before_index1_step{.steps = 2.0, .tolerance = 1.0};
+  /// The multipliers of the index-2 form lose accuracy earlier, and its restarts need a larger distance.
+  static constexpr Criterion before_index2_step{.steps = 6.0, .tolerance = 100.0};
+  /// The alternative is the end of the run.
+  static constexpr Criterion after_failure{.steps = 1e6, .tolerance = 1e4};
+
+  [[nodiscard]] std::optional<Crossing> find(const Criterion& criterion, double t_end);
   [[nodiscard]] std::optional<Crossing> cross(double ahead, double tolerance);
   [[nodiscard]] const Node& base(double distance) const;
   [[nodiscard]] Node node_at(const MotionState& at);
 
   System& system_;
   IntegratorSpec spec_;
+  Criterion before_step_;
   struct StateSample {
     Node node;
     VectorX s;          ///< internal states of force elements

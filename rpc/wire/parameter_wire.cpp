@@ -28,6 +28,8 @@ v1::ParameterSchema::Kind to_proto(ParameterKind kind) {
       return v1::ParameterSchema::KIND_FLAG;
     case ParameterKind::numbers:
       return v1::ParameterSchema::KIND_NUMBERS;
+    default:  // parameters have no other kinds
+      break;
   }
   return v1::ParameterSchema::KIND_UNSPECIFIED;
 }
@@ -71,7 +73,7 @@ void to_proto(const ParameterSchema& from, v1::ParameterSchema& to) {
   to.set_minimum_excluded(from.range.min_excluded);
   to.set_maximum_excluded(from.range.max_excluded);
   to.mutable_choices()->Assign(from.choices.begin(), from.choices.end());
-  to.set_is_file(from.is_file);
+  to.set_is_file(from.role == config::KeyRole::file);
 }
 
 ParameterValue from_proto(const v1::ParameterValue& from, const FieldPath& path) {
@@ -112,7 +114,7 @@ ParameterSchema from_proto(const v1::ParameterSchema& from, const FieldPath& pat
   to.range.min_excluded = from.minimum_excluded();
   to.range.max_excluded = from.maximum_excluded();
   to.choices.assign(from.choices().begin(), from.choices().end());
-  to.is_file = from.is_file();
+  if (from.is_file()) to.role = config::KeyRole::file;
   return to;
 }
 

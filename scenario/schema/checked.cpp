@@ -7,7 +7,7 @@
 
 #include "common/parameters/retired_names.hpp"
 #include "common/text/suggestion.hpp"
-#include "scenario/schema/mistakes.hpp"
+#include "scenario/schema/document.hpp"
 #include "scenario/schema/schema.hpp"
 
 namespace heelstrike::config {
@@ -40,47 +40,37 @@ std::vector<std::string> names_of(const KeySchema& schema) {
   refuse(document, node, path, expectation(schema), describe(node), advice);
 }
 
-/// Accepts one of the known texts or whole numbers. @param word  the value in the same notation
-void check_choice(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
-                  const std::string& word) {
-  if (schema.choices.empty() || std::ranges::find(schema.choices, word) != schema.choices.end()) return;
-  const bool names = schema.kind == KeyKind::text;
-  refuse(document, node, path, expectation(schema), describe(node),
-         names ? suggestion(word, schema.choices, schema.meaning) : schema.meaning);
-}
-
 void check_number(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
   double value = 0.0;
   if (!read_number(node, value)) {
     refuse(document, node, path, expectation(schema), describe(node), number_advice(node, schema.unit));
   }
-  const bool whole = schema.kind != KeyKind::integer || std::floor(value) == value;
-  if (whole && !schema.choices.empty()) return check_choice(document, node, schema, path, fmt::format("{}", value));
-  if (!std::isfinite(value) || !whole || !schema.range.contains(value)) {
-    const std::string what = std::isfinite(value) ? "give a value in this range" : "give a finite number";
-    refuse(document, node, path, expectation(schema), describe(node), fmt::format("{} ({})", what, schema.meaning));
+  if (const auto advice = number_violation(schema, value)) {
+    refuse(document, node, path, expectation(schema), describe(node), *advice);
   }
 }
 
 void check_numbers(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
-                   Mistakes& mistakes) {
+                   Issues& issues) {
   if (node.type != Node::Type::sequence) throw_wrong_kind(document, node, schema, path);
-  if (!schema.sizes.empty() && std::ranges::find(schema.sizes, node.items.size()) == schema.sizes.end()) {
-    const bool too_many = node.items.size() > std::ranges::max(schema.sizes);
-    refuse(document, node, path, expectation(schema), describe(node),
-           fmt::format("it is the {}{}", schema.meaning,
-                       too_many ? "; the comma separates values, decimals are written with a point: 0.5" : ""));
+  if (const auto advice = size_violation(schema, node.items.size())) {
+    refuse(document, node, path, expectation(schema), describe(node), *advice);
   }
   KeySchema entry = schema;
   entry.kind = KeyKind::number;
   for (std::size_t i = 0; i < node.items.size(); ++i) {
-    mistakes.attempt([&] { check_number(document, *node.items[i], entry, fmt::format("{}[{}]", path, i)); });
+    issues.attempt([&] { check_number(document, *node.items[i], entry, fmt::format("{}[{}]", path, i)); });
   }
 }
 
 void check_text(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
-  if (node.type != Node::Type::scalar || node.scalar.empty()) throw_wrong_kind(document, node, schema, path);
-  check_choice(document, node, schema, path, node.scalar);
+  const bool may_be_empty = schema.fallback && text_of(*schema.fallback).empty();
+  if (node.type != Node::Type::scalar || (node.scalar.empty() && !may_be_empty)) {
+    throw_wrong_kind(document, node, schema, path);
+  }
+  if (const auto advice = text_violation(schema, node.scalar)) {
+    refuse(document, node, path, expectation(schema), describe(node), *advice);
+  }
 }
 
 void check_flag(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
@@ -123,19 +113,21 @@ std::string other_types_advice(const KeySchema* variant, const std::string& key)
   where.line = entry.line;
   if (where.note.empty()) where.note = map.note;
   const auto names = names_of(schema);
-  const std::string meant = decimal_comma(map, entry);
-  const std::string elsewhere = other_types_advice(variant, entry.key);
-  const std::string advice = !meant.empty()       ? fmt::format("decimals are written with a point: {}", meant)
+  const std::string key = joined(path, excerpt(entry.key));
+  const auto present = present_name(entry.key);
+  if (present && std::ranges::find(names, *present) != names.end()) {
+    throw issue_at(document, where, key, fmt::format("{}: this key is now '{}'", key, *present));
+  }
+  const std::string number = decimal_comma(map, entry);
+  std::string elsewhere = other_types_advice(variant, entry.key);
+  if (elsewhere.empty() && present) elsewhere = other_types_advice(variant, std::string(*present));
+  const std::string advice = !number.empty()      ? fmt::format("decimals are written with a point: {}", number)
                              : !elsewhere.empty() ? elsewhere
                                                   : suggestion(entry.key, names, "remove it");
-  const std::string key = joined(path, excerpt(entry.key));
-  if (const auto present = present_name(entry.key); present && std::ranges::find(names, *present) != names.end()) {
-    throw mistake_at(document, where, key, fmt::format("{}: this key is now '{}'", key, *present));
-  }
-  throw mistake_at(document, where, key,
-                   fmt::format("{}: unknown key{}; expected one of {}, found '{}'; {}", key,
-                               variant == nullptr ? std::string() : fmt::format(" of '{}'", schema.name),
-                               fmt::join(names, ", "), excerpt(entry.key), advice));
+  throw issue_at(document, where, key,
+                 fmt::format("{}: unknown key{}; expected one of {}, found '{}'; {}", key,
+                             variant == nullptr ? std::string() : fmt::format(" of '{}'", schema.name),
+                             fmt::join(names, ", "), excerpt(entry.key), advice));
 }
 
 void require_map(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
@@ -145,11 +137,11 @@ void require_map(const Document& document, const Node& node, const KeySchema& sc
 }
 
 void check_map_shape(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
-                     Mistakes& mistakes, const KeySchema* variant = nullptr) {
+                     Issues& issues, const KeySchema* variant = nullptr) {
   require_map(document, node, schema, path);
   for (const Entry& entry : node.entries) {
     if (std::ranges::find(schema.keys, entry.key, &KeySchema::name) == schema.keys.end()) {
-      mistakes.attempt([&] { throw_invalid_key(document, node, entry, schema, path, variant); });
+      issues.attempt([&] { throw_invalid_key(document, node, entry, schema, path, variant); });
     }
   }
 }
@@ -181,8 +173,17 @@ void check_other_form(const Document& document, const Node& map, const KeySchema
 }
 
 std::shared_ptr<const Node> default_value(const KeySchema& schema, int line) {
-  auto value = std::make_shared<Node>(*load_document(schema.fallback, "default of " + schema.name).root);
-  value->line = line;
+  auto value = std::make_shared<Node>(Node{.type = Node::Type::scalar, .line = line});
+  if (const auto* list = std::get_if<std::vector<double>>(&*schema.fallback)) {
+    value->type = Node::Type::sequence;
+    for (const double x : *list) {
+      value->items.push_back(
+          std::make_shared<Node>(Node{.type = Node::Type::scalar, .scalar = text_of(x), .line = line}));
+    }
+    value->size += list->size();
+  } else {
+    value->scalar = text_of(*schema.fallback);
+  }
   return value;
 }
 
@@ -197,41 +198,40 @@ bool is_misspelt(const Node& map, const KeySchema& schema, const KeySchema& key)
 [[noreturn]] void throw_missing(const Document& document, const Node& map, const KeySchema& key,
                                 const std::string& path) {
   const std::string full = joined(path, key.name);
-  throw mistake_at(document, map, full,
-                   fmt::format("{}: missing; expected {}, found nothing; add `{}:` ({})", full, expectation(key),
-                               key.name, key.meaning));
+  throw issue_at(document, map, full,
+                 fmt::format("{}: missing; expected {}, found nothing; add `{}:` ({})", full, expectation(key),
+                             key.name, key.meaning));
 }
 
 /// True if an absent map is checked as an empty one to set its defaults.
 bool is_optional_map(const KeySchema& key) {
-  if (key.kind == KeyKind::variant) return !key.keys.front().fallback.empty();
+  if (key.kind == KeyKind::variant) return key.keys.front().fallback.has_value();
   return key.kind == KeyKind::map && !key.opt_in && std::ranges::none_of(key.keys, &KeySchema::required);
 }
 
 std::shared_ptr<const Node> checked_map(const Document& document, const Node& node, const KeySchema& schema,
-                                        const std::string& path, Mistakes& mistakes,
-                                        const KeySchema* variant = nullptr) {
-  check_map_shape(document, node, schema, path, mistakes, variant);
+                                        const std::string& path, Issues& issues, const KeySchema* variant = nullptr) {
+  check_map_shape(document, node, schema, path, issues, variant);
   auto result = std::make_shared<Node>(node);
   result->entries.clear();
   const std::string form = form_of(node, schema);
   for (const KeySchema& key : schema.keys) {
     const std::string full = joined(path, key.name);
     if (!key.form.empty() && key.form != form) {
-      mistakes.attempt([&] { check_other_form(document, node, schema, key, path); });
+      issues.attempt([&] { check_other_form(document, node, schema, key, path); });
     } else if (const Node* value = node.find(key.name)) {
-      mistakes.attempt([&] {
-        result->entries.push_back({key.name, value->line, checked(document, *value, key, full, mistakes)});
+      issues.attempt([&] {
+        result->entries.push_back({key.name, value->line, checked(document, *value, key, full, issues)});
       });
     } else if (key.required) {
       if (is_misspelt(node, schema, key)) continue;
-      mistakes.attempt([&] { throw_missing(document, node, key, path); });
-    } else if (!key.fallback.empty()) {
+      issues.attempt([&] { throw_missing(document, node, key, path); });
+    } else if (key.fallback) {
       result->entries.push_back({key.name, node.line, default_value(key, node.line)});
     } else if (is_optional_map(key)) {
       const Node empty{.type = Node::Type::map, .line = node.line};
-      mistakes.attempt([&] {
-        result->entries.push_back({key.name, node.line, checked(document, empty, key, full, mistakes)});
+      issues.attempt([&] {
+        result->entries.push_back({key.name, node.line, checked(document, empty, key, full, issues)});
       });
     }
   }
@@ -239,11 +239,11 @@ std::shared_ptr<const Node> checked_map(const Document& document, const Node& no
 }
 
 std::shared_ptr<const Node> checked_variant(const Document& document, const Node& node, const KeySchema& variant,
-                                            const std::string& path, Mistakes& mistakes) {
+                                            const std::string& path, Issues& issues) {
   require_map(document, node, variant, path);
   const KeySchema& choice = variant.keys.front();
   const KeySchema* type = chosen_type(variant, node);
-  if (type != nullptr) return checked_map(document, node, *type, path, mistakes, &variant);
+  if (type != nullptr) return checked_map(document, node, *type, path, issues, &variant);
   if (choice.name.empty()) {
     auto names = names_of(variant);
     names.erase(names.begin());
@@ -253,41 +253,41 @@ std::shared_ptr<const Node> checked_variant(const Document& document, const Node
   KeySchema needed = choice;
   needed.required = true;
   if (is_misspelt(node, {.name = {}, .keys = keys_of(variant)}, needed)) {
-    check_map_shape(document, node, {.name = {}, .keys = keys_of(variant)}, path, mistakes);
+    check_map_shape(document, node, {.name = {}, .keys = keys_of(variant)}, path, issues);
     return std::make_shared<const Node>(node);
   }
   throw_missing(document, node, needed, path);
 }
 
 std::shared_ptr<const Node> checked_named(const Document& document, const Node& node, const KeySchema& schema,
-                                          const std::string& path, Mistakes& mistakes) {
+                                          const std::string& path, Issues& issues) {
   if (node.type != Node::Type::map) {
     refuse(document, node, path, expectation(schema), describe(node), "write `name: {...}` lines, indented below it");
   }
   auto result = std::make_shared<Node>(node);
   for (Entry& entry : result->entries) {
     // An invalid entry is kept, so that others may still refer to its name.
-    mistakes.attempt([&] {
+    issues.attempt([&] {
       if (!is_name(entry.key)) {
         Node where = *entry.value;
         where.line = entry.line;
-        throw mistake_at(document, where, joined(path, entry.key),
-                         fmt::format("{}: expected names of 1 to {} letters, digits, '_' or '-', found '{}'; rename it",
-                                     path, max_name_length, excerpt(entry.key)));
+        throw issue_at(document, where, joined(path, entry.key),
+                       fmt::format("{}: expected names of 1 to {} letters, digits, '_' or '-', found '{}'; rename it",
+                                   path, max_name_length, excerpt(entry.key)));
       }
       const std::string full = joined(path, entry.key);
       const KeySchema& first = schema.keys.front();
       entry.value = first.kind == KeyKind::variant && first.name.empty()
-                        ? checked_variant(document, *entry.value, first, full, mistakes)
-                        : checked_map(document, *entry.value, schema, full, mistakes);
+                        ? checked_variant(document, *entry.value, first, full, issues)
+                        : checked_map(document, *entry.value, schema, full, issues);
     });
   }
   return result;
 }
 
 std::shared_ptr<const Node> checked_one_of(const Document& document, const Node& node, const KeySchema& schema,
-                                           const std::string& path, Mistakes& mistakes) {
-  check_map_shape(document, node, schema, path, mistakes);
+                                           const std::string& path, Issues& issues) {
+  check_map_shape(document, node, schema, path, issues);
   if (node.entries.size() != 1) {
     refuse(document, node, path, "exactly one of " + fmt::format("{}", fmt::join(names_of(schema), ", ")),
            describe(node), "keep one of them");
@@ -296,19 +296,18 @@ std::shared_ptr<const Node> checked_one_of(const Document& document, const Node&
   Entry& entry = result->entries.front();
   const auto key = std::ranges::find(schema.keys, entry.key, &KeySchema::name);
   if (key != schema.keys.end()) {
-    entry.value = checked(document, *entry.value, *key, joined(path, entry.key), mistakes);
+    entry.value = checked(document, *entry.value, *key, joined(path, entry.key), issues);
   }
   return result;
 }
 
 std::shared_ptr<const Node> checked_list(const Document& document, const Node& node, const KeySchema& schema,
-                                         const std::string& path, Mistakes& mistakes) {
+                                         const std::string& path, Issues& issues) {
   if (node.type != Node::Type::sequence) throw_wrong_kind(document, node, schema, path);
   auto result = std::make_shared<Node>(node);
   for (std::size_t i = 0; i < node.items.size(); ++i) {
-    mistakes.attempt([&] {
-      result->items[i] =
-          checked(document, *node.items[i], schema.keys.front(), fmt::format("{}[{}]", path, i), mistakes);
+    issues.attempt([&] {
+      result->items[i] = checked(document, *node.items[i], schema.keys.front(), fmt::format("{}[{}]", path, i), issues);
     });
   }
   return result;
@@ -323,7 +322,7 @@ std::string location(const Document& document, const Node& node) {
 
 void refuse(const Document& document, const Node& node, const std::string& path, const std::string& expected,
             const std::string& found, const std::string& advice) {
-  throw mistake_at(document, node, path, fmt::format("{}: expected {}, found {}; {}", path, expected, found, advice));
+  throw issue_at(document, node, path, fmt::format("{}: expected {}, found {}; {}", path, expected, found, advice));
 }
 
 bool read_number(const Node& node, double& value) {
@@ -372,8 +371,13 @@ std::string number_advice(const Node& node, const std::string& unit) {
   return fmt::format("give a plain number{}", in);
 }
 
+std::shared_ptr<const Node> checked_type(const Document& document, const Node& node, const KeySchema& type,
+                                         const KeySchema& variant, const std::string& path, Issues& issues) {
+  return checked_map(document, node, type, path, issues, &variant);
+}
+
 std::shared_ptr<const Node> checked(const Document& document, const Node& node, const KeySchema& schema,
-                                    const std::string& path, Mistakes& mistakes) {
+                                    const std::string& path, Issues& issues) {
   switch (schema.kind) {
     case KeyKind::number:
     case KeyKind::integer:
@@ -386,18 +390,18 @@ std::shared_ptr<const Node> checked(const Document& document, const Node& node, 
       check_flag(document, node, schema, path);
       break;
     case KeyKind::numbers:
-      check_numbers(document, node, schema, path, mistakes);
+      check_numbers(document, node, schema, path, issues);
       break;
     case KeyKind::list:
-      return checked_list(document, node, schema, path, mistakes);
+      return checked_list(document, node, schema, path, issues);
     case KeyKind::map:
-      return checked_map(document, node, schema, path, mistakes);
+      return checked_map(document, node, schema, path, issues);
     case KeyKind::named:
-      return checked_named(document, node, schema, path, mistakes);
+      return checked_named(document, node, schema, path, issues);
     case KeyKind::one_of:
-      return checked_one_of(document, node, schema, path, mistakes);
+      return checked_one_of(document, node, schema, path, issues);
     case KeyKind::variant:
-      return checked_variant(document, node, schema, path, mistakes);
+      return checked_variant(document, node, schema, path, issues);
     case KeyKind::parameters:
       if (node.type != Node::Type::map) throw_wrong_kind(document, node, schema, path);
       break;

@@ -14,7 +14,6 @@
 #include <sstream>
 
 #include "common/errors/plain_text.hpp"
-#include "scenario/schema/mistakes.hpp"
 
 namespace heelstrike::config {
 
@@ -87,8 +86,8 @@ bool covers(const std::string& note, const std::vector<std::string>& path) {
 /// Builds the tree from yaml-cpp's events.
 class Builder final : public YAML::EventHandler {
  public:
-  Builder(const std::string& file_name, Notes notes, Mistakes& mistakes)
-      : file_name_(file_name), notes_(std::move(notes)), mistakes_(mistakes) {}
+  Builder(const std::string& file_name, Notes notes, Issues& issues)
+      : file_name_(file_name), notes_(std::move(notes)), issues_(issues) {}
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -198,10 +197,10 @@ class Builder final : public YAML::EventHandler {
     if (!frame.keys.insert(node.scalar).second) {
       const auto first = std::ranges::find(frame.node->entries, node.scalar, &Entry::key);
       const int first_line = first == frame.node->entries.end() ? frame.node->line : first->line;
-      mistakes_.add({line, node.scalar,
-                     fmt::format("{}:{}: {}: expected every key once, found it again (first in line {}); remove one of "
-                                 "the two",
-                                 file_name_, line, excerpt(node.scalar), first_line)});
+      issues_.add({line, node.scalar,
+                   fmt::format("{}:{}: {}: expected every key once, found it again (first in line {}); remove one of "
+                               "the two",
+                               file_name_, line, excerpt(node.scalar), first_line)});
       frame.repeated = true;
     }
     frame.key = Entry{.key = node.scalar, .line = line, .value = nullptr};
@@ -254,7 +253,7 @@ class Builder final : public YAML::EventHandler {
 
   const std::string& file_name_;
   Notes notes_;
-  Mistakes& mistakes_;
+  Issues& issues_;
   std::vector<Frame> frames_;
   std::map<YAML::anchor_t, std::shared_ptr<const Node>> anchors_;
   std::shared_ptr<const Node> root_;
@@ -391,9 +390,9 @@ class Writer {
 }  // namespace
 
 Document load_document(std::string_view yaml, const std::string& file_name) {
-  Mistakes mistakes;
-  Document document = load_document(yaml, file_name, mistakes);
-  mistakes.raise();
+  Issues issues;
+  Document document = load_document(yaml, file_name, issues);
+  issues.raise();
   return document;
 }
 
@@ -415,13 +414,13 @@ std::string advice_at(std::string_view yaml, int line) {
 
 }  // namespace
 
-Document load_document(std::string_view yaml, const std::string& file_name, Mistakes& mistakes) {
+Document load_document(std::string_view yaml, const std::string& file_name, Issues& issues) {
   if (yaml.size() > max_document_bytes) {
     fail(file_name, 1,
          fmt::format("expected at most {} MiB, found {} bytes; put meshes and point clouds in separate files",
                      max_document_bytes >> 20, yaml.size()));
   }
-  Builder builder(file_name, notes_of(yaml), mistakes);
+  Builder builder(file_name, notes_of(yaml), issues);
   try {
     std::istringstream stream{std::string(yaml)};
     YAML::Parser parser(stream);

@@ -49,16 +49,59 @@ struct Document {
   std::shared_ptr<const Node> root;
 };
 
+/// One issue in a file with its line.
+class Issue : public Error {
+ public:
+  /// @param message  begins with the position
+  Issue(int line, std::string field, const std::string& message)
+      : Error(ErrorCode::invalid_input, message, std::move(field)), line_(line) {}
+  [[nodiscard]] int line() const { return line_; }
+
+ private:
+  int line_;
+};
+
+/// The issue "location: text" at `node`. @param field  dotted key
+[[nodiscard]] Issue issue_at(const Document& document, const Node& node, std::string field, const std::string& text);
+
+/// Adds to an error about a value of the scenario the position of that value or, if absent from the file, of its
+/// parent.
+[[nodiscard]] Issue issue_of(const Document& document, const Error& error);
+
+/// Issues found so far.
+class Issues {
+ public:
+  /// Runs `work` and stores its Issue, so that reading continues.
+  template <typename Work>
+  void attempt(Work&& work) {
+    try {
+      work();
+    } catch (const Issue& issue) {
+      add(issue);
+    }
+  }
+  void add(Issue issue);
+
+  /// True if `path`, a dotted key, or a key below it is invalid and cannot be read further.
+  [[nodiscard]] bool touch(std::string_view path) const;
+
+  /// @throws Issue if there are any: one line each in file order, limited to the first ones and the number of others;
+  /// field and line are those of the first
+  void raise();
+
+ private:
+  std::vector<Issue> found_;
+  std::size_t n_more_ = 0;  ///< not stored, beyond the limit of messages
+};
+
 /// Reads one YAML document.
 /// @param file_name  for messages; "--set key=value" for a text from the command line
 /// @throws Error{invalid_input} "file:line: ..." for text that does not parse, duplicate keys, several documents, keys
 /// that are not texts, an alias inside its anchor, and a file beyond the limits above
 [[nodiscard]] Document load_document(std::string_view yaml, const std::string& file_name);
 
-class Mistakes;
-
-/// The same; duplicate keys are added to `mistakes` and the first one is used.
-[[nodiscard]] Document load_document(std::string_view yaml, const std::string& file_name, Mistakes& mistakes);
+/// The same; duplicate keys are added to `issues` and the first one is used.
+[[nodiscard]] Document load_document(std::string_view yaml, const std::string& file_name, Issues& issues);
 
 /// The tree as YAML text, keys on their old lines where possible; comments are not kept. Notes become trailing
 /// comments, which `load_document` reads back as notes.

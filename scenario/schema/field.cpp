@@ -86,23 +86,4 @@ void add_file(std::vector<std::string>& files, const std::string& name) {
   if (!name.empty() && std::ranges::find(files, name) == files.end()) files.push_back(name);
 }
 
-void check_keys(const Field& field, const std::string& type, const TypeKeys& use,
-                const std::vector<std::string>& always) {
-  const auto among = [](const std::vector<std::string>& names, const std::string& name) {
-    return std::ranges::find(names, name) != names.end();
-  };
-  for (const Field& entry : field.entries()) {
-    if (among(always, entry.name()) || among(use.needed, entry.name()) || among(use.allowed, entry.name())) continue;
-    std::vector<std::string> known = use.needed;
-    known.insert(known.end(), use.allowed.begin(), use.allowed.end());
-    entry.refuse(fmt::format("one of the keys {} of '{}'", fmt::join(known, ", "), type),
-                 fmt::format("'{}'", entry.name()), "remove it");
-  }
-  for (const auto& name : use.needed) {
-    if (!field.has(name)) {
-      field.refuse(fmt::format("the key `{}` of '{}'", name, type), "nothing", "add it");
-    }
-  }
-}
-
 }  // namespace heelstrike::config

@@ -54,27 +54,16 @@ class Field {
   std::string path_;
 };
 
-/// Required and optional keys of a type.
-struct TypeKeys {
-  std::vector<std::string> needed;
-  std::vector<std::string> allowed;
-};
-
-/// A unit quaternion [w, x, y, z]. @throws Mistake if its norm is not one
+/// A unit quaternion [w, x, y, z]. @throws Issue if its norm is not one
 [[nodiscard]] Matrix3 read_rotation(const Field& field);
-/// A vector of any length, normalised. @throws Mistake for a zero vector
+/// A vector of any length, normalised. @throws Issue for a zero vector
 [[nodiscard]] Vector3 read_direction(const Field& field);
 /// "file:line: dotted.key", for later messages about the value.
 [[nodiscard]] std::string location_of(const Field& field);
-/// Two vectors, one for each body. @throws Mistake for another number of them
+/// Two vectors, one for each body. @throws Issue for another number of them
 [[nodiscard]] std::vector<Vector3> read_two(const Field& field, bool directions);
 [[nodiscard]] std::vector<std::string> read_texts(const Field& field);
 /// Adds a name to the files sent with the scenario, each once; empty = none.
 void add_file(std::vector<std::string>& files, const std::string& name);
-/// @param type    name for messages
-/// @param always  keys of every type
-/// @throws Mistake for an unknown or a missing key of `type`
-void check_keys(const Field& field, const std::string& type, const TypeKeys& use,
-                const std::vector<std::string>& always);
 
 }  // namespace heelstrike::config

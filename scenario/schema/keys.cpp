@@ -4,7 +4,8 @@
 
 namespace heelstrike::config {
 
-KeySchema vector3(std::string name, std::string unit, Range range, std::string meaning, std::string fallback) {
+KeySchema vector3(std::string name, std::string unit, Range range, std::string meaning,
+                  std::optional<ParameterValue> fallback) {
   return {.name = std::move(name),
           .kind = KeyKind::numbers,
           .unit = std::move(unit),
@@ -16,7 +17,7 @@ KeySchema vector3(std::string name, std::string unit, Range range, std::string m
 
 KeySchema required(KeySchema key) {
   key.required = true;
-  key.fallback.clear();
+  key.fallback.reset();
   return key;
 }
 
@@ -24,7 +25,7 @@ KeySchema quaternion(std::string name, std::string meaning) {
   return {.name = std::move(name),
           .kind = KeyKind::numbers,
           .meaning = std::move(meaning),
-          .fallback = "[1, 0, 0, 0]",
+          .fallback = std::vector{1.0, 0.0, 0.0, 0.0},
           .range = {.min = -2.0, .max = 2.0},
           .sizes = {4},
           .role = KeyRole::rotation};
@@ -32,7 +33,7 @@ KeySchema quaternion(std::string name, std::string meaning) {
 
 KeySchema direction(std::string name, const std::string& meaning) {
   KeySchema key = vector3(std::move(name), "-", direction_entries,
-                          meaning + "; any nonzero length, normalised when read", "[0, 0, 1]");
+                          meaning + "; any nonzero length, normalised when read", std::vector{0.0, 0.0, 1.0});
   key.role = KeyRole::direction;
   return key;
 }
@@ -47,13 +48,30 @@ KeySchema text(std::string name, std::string meaning) {
   return {.name = std::move(name), .kind = KeyKind::text, .meaning = std::move(meaning)};
 }
 
-KeySchema number(std::string name, std::string unit, Range range, std::string meaning, std::string fallback) {
+KeySchema number(std::string name, std::string unit, Range range, std::string meaning, std::optional<double> fallback) {
   return {.name = std::move(name),
           .kind = KeyKind::number,
           .unit = std::move(unit),
           .meaning = std::move(meaning),
-          .fallback = std::move(fallback),
+          .fallback = fallback,
           .range = range};
+}
+
+KeySchema integer(std::string name, Range range, std::string meaning, std::optional<double> fallback) {
+  KeySchema key = number(std::move(name), "-", range, std::move(meaning), fallback);
+  key.kind = KeyKind::integer;
+  return key;
+}
+
+KeySchema flag(std::string name, std::string meaning, std::optional<bool> fallback) {
+  return {.name = std::move(name), .kind = KeyKind::flag, .meaning = std::move(meaning), .fallback = fallback};
+}
+
+KeySchema choice(std::string name, std::vector<std::string> choices, std::string meaning, const std::string& fallback) {
+  KeySchema key = text(std::move(name), std::move(meaning));
+  if (!fallback.empty()) key.fallback = fallback;
+  key.choices = std::move(choices);
+  return key;
 }
 
 KeySchema number_list(std::string name, std::string unit, Range range, std::string meaning,

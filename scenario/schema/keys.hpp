@@ -34,7 +34,7 @@ inline constexpr Range strains{.min = 1e-9, .max = 10.0};     // [-]
 inline constexpr Range scales{.min = 1e-9, .max = 1e6};       // [m per file unit]
 
 [[nodiscard]] KeySchema vector3(std::string name, std::string unit, Range range, std::string meaning,
-                                std::string fallback = "[0, 0, 0]");
+                                std::optional<ParameterValue> fallback = std::vector<double>(3, 0.0));
 [[nodiscard]] KeySchema required(KeySchema key);
 [[nodiscard]] KeySchema quaternion(std::string name, std::string meaning);
 /// A direction of any nonzero length.
@@ -43,7 +43,14 @@ inline constexpr Range scales{.min = 1e-9, .max = 1e6};       // [m per file uni
 [[nodiscard]] KeySchema file(std::string name, std::string meaning, KeyRole role = KeyRole::file);
 [[nodiscard]] KeySchema text(std::string name, std::string meaning);
 [[nodiscard]] KeySchema number(std::string name, std::string unit, Range range, std::string meaning,
-                               std::string fallback = {});
+                               std::optional<double> fallback = {});
+/// A whole number.
+[[nodiscard]] KeySchema integer(std::string name, Range range, std::string meaning,
+                                std::optional<double> fallback = {});
+[[nodiscard]] KeySchema flag(std::string name, std::string meaning, std::optional<bool> fallback = false);
+/// One of several texts. @param fallback  default; empty = none
+[[nodiscard]] KeySchema choice(std::string name, std::vector<std::string> choices, std::string meaning,
+                               const std::string& fallback = {});
 [[nodiscard]] KeySchema number_list(std::string name, std::string unit, Range range, std::string meaning,
                                     std::vector<std::size_t> sizes = {});
 [[nodiscard]] KeySchema text_list(std::string name, std::string meaning);

@@ -37,8 +37,7 @@ config::KeySchema foot_keys() {
           "only. Sets: skin, cap (the cut above the ankle)"};
   const FootDimensions defaults;
   for (const FootLength& length : foot_lengths) {
-    keys.keys.push_back(
-        config::number(length.key, "m", config::lengths, length.meaning, fmt::format("{}", defaults.*length.value)));
+    keys.keys.push_back(config::number(length.key, "m", config::lengths, length.meaning, defaults.*length.value));
   }
   keys.keys.push_back({.name = "side",
                        .kind = config::KeyKind::text,

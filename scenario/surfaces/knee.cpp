@@ -224,11 +224,9 @@ config::KeySchema knee_keys() {
                        .choices = {"left", "right"}});
   const KneeDimensions defaults;
   for (const KneeLength& length : knee_lengths) {
-    keys.keys.push_back(
-        config::number(length.key, "m", config::lengths, length.meaning, fmt::format("{}", defaults.*length.value)));
+    keys.keys.push_back(config::number(length.key, "m", config::lengths, length.meaning, defaults.*length.value));
   }
-  keys.keys.push_back(config::number("edge", "m", {.min = 1e-4, .max = 1e6}, "of the triangles",
-                                     fmt::format("{}", KneeSurface{}.edge)));
+  keys.keys.push_back(config::number("edge", "m", {.min = 1e-4, .max = 1e6}, "of the triangles", KneeSurface{}.edge));
   keys.keys.push_back(config::vector3("position", "m", config::coordinates, "origin of the knee in the body's frame"));
   return keys;
 }

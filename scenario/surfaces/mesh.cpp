@@ -28,7 +28,7 @@ config::KeySchema mesh_keys() {
           config::text(
               "format",
               "file format if not determined by the name, e.g. stl or msh; `heelstrike mesh --help` lists all"),
-          config::number("length_scale", "m per file unit", config::scales, "0.001 for a file in millimetres", "1"),
+          config::number("length_scale", "m per file unit", config::scales, "0.001 for a file in millimetres", 1),
           config::vector3("position", "m", config::coordinates, "origin of the file's coordinates in the body's frame"),
           config::quaternion("orientation", "rotation of the file's axes in the body's frame, [w, x, y, z]")}};
 }

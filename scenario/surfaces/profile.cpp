@@ -184,7 +184,7 @@ config::KeySchema profile_keys() {
                    {.name = "closed",
                     .kind = config::KeyKind::flag,
                     .meaning = "the last point is joined to the first; else the ends are extended straight",
-                    .fallback = "false"},
+                    .fallback = false},
                    {.name = "plane",
                     .kind = config::KeyKind::text,
                     .meaning = "the two axes of the body's frame in which the points are given",

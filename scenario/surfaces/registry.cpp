@@ -35,21 +35,17 @@ class ValueCheck {
   void run() {
     const auto found = values_.find(key_.name);
     if (found == values_.end()) {
-      if (!key_.required && key_.fallback.empty()) return;
+      if (!key_.required && !key_.fallback) return;
       throw_invalid_value(path_, "a value (" + key_.meaning + ")", "nothing", "give all values, including defaults");
     }
     switch (key_.kind) {
       case KeyKind::number:
-        check_number(typed<double>(found->second, "a number"), key_, path_);
-        return;
       case KeyKind::flag:
-        (void)typed<bool>(found->second, "true or false");
-        return;
       case KeyKind::text:
-        check_text(typed<std::string>(found->second, "a text"));
+        config::check_value(key_, found->second, path_);
         return;
       case KeyKind::numbers:
-        check_list(typed<std::vector<double>>(found->second, "a list of numbers"), key_);
+        config::check_value(key_, found->second, path_);
         if (key_.role == KeyRole::direction) normalise(found->second);
         if (key_.role == KeyRole::rotation) check_rotation(std::get<std::vector<double>>(found->second));
         return;
@@ -72,20 +68,6 @@ class ValueCheck {
     return *found;
   }
 
-  static void check_number(double value, const KeySchema& key, const std::string& path) {
-    if (std::isfinite(value) && key.range.contains(value)) return;
-    throw_invalid_value(path, fmt::format("a number {} [{}]", key.range.text(), key.unit), fmt::format("{}", value),
-                        key.meaning);
-  }
-
-  void check_list(const std::vector<double>& list, const KeySchema& key) const {
-    if (!key.sizes.empty() && std::ranges::find(key.sizes, list.size()) == key.sizes.end()) {
-      throw_invalid_value(path_, fmt::format("{} numbers", fmt::join(key.sizes, " or ")),
-                          fmt::format("{}", list.size()), key.meaning);
-    }
-    for (std::size_t i = 0; i < list.size(); ++i) check_number(list[i], key, fmt::format("{}[{}]", path_, i));
-  }
-
   /// Contiguous rows of equal length.
   void check_rows(const std::vector<double>& list, KeySchema row) const {
     const std::size_t width = row.sizes.front();
@@ -94,12 +76,7 @@ class ValueCheck {
                           fmt::format("{} numbers", list.size()), key_.meaning);
     }
     row.sizes.clear();
-    check_list(list, row);
-  }
-
-  void check_text(const std::string& text) const {
-    if (key_.choices.empty() || std::ranges::find(key_.choices, text) != key_.choices.end()) return;
-    throw_invalid_value(path_, fmt::format("one of {}", fmt::join(key_.choices, ", ")), "'" + text + "'", key_.meaning);
+    config::check_value(row, list, path_);
   }
 
   /// A named map of numbers is sent as its names, and one list of numbers for each key of its entries.

@@ -74,7 +74,7 @@ config::KeySchema sphere_keys() {
                    {.name = "concave",
                     .kind = config::KeyKind::flag,
                     .meaning = "true for a socket: material outside of the sphere",
-                    .fallback = "false"}}};
+                    .fallback = false}}};
 }
 
 }  // namespace

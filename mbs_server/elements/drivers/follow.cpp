@@ -6,8 +6,8 @@
 #include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"
 #include "mbs_server/formulation/driver_equations.hpp"
+#include "scenario/schema/document.hpp"
 #include "scenario/schema/keys.hpp"
-#include "scenario/schema/mistakes.hpp"
 #include "scenario/sections.hpp"
 
 namespace heelstrike::mbs {

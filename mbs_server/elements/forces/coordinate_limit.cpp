@@ -42,9 +42,9 @@ ForceType coordinate_limit() {
   type.keys = {coordinate_key(),
                config::required(config::number("lower", "rad or m", config::coordinates, "lower limit")),
                config::required(config::number("upper", "rad or m", config::coordinates, "upper limit")),
-               config::number("lower_stiffness", "N m/rad or N/m", config::stiffnesses, "below the lower limit", "0"),
-               config::number("upper_stiffness", "N m/rad or N/m", config::stiffnesses, "above the upper limit", "0"),
-               config::number("damping", "N m s/rad or N s/m", config::stiffnesses, "beyond a limit", "0"),
+               config::number("lower_stiffness", "N m/rad or N/m", config::stiffnesses, "below the lower limit", 0),
+               config::number("upper_stiffness", "N m/rad or N/m", config::stiffnesses, "above the upper limit", 0),
+               config::number("damping", "N m s/rad or N s/m", config::stiffnesses, "beyond a limit", 0),
                config::required(config::number("width", "rad or m", config::lengths,
                                                "distance beyond a limit over which spring and damper are ramped up"))};
   type.check = check_limits;

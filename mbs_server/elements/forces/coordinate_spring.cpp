@@ -7,9 +7,9 @@ ForceType coordinate_spring() {
   ForceType type;
   type.name = "coordinate_spring";
   type.meaning = "spring and damper on a coordinate of a custom joint: -k (u - neutral) - c du/dt";
-  type.keys = {coordinate_key(), config::number("stiffness", "N m/rad or N/m", config::stiffnesses, "stiffness", "0"),
-               config::number("damping", "N m s/rad or N s/m", config::stiffnesses, "damping", "0"),
-               config::number("neutral", "rad or m", config::coordinates, "value without force", "0")};
+  type.keys = {coordinate_key(), config::number("stiffness", "N m/rad or N/m", config::stiffnesses, "stiffness", 0),
+               config::number("damping", "N m s/rad or N s/m", config::stiffnesses, "damping", 0),
+               config::number("neutral", "rad or m", config::coordinates, "value without force", 0)};
   type.check = check_coordinate;
   type.build = [](const ElementSpec& spec, const Model& model) {
     const double k = spec.keys["stiffness"].number(), c = spec.keys["damping"].number();

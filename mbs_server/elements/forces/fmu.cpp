@@ -117,7 +117,7 @@ std::vector<config::KeySchema> fmu_keys() {
                    "one output variable",
                    {variable, config::required(config::text("body", "body on which it acts")), component, frame,
                     config::vector3("point", "m", config::coordinates, "where a force acts, in the body frame"),
-                    config::number("scale", "-", config::function_numbers, "factor of the value", "1")}),
+                    config::number("scale", "-", config::function_numbers, "factor of the value", 1)}),
       list_of_maps("driven_coordinates", "coordinates of drivers that the FMU prescribes", "one coordinate",
                    {config::required(config::text("variable", "output variable with the coordinate")),
                     config::required(config::text("rate", "output variable with its rate")),

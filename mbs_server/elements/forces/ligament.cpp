@@ -17,7 +17,7 @@ config::KeySchema lines_key() {
                config::number("slack_length", "m", config::lengths,
                               "length at which tension begins; default from `reference_strain`"),
                config::number("reference_strain", "-", {.min = -1.0, .max = 10.0, .min_excluded = true},
-                              "without `slack_length`: strain at the initial poses", "0"),
+                              "without `slack_length`: strain at the initial poses", 0),
                config::number("stiffness", "N", config::stiffnesses, "of this line; overrides that of the ligament")}};
 }
 
@@ -75,8 +75,8 @@ ForceType ligament() {
   type.keys = {std::move(law),
                config::required(config::number("stiffness", "N", config::stiffnesses,
                                                "k: force per strain of the linear part, or force at strain 1")),
-               config::number("transition_strain", "-", config::strains, "eps_t: start of the linear part", "0.06"),
-               config::number("damping", "N s", config::stiffnesses, "force per strain rate", "0"),
+               config::number("transition_strain", "-", config::strains, "eps_t: start of the linear part", 0.06),
+               config::number("damping", "N s", config::stiffnesses, "force per strain rate", 0),
                lines_key(),
                config::wrap_surfaces_key()};
   type.check = check_lines;

@@ -23,7 +23,7 @@ ForceType ligament_toe() {
   type.meaning = "ligament with a quadratic toe and a linear part";
   type.keys = ligament_keys(config::number("stiffness", "N/m", config::stiffnesses, "slope of the linear part"));
   type.keys.push_back(
-      config::number("toe_strain", "-", config::strains, "half the strain at which the linear part begins", "0.03"));
+      config::number("toe_strain", "-", config::strains, "half the strain at which the linear part begins", 0.03));
   type.keys.push_back(config::number("toe_stiffness", "N/m^2", config::stiffnesses,
                                      "of the toe, F = toe_stiffness (l - l0)^2, if measured separately (the "
                                      "force then jumps where the linear part begins); default: continuous force"));

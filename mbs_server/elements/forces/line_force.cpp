@@ -17,7 +17,7 @@ std::vector<config::KeySchema> line_keys(config::KeySchema stiffness) {
   auto keys = config::attachment_keys(
       {.points = config::AttachmentKeys::Points::two, .point_meaning = "end on a, in the world at the initial poses"});
   keys.push_back(config::required(std::move(stiffness)));
-  keys.push_back(config::number("damping", "N s/m", config::stiffnesses, "damping", "0"));
+  keys.push_back(config::number("damping", "N s/m", config::stiffnesses, "damping", 0));
   keys.push_back(
       config::number("length", "m", config::lengths, "unstrained length; default: the length at the initial poses"));
   return keys;
@@ -26,7 +26,7 @@ std::vector<config::KeySchema> line_keys(config::KeySchema stiffness) {
 std::vector<config::KeySchema> ligament_keys(config::KeySchema stiffness) {
   auto keys = line_keys(std::move(stiffness));
   keys.push_back(config::number("reference_strain", "-", {.min = -1.0, .max = 10.0, .min_excluded = true},
-                                "without `length`: strain at the initial poses", "0"));
+                                "without `length`: strain at the initial poses", 0));
   return keys;
 }
 

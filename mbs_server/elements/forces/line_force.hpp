@@ -122,12 +122,12 @@ class LineForce final : public ForceElement, private InternalStates {
 /// Rejects a line whose length at the initial poses is too far from its usual length to result from a pose: a length
 /// is in another unit. Smaller deviations are reported at the start (LineForce::check_initial_state).
 /// @param place  key for the message. @param usual  [m]. @param what  describes the usual length. @param length  [m]
-/// @throws Mistake
+/// @throws Issue
 void check_line_length(const config::Field& place, double usual, const char* what, double length);
 /// As check_line_length() for a ligament; also rejects a strain beyond failure at the initial poses.
 /// @param line  keys of the line. @param slack  key of the slack length. @param ends  key of the ends
 /// @param length  [m] at the initial poses
-/// @throws Mistake
+/// @throws Issue
 void check_ligament_length(const config::Field& line, const char* slack, const char* ends, double length);
 /// check_ligament_length() for types with ligament_keys(), as their ForceType::check.
 void check_ligament_ends(const config::Field& field, const Scenario& scenario);

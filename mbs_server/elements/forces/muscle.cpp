@@ -180,10 +180,10 @@ ForceType muscle() {
       required(number("optimal_fiber_length", "m", config::lengths, "fibre length of maximum isometric force")),
       required(number("tendon_slack_length", "m", {.min = 0.0, .max = 1e6}, "length at which tendon tension begins")),
       number("pennation_angle", "rad", {.min = 0.0, .max = 0.45 * std::numbers::pi},
-             "between fibres and tendon at the optimal length", "0"),
-      number("max_contraction_velocity", "1/s", {.min = 1e-3, .max = 1e6}, "of shortening, in optimal lengths", "10"),
+             "between fibres and tendon at the optimal length", 0),
+      number("max_contraction_velocity", "1/s", {.min = 1e-3, .max = 1e6}, "of shortening, in optimal lengths", 10),
       number("fiber_damping", "-", {.min = 1e-6, .max = 1e3},
-             "force per velocity of the fibres, normalised as the curves", "0.1"),
+             "force per velocity of the fibres, normalised as the curves", 0.1),
       choice("curves", "millard2012: [millard2013]; thelen2003: [thelen2003]", {"millard2012", "thelen2003"}),
       number(
           "passive_strain", "-", config::strains,
@@ -194,10 +194,10 @@ ForceType muscle() {
              {"rigid", "elastic"}),
       config::function_keys("activation", "-", "activation, 0 to 1, used directly"),
       config::function_keys("excitation", "-", "excitation, 0 to 1, input of the activation dynamics [thelen2003]"),
-      number("activation_time", "s", config::times, "with `excitation`: time constant of its rise", "0.01"),
-      number("deactivation_time", "s", config::times, "of its fall", "0.04"),
+      number("activation_time", "s", config::times, "with `excitation`: time constant of its rise", 0.01),
+      number("deactivation_time", "s", config::times, "of its fall", 0.04),
       number("minimum_activation", "-", {.min = 0.0, .max = 1.0}, "lower limit of the activation, and its default",
-             "0.01"),
+             0.01),
       required(config::path_key()),
       config::wrap_surfaces_key()};
   type.check = check_muscle;

@@ -77,8 +77,8 @@ ForceType torsional_spring() {
   type.meaning = "spring and damper about the axis of a joint";
   type.keys = {config::required(config::text("joint", "a joint with an angle")),
                config::required(config::number("stiffness", "N m/rad", config::stiffnesses, "slope of the torque")),
-               config::number("damping", "N m s/rad", config::stiffnesses, "damping", "0"),
-               config::number("neutral", "rad", config::angles, "angle without torque", "0")};
+               config::number("damping", "N m s/rad", config::stiffnesses, "damping", 0),
+               config::number("neutral", "rad", config::angles, "angle without torque", 0)};
   type.check = [](const config::Field& field, const Scenario& scenario) {
     (void)read_joint_name(
         field["joint"], scenario, [](const JointCoordinates& c) { return c.angle; }, "an angle");

@@ -45,7 +45,7 @@ JointType coupler_joint() {
   type.name = "coupler";
   type.meaning = "a coordinate of a custom joint is a function of others";
   type.keys = {config::required(config::text("coordinate", "name of the dependent coordinate")),
-               config::number("constant", "-", config::coordinates, "added to the functions", "0"),
+               config::number("constant", "-", config::coordinates, "added to the functions", 0),
                {.name = "of",
                 .kind = config::KeyKind::named,
                 .meaning = "functions of other coordinates, by their names, that are added",

@@ -9,8 +9,8 @@
 #include "mbs_server/formulation/coordinate_map.hpp"
 #include "mbs_server/formulation/function_constraint.hpp"
 #include "scenario/coordinate_functions.hpp"
+#include "scenario/schema/document.hpp"
 #include "scenario/schema/keys.hpp"
-#include "scenario/schema/mistakes.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -27,7 +27,7 @@ config::KeySchema axis_list(const char* name, const char* unit, const std::strin
           .keys = {{.kind = config::KeyKind::map,
                     .meaning = "an axis and the motion about or along it",
                     .keys = {config::direction("axis", "direction"),
-                             config::number("constant", unit, config::coordinates, "added to the functions", "0"),
+                             config::number("constant", unit, config::coordinates, "added to the functions", 0),
                              std::move(of)}}}};
 }
 
@@ -148,7 +148,7 @@ JointType custom_joint() {
                                  .keys = {config::number("initial", "-", config::coordinates,
                                                          "value at the initial poses; selects the nearest of "
                                                          "equivalent angles",
-                                                         "0")}}),
+                                                         0)}}),
                axis_list("rotations", "rad", "three rotations, about axes carried along by the preceding rotations"),
                axis_list("translations", "m", "translations along three axes of a's frame"),
                config::vector3("ellipsoid", "m", config::coordinates,
@@ -157,7 +157,7 @@ JointType custom_joint() {
                {.name = "reactions",
                 .kind = config::KeyKind::flag,
                 .meaning = "write the joint's force and torque on b, at the joint's point, in the world",
-                .fallback = "false"}};
+                .fallback = false}};
   type.check = check_custom;
   type.build = build_custom;
   return type;

@@ -8,7 +8,7 @@ config::KeySchema reactions_key() {
   return {.name = "reactions",
           .kind = config::KeyKind::flag,
           .meaning = "write the joint's force and torque on b, at the joint's point, in the world",
-          .fallback = "false"};
+          .fallback = false};
 }
 
 /// Keys of a joint that may open.
@@ -18,11 +18,11 @@ std::vector<config::KeySchema> unilateral_keys(const std::string& unilateral_mea
            .meaning = unilateral_meaning + "; the joint pushes and never pulls, opens when its force changes sign, "
                                            "and closes with an impact; adds NAME.gap_m and NAME.force_N to the "
                                            "time series",
-           .fallback = "false"},
+           .fallback = false},
           config::number("restitution", "-", {.min = 0.0, .max = 1.0},
-                         "separation over approach velocity (Newton's law) of a unilateral joint", "0"),
+                         "separation over approach velocity (Newton's law) of a unilateral joint", 0),
           config::number("restitution_threshold", "m/s", {.min = 0.0, .max = config::speeds.max},
-                         "slower approaches of a unilateral joint end without rebound", "0.001")};
+                         "slower approaches of a unilateral joint end without rebound", 0.001)};
 }
 
 void check_unilateral(const config::Field& field, const Scenario& scenario) {

@@ -119,7 +119,7 @@ TEST(Logs, ForgedLinesAreEscapedAndInvalidUtf8IsAccepted) {
   const ServerPair servers(folder.path());
   RawRuns runs(servers.mbs_address);
   EXPECT_EQ(code_of([&] { runs.submit(ball_scenario(), "a\nevent=forged \033[2J\""); }), ErrorCode::invalid_input);
-  ASSERT_TRUE(servers.mbs->wait_for_output("event=refused"));
+  ASSERT_TRUE(servers.mbs->wait_for_output("event=rejected"));
   EXPECT_THAT(servers.mbs->output(), HasSubstr("a\\nevent=forged \\x1b[2J\\\""));
   EXPECT_THAT(servers.mbs->output(), Not(HasSubstr("\nevent=forged")));
   try {

@@ -7,7 +7,7 @@
 
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/assembly.hpp"
-#include "mbs_server/simulation/stall_detector.hpp"
+#include "mbs_server/simulation/run_diagnostics.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {

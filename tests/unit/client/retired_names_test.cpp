@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 
-#include "library/registries/backends.hpp"
 #include "library/registries/catalog.hpp"
 #include "scenario/scenario_schema.hpp"
 

@@ -96,8 +96,8 @@ TEST_P(ElementContact, FullAndLayeredAgreeWithTheCondensedBody) {
   const bool nodal = GetParam().pressure == PressureKind::nodal;
   if (nodal && !element_topology(GetParam().n_nodes).quadratic()) {
     EXPECT_THAT(test::refusal(pair, test::quiet()),
-                testing::HasSubstr(fmt::format("element: '{}' is not available: it has pressures around its corners",
-                                               GetParam().name)));
+                testing::HasSubstr(
+                    fmt::format("; '{}' is not available: it has pressures around its corners", GetParam().name)));
     return;
   }
   const double layered = pressed(pair, depth).F_A.force.z();
@@ -222,8 +222,7 @@ TEST(ElementInput, HexahedraAreReadFromFilesAndBlocks) {
   EXPECT_THAT(test::refusal(pair, context),
               testing::HasSubstr("element: surface 'sphere' cannot be filled with hexahedra"));
   pair.parameters["element"] = std::string("hex20");
-  EXPECT_THAT(test::refusal(pair, context),
-              testing::HasSubstr("element: 'hex20' is not available: sides with eight nodes"));
+  EXPECT_THAT(test::refusal(pair, context), testing::HasSubstr("; 'hex20' is not available: sides with eight nodes"));
   EXPECT_THAT(test::refusal(pair, context), testing::HasSubstr("expected hex27"));
 }
 

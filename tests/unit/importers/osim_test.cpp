@@ -22,7 +22,7 @@
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/force_element.hpp"
-#include "mbs_server/simulation/model_description.hpp"
+#include "mbs_server/simulation/coupled_model.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::osim {

@@ -12,7 +12,7 @@
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/elements/forces/hill_muscle.hpp"
 #include "mbs_server/formulation/system.hpp"
-#include "mbs_server/simulation/model_description.hpp"
+#include "mbs_server/simulation/coupled_model.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::mbs {

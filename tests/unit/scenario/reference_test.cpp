@@ -6,7 +6,7 @@
 
 #include "mbs_server/analysis/catalog.hpp"
 #include "scenario/scenario_schema.hpp"
-#include "scenario/schema/mistakes.hpp"
+#include "scenario/schema/document.hpp"
 #include "scenario/schema/schema.hpp"
 
 namespace heelstrike::config {
@@ -24,7 +24,7 @@ TEST(Reference, APageRowHasUnitDefaultAndMeaning) {
 
 void expect_complete(const KeySchema& key, const std::string& path) {
   EXPECT_FALSE(key.meaning.empty()) << path << " has no meaning";
-  EXPECT_FALSE(key.required && !key.fallback.empty()) << path << " is required and has a default";
+  EXPECT_FALSE(key.required && key.fallback) << path << " is required and has a default";
   for (const auto& child : key.keys) expect_complete(child, path + "." + child.name);
 }
 
@@ -47,14 +47,14 @@ TEST(Reference, EveryNumberHasARange) {
 
 TEST(Reference, DefaultsPassTheirOwnChecks) {
   const std::function<void(const KeySchema&)> check = [&](const KeySchema& key) {
-    if (!key.fallback.empty()) {
-      const Document document = load_document(key.fallback, key.name);
-      Mistakes mistakes;
+    if (key.fallback) {
+      const Document document = load_document(text_of(*key.fallback), key.name);
+      Issues issues;
       EXPECT_NO_THROW({
-        (void)checked(document, *document.root, key, key.name, mistakes);
-        mistakes.raise();
+        (void)checked(document, *document.root, key, key.name, issues);
+        issues.raise();
       }) << key.name
-         << ": " << key.fallback;
+         << ": " << text_of(*key.fallback);
     }
     for (const auto& child : key.keys) check(child);
   };

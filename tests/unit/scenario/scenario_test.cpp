@@ -9,7 +9,6 @@
 
 #include "common/errors/error.hpp"
 #include "mbs_server/analysis/catalog.hpp"
-#include "scenario/backend_label.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/mesh.hpp"
 #include "scenario/surfaces/plane.hpp"
@@ -556,8 +555,8 @@ TEST(Scenario, ReportsAllErrorsInTheOrderOfTheFile) {
   replace("radius: -0.1", "radius: 0.1");
   const auto lines = lines_of(yaml);
   ASSERT_EQ(lines.size(), 8U) << message_of(yaml);
-  EXPECT_THAT(lines[4], StartsWith("ball.yaml:17: contact.ball-ground.parameters.exponent: "));
-  EXPECT_THAT(lines[5], AllOf(StartsWith("ball.yaml:17: contact.ball-ground.parameters.restitutio: "),
+  EXPECT_THAT(lines[5], StartsWith("ball.yaml:17: contact.ball-ground.parameters.exponent: "));
+  EXPECT_THAT(lines[4], AllOf(StartsWith("ball.yaml:17: contact.ball-ground.parameters.restitutio: "),
                               HasSubstr("did you mean 'restitution'?")));
 }
 

@@ -1,5 +1,5 @@
-/// Detects onset and separation of the pairs of a forward run in a step of the integrator, and steps that have missed
-/// one.
+/// Detects the events of a forward run in a step of the integrator, and steps that have missed one: onset and
+/// separation of pairs, ends of sliding, opening and impacts of unilateral joints.
 ///
 /// The end of sliding is also an event. Slip is measured from the last commit: beyond a reversal of the sliding
 /// direction, the slip of a step would be evaluated with the friction force of the initial direction, which would drive
@@ -15,29 +15,31 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "mbs_server/coupling/contact_exchange.hpp"
-#include "mbs_server/coupling/contact_states.hpp"
-#include "mbs_server/coupling/coupling_scheme.hpp"
 #include "mbs_server/coupling/gap_course.hpp"
 #include "mbs_server/integrators/integrator.hpp"
+#include "mbs_server/simulation/coupled_model.hpp"
 
 namespace heelstrike::mbs {
 
-/// [m] Rounding error of a gap: a difference of coordinates and lengths of bodies after some dozens of operations.
-/// @param q  [m, -] coordinates of all bodies
-[[nodiscard]] double gap_rounding(const ConstVector& q);
+/// Events at the end of a step.
+struct StepEvents {
+  std::vector<std::size_t> switching;  ///< pairs that close or open
+  bool slip_ends = false;              ///< of a pair
+  std::vector<std::size_t> joints;     ///< unilateral joints that open or have an impact
+  std::string missed;                  ///< reason to repeat the step with a smaller size: a missed event; empty = none
+  [[nodiscard]] bool any() const { return !switching.empty() || slip_ends || !joints.empty(); }
+};
 
-/// [m/s] Likewise its rate. @param qd  [m/s, 1/s] rates of all coordinates
-[[nodiscard]] double gap_rate_rounding(const ConstVector& qd);
-
-class PairEventDetector {
+class EventDetector {
  public:
-  /// @param exchange, states  outlive this object
-  PairEventDetector(ContactExchange& exchange, const ContactStates& states) : exchange_(exchange), states_(states) {}
+  /// @param model, problem   of the run; outlive this object
+  /// @param locates_contact  pairs close and open at roots within steps; otherwise only joints are checked
+  EventDetector(CoupledModel& model, RunProblem& problem, bool locates_contact)
+      : model_(model), problem_(problem), locates_contact_(locates_contact) {}
 
   /// Must be called at restarts of the integration and after steps without pair checks: the responses at the accepted
   /// state are then evaluated on demand.
@@ -45,18 +47,10 @@ class PairEventDetector {
   /// Called when a step has been accepted with these responses.
   void accept(double t, std::span<const Response> responses);
 
-  struct PairEvents {
-    std::optional<std::size_t> missed;      ///< a pair with a missed onset or separation inside the step
-    double missed_penetration_depth = 0.0;  ///< [m] its penetration while open, or gap while closed
-    std::vector<std::size_t> switching;     ///< pairs that close or open where the step ended
-    bool slip_ends = false;                 ///< of a pair, where the step ended
-  };
-  /// Does not evaluate what the bounds of `scheme` exclude.
-  /// @param t, q, qd    the last accepted state
+  /// Events of a step from the committed state. Does not evaluate what the bounds of the coupling scheme exclude.
   /// @param integrator  after step() returned `step`, which is not accepted yet
   /// @throws RecoverableError when the contact fails there
-  [[nodiscard]] PairEvents detect_events(double t, const ConstVector& q, const ConstVector& qd, const StepResult& step,
-                                         Integrator& integrator, const CouplingScheme& scheme);
+  [[nodiscard]] StepEvents detect(const StepResult& step, Integrator& integrator);
 
  private:
   /// Rounding errors of a gap and its rate at a state.
@@ -64,16 +58,19 @@ class PairEventDetector {
     double gap = 0.0;       ///< [m]
     double gap_rate = 0.0;  ///< [m/s]
   };
+  void detect_pair_events(const StepResult& step, Integrator& integrator, StepEvents& events);
+  void detect_joint_events(const StepResult& step, const Integrator& integrator, StepEvents& events);
   [[nodiscard]] bool switches(std::size_t pair, const GapPoint& reached, bool at_root, const Rounding& rounding) const;
   /// [m] Undetected distance beyond zero, at the end of the step or within it: penetration of an open pair, gap of a
   /// closed one.
   [[nodiscard]] double missed_penetration(std::size_t pair, const GapPoint& reached, bool at_root, bool switching,
                                           Integrator& integrator);
 
-  ContactExchange& exchange_;
-  const ContactStates& states_;
+  CoupledModel& model_;
+  RunProblem& problem_;
+  bool locates_contact_;
   std::vector<GapPoint> last_;  ///< per pair at the last accepted state; empty = unknown
-  Eigen::VectorXd y_, z_;
+  VectorX y_, z_;
 };
 
 }  // namespace heelstrike::mbs

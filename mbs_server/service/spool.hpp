@@ -1,4 +1,5 @@
-/// The events of one run: appended by the run's thread, read by any number of watchers independently.
+/// The spool of one run: its events, appended by the run's thread and read by any number of watchers independently, and
+/// its submission, from which it is resumed after termination of the server.
 ///
 /// The run's thread writes to the spool file and wakes waiting watchers; it never waits for a watcher. Watchers read
 /// the file, not the memory of the run, so slow or disconnected watchers have no cost.
@@ -11,7 +12,16 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
 
+#include "common/contact/contact.hpp"
+#include "common/results/run_records.hpp"
+#include "heelstrike/v1/simulation.pb.h"
+#include "mbs_server/analysis/run.hpp"
 #include "rpc/wire/event_file.hpp"
 
 namespace heelstrike::mbs {
@@ -115,5 +125,65 @@ class RunLogReader {
   v1::RunEvent ahead_;  ///< read while joining rows, not yet returned
   bool has_ahead_ = false;
 };
+
+/// Limits of one run in the spool.
+struct SinkLimits {
+  std::uint64_t max_row_bytes;    ///< further rows end the run: a table must not have gaps
+  std::uint64_t max_field_bytes;  ///< further fields are discarded with a warning
+};
+
+/// Used from the run's thread only. When the spool cannot be written the run is stopped and the cause is stored.
+class LogSink : public RunSink {
+ public:
+  /// @param on_progress  called for every progress report; the log gets at most ten per second of wall time
+  LogSink(RunLog& log, std::stop_source stop, std::function<void(const Progress&)> on_progress, SinkLimits limits);
+
+  void on_schema(std::span<const Column> columns) override;
+  void on_row(std::span<const double> values) override;
+  void on_progress(const Progress& progress) override;
+  void on_log(std::string_view level, std::string_view text) override;
+  void on_episode(const ContactEpisode& episode) override;
+  void on_checkpoint(const Checkpoint& checkpoint) override;
+  void on_resumed(std::optional<std::int64_t> step) override;
+  void on_fields(const FieldFrame& frame) override;
+
+  /// Includes the log entries of an earlier server in the counts.
+  void count(const LogUsage& remains);
+  /// Appends the last event and closes the log.
+  void finish(const RunSummary& summary);
+  /// Reason for missing fields of the run in the log; none = complete.
+  [[nodiscard]] std::optional<Error> lost_fields() const;
+  /// Error of writing the spool.
+  [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+
+ private:
+  void append(v1::RunEvent& event);
+  void fail(const Error& error);
+
+  RunLog& log_;
+  std::stop_source stop_;
+  std::function<void(const Progress&)> on_progress_;
+  std::optional<Error> failure_;
+  v1::RunEvent row_;  ///< reused, so that rows do not allocate
+  std::chrono::steady_clock::time_point last_progress_{};
+  SinkLimits limits_;
+  std::uint64_t row_bytes_ = 0;
+  std::uint64_t field_bytes_ = 0;
+  bool field_limit_reached_ = false;
+};
+
+/// The summary of a run that ended before creating one.
+[[nodiscard]] RunSummary failed_summary(const RunInput& input, const Error& error);
+
+// A submission is stored as a first line with its digest, then SubmitRunRequest messages as received, each preceded by
+// its length as a varint.
+
+/// Writes the file atomically. @throws Error{file}
+void write_spooled_input(const std::filesystem::path& file, const std::string& digest,
+                         const v1::SubmitRunRequest::Header& header, std::span<const AssetContent> files);
+/// The first line; empty if there is none.
+[[nodiscard]] std::string digest_of_spooled_input(const std::filesystem::path& file);
+/// Passes the messages in sequence until the callback returns false. @throws Error{file} for a damaged file
+void read_spooled_input(const std::filesystem::path& file, const std::function<bool(v1::SubmitRunRequest&)>& take);
 
 }  // namespace heelstrike::mbs

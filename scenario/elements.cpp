@@ -1,5 +1,3 @@
-#include "scenario/catalog.hpp"
-
 #include "scenario/schema/keys.hpp"
 #include "scenario/sections.hpp"
 
@@ -67,6 +65,66 @@ ElementSpec read_element(const Field& field, std::shared_ptr<const Document> doc
                       .where = location_of(field)};
   if (field.has("bodies")) element.ends = read_attachment(field, scenario.bodies);
   return element;
+}
+
+KeySchema joint_keys(const Catalog& catalog) {
+  KeySchema type = required(text("type", "kind of joint"));
+  return {.name = "joints",
+          .kind = KeyKind::named,
+          .meaning =
+              "joints by name; points and axes are given in the world at the initial poses (`point`, `axis`), or in "
+              "the frame of each body (`points`, `axes`)",
+          .keys = {variant_of(std::move(type), catalog.joints)}};
+}
+
+JointSpec read_joint(const Field& field, const std::shared_ptr<const Document>& document, const Scenario& scenario,
+                     const Catalog& catalog) {
+  JointSpec joint{read_element(field, document, scenario)};
+  const JointSchema& type = type_named(catalog.joints, joint.type);
+  joint.coordinates = type.coordinates;
+  joint.reactions = field.has("reactions") && field["reactions"].flag();
+  if (type.check) type.check(field, scenario);
+  return joint;
+}
+
+KeySchema force_keys(const Catalog& catalog) {
+  KeySchema type = required(text("type", "kind of element"));
+  return {.name = "forces",
+          .kind = KeyKind::named,
+          .meaning = "springs, ligaments, muscles and bushings by name",
+          .keys = {variant_of(std::move(type), catalog.forces)}};
+}
+
+ElementSpec read_force(const Field& field, const std::shared_ptr<const Document>& document, Scenario& scenario,
+                       const Catalog& catalog) {
+  ElementSpec force = read_element(field, document, scenario);
+  const ElementType& type = type_named(catalog.forces, force.type);
+  for (const auto& key : type.functions) {
+    if (!field.has(key)) continue;
+    force.functions.emplace(key, read_function(field[key], scenario.analysis.end_time, scenario.files));
+  }
+  for (const KeySchema& key : type.keys) {
+    if (key.role == KeyRole::file) add_file(scenario.files, field.text_or(key.name));
+  }
+  if (type.check) type.check(field, scenario);
+  return force;
+}
+
+KeySchema driver_keys(const Catalog& catalog) {
+  return {.name = "drivers",
+          .kind = KeyKind::named,
+          .meaning = "prescribed motion of a joint or of a body, by name",
+          .keys = {variant_of(text("", "kind of driver"), catalog.drivers)}};
+}
+
+DriverSpec read_driver(const Field& field, Scenario& scenario, const Catalog& catalog) {
+  DriverSpec driver;
+  driver.name = field.name();
+  driver.where = location_of(field);
+  const KeySchema section = driver_keys(catalog);
+  driver.type = chosen_type(section.keys.front(), field.node())->name;
+  type_named(catalog.drivers, driver.type).read(field, driver, scenario);
+  return driver;
 }
 
 }  // namespace heelstrike::config

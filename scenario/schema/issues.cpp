@@ -1,4 +1,4 @@
-#include "scenario/schema/mistakes.hpp"
+#include "scenario/schema/document.hpp"
 
 #include <fmt/format.h>
 
@@ -8,11 +8,11 @@
 
 namespace heelstrike::config {
 
-Mistake mistake_at(const Document& document, const Node& node, std::string field, const std::string& text) {
+Issue issue_at(const Document& document, const Node& node, std::string field, const std::string& text) {
   return {node.line, std::move(field), fmt::format("{}: {}", location(document, node), text)};
 }
 
-Mistake mistake_of(const Document& document, const Error& error) {
+Issue issue_of(const Document& document, const Error& error) {
   const Node* node = document.root.get();
   int line = node->line;
   std::string_view path = error.field();
@@ -26,21 +26,21 @@ Mistake mistake_of(const Document& document, const Error& error) {
   }
   Node where = *node;
   where.line = line;
-  return mistake_at(document, where, error.field(), error.what());
+  return issue_at(document, where, error.field(), error.what());
 }
 
-void Mistakes::add(Mistake mistake) {
+void Issues::add(Issue issue) {
   constexpr std::size_t kept = 200;
   if (found_.size() < kept) {
-    found_.push_back(std::move(mistake));
+    found_.push_back(std::move(issue));
   } else {
     ++n_more_;
   }
 }
 
-bool Mistakes::touch(std::string_view path) const {
-  return n_more_ > 0 || std::ranges::any_of(found_, [&](const Mistake& mistake) {
-           const std::string_view field = mistake.field();
+bool Issues::touch(std::string_view path) const {
+  return n_more_ > 0 || std::ranges::any_of(found_, [&](const Issue& issue) {
+           const std::string_view field = issue.field();
            return field.starts_with(path) &&
                   (field.size() == path.size() || field[path.size()] == '.' || field[path.size()] == '[');
          });
@@ -49,21 +49,21 @@ bool Mistakes::touch(std::string_view path) const {
 namespace {
 
 /// The same message at the same line about another key: an alias of several keys.
-bool same(const Mistake& a, const Mistake& b) {
-  const auto words = [](const Mistake& mistake) {
-    std::string text = mistake.what();
-    const auto at = text.find(mistake.field());
-    return at == std::string::npos ? text : text.erase(at, mistake.field().size());
+bool same(const Issue& a, const Issue& b) {
+  const auto words = [](const Issue& issue) {
+    std::string text = issue.what();
+    const auto at = text.find(issue.field());
+    return at == std::string::npos ? text : text.erase(at, issue.field().size());
   };
   return a.line() == b.line() && words(a) == words(b);
 }
 
 }  // namespace
 
-void Mistakes::raise() {
-  std::ranges::stable_sort(found_, {}, &Mistake::line);
+void Issues::raise() {
+  std::ranges::stable_sort(found_, {}, &Issue::line);
   for (auto it = found_.begin(); it != found_.end(); ++it) {
-    found_.erase(std::remove_if(it + 1, found_.end(), [&](const Mistake& other) { return same(*it, other); }),
+    found_.erase(std::remove_if(it + 1, found_.end(), [&](const Issue& other) { return same(*it, other); }),
                  found_.end());
   }
   if (found_.empty()) return;
@@ -76,7 +76,7 @@ void Mistakes::raise() {
   }
   const std::size_t n_hidden = found_.size() - std::min(shown, found_.size()) + n_more_;
   if (n_hidden > 0) text += fmt::format("\nand {} more", n_hidden);
-  throw Mistake(found_.front().line(), found_.front().field(), text);
+  throw Issue(found_.front().line(), found_.front().field(), text);
 }
 
 }  // namespace heelstrike::config
