@@ -9,7 +9,7 @@
 
 #include "common/contact/contact.hpp"
 #include "common/results/run_records.hpp"
-#include "library/registries/backends.hpp"
+#include "library/registries/catalog.hpp"
 #include "library/runs/runner.hpp"
 
 namespace heelstrike {

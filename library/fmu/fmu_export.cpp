@@ -25,7 +25,6 @@
 #include "library/fmu/fmu_model.hpp"
 #include "library/fmu/model_description.hpp"
 #include "library/fmu/scenario_numbers.hpp"
-#include "library/registries/backends.hpp"
 #include "library/registries/catalog.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/simulation/free_motion.hpp"
