@@ -7,7 +7,7 @@ namespace heelstrike {
 namespace {
 
 /// C in the frame of the other body.
-Vector3 seen(const GapBound& bound, const Pose& X_AB) {
+Vector3 position_of_C(const GapBound& bound, const Pose& X_AB) {
   if (bound.on_partner) return X_AB * bound.p_C;
   return X_AB.R.transpose() * (bound.p_C - X_AB.p);
 }
@@ -22,10 +22,10 @@ Vector3 velocity_of_C(const GapBound& bound, const PairState& state) {
 }  // namespace
 
 GapInterval gap_interval(const GapBound& bound, double gap, const Pose& X_evaluated, const PairState& state) {
-  const Vector3 d = seen(bound, state.X_AB) - seen(bound, X_evaluated);
+  const Vector3 d = position_of_C(bound, state.X_AB) - position_of_C(bound, X_evaluated);
   // The Frobenius norm of R' - R is 2 sqrt(2) sin(theta/2).
-  const double turn = (state.X_AB.R - X_evaluated.R).norm() / std::numbers::sqrt2 * bound.reach;
-  const double way = d.norm();
+  const double rotation = (state.X_AB.R - X_evaluated.R).norm() / std::numbers::sqrt2 * bound.reach;
+  const double distance = d.norm();
   const bool convex = bound.normal != Vector3::Zero();
   const double along = bound.normal.dot(d);
   // A gap results from some dozens of operations on lengths of this size, here and in the back-end.
@@ -34,8 +34,8 @@ GapInterval gap_interval(const GapBound& bound, double gap, const Pose& X_evalua
   const double rounding = operations * size;
   const Vector3 v = velocity_of_C(bound, state);
   const double turning = state.V_AB.w.norm() * bound.reach;
-  return {.lower = gap + (convex ? along : -way) - turn - rounding,
-          .upper = gap + (bound.flat ? along : way) + turn + rounding,
+  return {.lower = gap + (convex ? along : -distance) - rotation - rounding,
+          .upper = gap + (bound.flat ? along : distance) + rotation + rounding,
           .falling = (convex ? bound.normal.dot(v) : -v.norm()) - turning,
           .rising = (convex ? bound.normal.dot(v) : v.norm()) + turning};
 }

@@ -61,6 +61,15 @@ void require(const void* argument, const char* name) {
   throw hs::Error(hs::ErrorCode::invalid_input, std::string(name) + ": expected a pointer, found NULL", {}, 0, name);
 }
 
+/// A call of an object. @param name  of its argument
+template <typename Handle, typename Work>
+hs_status guarded_call(Handle* handle, const char* name, Work&& work) noexcept {
+  return guarded_call([&] {
+    require(handle, name);
+    work();
+  });
+}
+
 std::string text(const char* given) {
   return given == nullptr ? std::string() : std::string(given);
 }
@@ -181,8 +190,7 @@ hs_status hs_contact_open(const char* file, const char* pair, const char* backen
 
 hs_status hs_contact_evaluate(hs_contact* contact, double t, const double* R, const double* p, const double* V,
                               hs_response* response) {
-  return guarded_call([&] {
-    require(contact, "contact");
+  return guarded_call(contact, "contact", [&] {
     require(response, "response");
     copy(contact->contact.evaluate(state_of(t, R, p, V)), *response);
   });
@@ -191,8 +199,7 @@ hs_status hs_contact_evaluate(hs_contact* contact, double t, const double* R, co
 // NOLINTNEXTLINE(readability-function-size): C arrays, each documented in the header.
 hs_status hs_contact_evaluate_many(hs_contact* contact, size_t n, const double* t, const double* R, const double* p,
                                    const double* V, int tangents, hs_response* responses, hs_status* statuses) {
-  return guarded_call([&] {
-    require(contact, "contact");
+  return guarded_call(contact, "contact", [&] {
     if (n == 0) return;
     require(t, "t");
     require(R, "R");
@@ -214,33 +221,24 @@ hs_status hs_contact_evaluate_many(hs_contact* contact, size_t n, const double* 
 
 hs_status hs_contact_fields(hs_contact* contact, double t, const double* R, const double* p, const double* V,
                             int volume, void** vtu, size_t* size) {
-  return guarded_call([&] {
-    require(contact, "contact");
-    copy_to_caller(contact->contact.fields(state_of(t, R, p, V), volume != 0), vtu, size);
-  });
+  return guarded_call(contact, "contact",
+                      [&] { copy_to_caller(contact->contact.fields(state_of(t, R, p, V), volume != 0), vtu, size); });
 }
 
 hs_status hs_contact_commit(hs_contact* contact, double t, const double* R, const double* p, const double* V,
                             hs_response* response) {
-  return guarded_call([&] {
-    require(contact, "contact");
+  return guarded_call(contact, "contact", [&] {
     const hs::Response answer = contact->contact.commit(state_of(t, R, p, V));
     if (response != nullptr) copy(answer, *response);
   });
 }
 
 hs_status hs_contact_save(hs_contact* contact, void** bytes, size_t* size) {
-  return guarded_call([&] {
-    require(contact, "contact");
-    copy_to_caller(contact->contact.save(), bytes, size);
-  });
+  return guarded_call(contact, "contact", [&] { copy_to_caller(contact->contact.save(), bytes, size); });
 }
 
 hs_status hs_contact_restore(hs_contact* contact, const void* bytes, size_t size) {
-  return guarded_call([&] {
-    require(contact, "contact");
-    contact->contact.restore(view_of_bytes(bytes, size));
-  });
+  return guarded_call(contact, "contact", [&] { contact->contact.restore(view_of_bytes(bytes, size)); });
 }
 
 void hs_contact_close(hs_contact* contact) {
@@ -268,10 +266,7 @@ double hs_simulation_end_time(const hs_simulation* simulation) {
 }
 
 hs_status hs_simulation_advance_to(hs_simulation* simulation, double t) {
-  return guarded_call([&] {
-    require(simulation, "simulation");
-    simulation->simulation.advance_to(t);
-  });
+  return guarded_call(simulation, "simulation", [&] { simulation->simulation.advance_to(t); });
 }
 
 size_t hs_simulation_n_inputs(const hs_simulation* simulation) {
@@ -289,16 +284,14 @@ const char* hs_simulation_output_name(const hs_simulation* simulation, size_t in
 
 hs_status hs_simulation_set(hs_simulation* simulation, const char* name, double value, double rate,
                             double acceleration) {
-  return guarded_call([&] {
-    require(simulation, "simulation");
+  return guarded_call(simulation, "simulation", [&] {
     require(name, "name");
     simulation->simulation.set(name, value, rate, acceleration);
   });
 }
 
 hs_status hs_simulation_get(hs_simulation* simulation, const char* name, double* value) {
-  return guarded_call([&] {
-    require(simulation, "simulation");
+  return guarded_call(simulation, "simulation", [&] {
     require(name, "name");
     require(value, "value");
     *value = simulation->simulation.get(name);
@@ -306,25 +299,18 @@ hs_status hs_simulation_get(hs_simulation* simulation, const char* name, double*
 }
 
 hs_status hs_simulation_values(hs_simulation* simulation, double* values) {
-  return guarded_call([&] {
-    require(simulation, "simulation");
+  return guarded_call(simulation, "simulation", [&] {
     require(values, "values");
     std::ranges::copy(simulation->simulation.values(), values);
   });
 }
 
 hs_status hs_simulation_save(hs_simulation* simulation, void** bytes, size_t* size) {
-  return guarded_call([&] {
-    require(simulation, "simulation");
-    copy_to_caller(simulation->simulation.save(), bytes, size);
-  });
+  return guarded_call(simulation, "simulation", [&] { copy_to_caller(simulation->simulation.save(), bytes, size); });
 }
 
 hs_status hs_simulation_restore(hs_simulation* simulation, const void* bytes, size_t size) {
-  return guarded_call([&] {
-    require(simulation, "simulation");
-    simulation->simulation.restore(view_of_bytes(bytes, size));
-  });
+  return guarded_call(simulation, "simulation", [&] { simulation->simulation.restore(view_of_bytes(bytes, size)); });
 }
 
 void hs_simulation_close(hs_simulation* simulation) {

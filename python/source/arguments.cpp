@@ -8,7 +8,7 @@ namespace heelstrike::python {
 
 namespace py = pybind11;
 
-void refuse(const char* name, const std::string& expected, const std::string& found) {
+void reject(const char* name, const std::string& expected, const std::string& found) {
   throw hs::Error(hs::ErrorCode::invalid_input, std::string(name) + ": expected " + expected + ", found " + found, {},
                   0, name);
 }
@@ -22,31 +22,31 @@ double real_number(const py::handle& given, const char* name) {
   const double number = PyFloat_AsDouble(given.ptr());
   if (number == -1.0 && PyErr_Occurred() != nullptr) {
     PyErr_Clear();
-    refuse(name, "a real number", type_text(given));
+    reject(name, "a real number", type_text(given));
   }
   return number;
 }
 
 std::string text(const py::handle& given, const char* name) {
-  if (!py::isinstance<py::str>(given)) refuse(name, "a text", type_text(given));
+  if (!py::isinstance<py::str>(given)) reject(name, "a text", type_text(given));
   return given.cast<std::string>();
 }
 
 std::string text_or_none(const py::handle& given, const char* name) {
   if (given.is_none()) return {};
-  if (!py::isinstance<py::str>(given)) refuse(name, "a text or None", type_text(given));
+  if (!py::isinstance<py::str>(given)) reject(name, "a text or None", type_text(given));
   return given.cast<std::string>();
 }
 
 std::filesystem::path path(const py::handle& given, const char* name) {
   if (!py::isinstance<py::str>(given) && !py::hasattr(given, "__fspath__")) {
-    refuse(name, "the path of a file or folder", type_text(given));
+    reject(name, "the path of a file or folder", type_text(given));
   }
   return given.cast<std::filesystem::path>();
 }
 
 std::string saved_bytes(const py::handle& given, const char* name) {
-  if (PyObject_CheckBuffer(given.ptr()) == 0) refuse(name, "the bytes of save()", type_text(given));
+  if (PyObject_CheckBuffer(given.ptr()) == 0) reject(name, "the bytes of save()", type_text(given));
   const auto bytes = py::reinterpret_steal<py::bytes>(PyBytes_FromObject(given.ptr()));
   if (!bytes) throw py::error_already_set();
   return bytes;

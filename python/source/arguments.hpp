@@ -10,7 +10,7 @@
 namespace heelstrike::python {
 
 /// @throws hs::Error{invalid_input} "NAME: expected EXPECTED, found FOUND"
-[[noreturn]] void refuse(const char* name, const std::string& expected, const std::string& found);
+[[noreturn]] void reject(const char* name, const std::string& expected, const std::string& found);
 /// "a value of type str", "None"
 [[nodiscard]] std::string type_text(const pybind11::handle& value);
 

@@ -55,7 +55,7 @@ fs::path scenario_of(const py::object& scenario, const char* name, hs::Changes& 
 hs::Tls tls_of(const py::object& tls) {
   hs::Tls made;
   if (tls.is_none()) return made;
-  if (!py::hasattr(tls, "keys")) refuse("tls", "None or a mapping {'ca_file': FILE, ...}", type_text(tls));
+  if (!py::hasattr(tls, "keys")) reject("tls", "None or a mapping {'ca_file': FILE, ...}", type_text(tls));
   for (const auto& [key, value] : py::dict(tls)) {
     const std::string name = text(key, "tls");
     std::string* member = name == "ca_file"            ? &made.ca_file
@@ -87,9 +87,21 @@ struct PyResponses {
   std::vector<std::string> regions;  ///< names
 };
 
+struct RegionNumber {
+  const char* name;
+  double hs::RegionLoad::*member;
+  const char* meaning;
+};
+constexpr RegionNumber region_numbers[] = {
+    {"force", &hs::RegionLoad::force, "normal: pressure times area [N]"},
+    {"area", &hs::RegionLoad::area, "contact area [m^2]"},
+    {"mean_pressure", &hs::RegionLoad::mean_pressure, "force / area [Pa]; 0 without contact"},
+    {"peak_pressure", &hs::RegionLoad::peak_pressure, "[Pa]"}};
+
 /// Loads of one region in many states.
 struct PyRegionLoads {
-  py::array_t<double> force, area, mean_pressure, peak_pressure, p_cop;
+  std::vector<py::array_t<double>> numbers;  ///< of the rows of region_numbers
+  py::array_t<double> p_cop;
 };
 
 /// The metaclass of plain Python classes, instead of that of pybind11.
@@ -149,7 +161,7 @@ void for_each_number(hs::Response& r, Visit visit) {
   }
 }
 
-void forget_refused(std::vector<hs::BatchResponse>& responses) {
+void clear_rejected(std::vector<hs::BatchResponse>& responses) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
   for (hs::BatchResponse& answer : responses) {
     if (answer.ok) continue;
@@ -261,27 +273,18 @@ py::dict regions_of(const PyResponse& self) {
 /// NaN where the evaluation of a state failed.
 PyRegionLoads region_loads(const std::vector<hs::BatchResponse>& responses, std::size_t region) {
   constexpr double none = std::numeric_limits<double>::quiet_NaN();
+  constexpr hs::RegionLoad rejected = {
+      .force = none, .area = none, .mean_pressure = none, .peak_pressure = none, .p_ACop = {none, none, none}};
   const auto n = static_cast<py::ssize_t>(responses.size());
-  const auto numbers = [&](auto value) {
-    py::array_t<double> made(n);
-    auto to = made.mutable_unchecked<1>();
-    for (py::ssize_t i = 0; i < n; ++i) {
-      const hs::BatchResponse& answer = responses[static_cast<std::size_t>(i)];
-      to(i) = answer.ok ? value(answer.response.regions[region]) : none;
-    }
-    return made;
-  };
-  PyRegionLoads loads{.force = numbers([](const hs::RegionLoad& r) { return r.force; }),
-                      .area = numbers([](const hs::RegionLoad& r) { return r.area; }),
-                      .mean_pressure = numbers([](const hs::RegionLoad& r) { return r.mean_pressure; }),
-                      .peak_pressure = numbers([](const hs::RegionLoad& r) { return r.peak_pressure; }),
-                      .p_cop = py::array_t<double>({n, py::ssize_t{3}})};
-  auto cop = loads.p_cop.mutable_unchecked<2>();
+  PyRegionLoads loads{.numbers = {}, .p_cop = py::array_t<double>({n, py::ssize_t{3}})};
+  for (std::size_t k = 0; k < std::size(region_numbers); ++k) loads.numbers.emplace_back(n);
   for (py::ssize_t i = 0; i < n; ++i) {
     const hs::BatchResponse& answer = responses[static_cast<std::size_t>(i)];
-    for (std::size_t k = 0; k < 3; ++k) {
-      cop(i, static_cast<py::ssize_t>(k)) = answer.ok ? answer.response.regions[region].p_ACop[k] : none;
+    const hs::RegionLoad& load = answer.ok ? answer.response.regions[region] : rejected;
+    for (std::size_t k = 0; k < std::size(region_numbers); ++k) {
+      loads.numbers[k].mutable_at(i) = load.*region_numbers[k].member;
     }
+    std::ranges::copy(load.p_ACop, loads.p_cop.mutable_data(i, 0));
   }
   return loads;
 }
@@ -295,12 +298,9 @@ py::dict regions_of_all(const PyResponses& self) {
 }
 
 void bind_regions(py::module_& module) {
-  py::class_<hs::RegionLoad>(module, "RegionLoad", plain_type(), "Load on a region of a contact in one state.")
-      .def_readonly("force", &hs::RegionLoad::force, "normal: pressure times area [N]")
-      .def_readonly("area", &hs::RegionLoad::area, "contact area [m^2]")
-      .def_readonly("mean_pressure", &hs::RegionLoad::mean_pressure, "force / area [Pa]; 0 without contact")
-      .def_readonly("peak_pressure", &hs::RegionLoad::peak_pressure, "[Pa]")
-      .def_property_readonly(
+  py::class_<hs::RegionLoad> load(module, "RegionLoad", plain_type(), "Load on a region of a contact in one state.");
+  for (const RegionNumber& row : region_numbers) load.def_readonly(row.name, row.member, row.meaning);
+  load.def_property_readonly(
           "p_cop", [](const py::object& self) { return view(self.cast<hs::RegionLoad&>().p_ACop.data(), {3}, self); },
           "(3,) centre of pressure in A [m]; NaN without force")
       .def("__repr__",
@@ -316,26 +316,25 @@ void bind_regions(py::module_& module) {
             return hs::RegionLoad{parts[0].cast<double>(), parts[1].cast<double>(), parts[2].cast<double>(),
                                   parts[3].cast<double>(), parts[4].cast<hs::Vector3>()};
           }));
-  py::class_<PyRegionLoads>(module, "RegionLoads", plain_type(),
-                            "Load on a region of a contact in many states. NaN where a state was refused.")
-      .def_readonly("force", &PyRegionLoads::force, "(n,) normal: pressure times area [N]")
-      .def_readonly("area", &PyRegionLoads::area, "(n,) contact area [m^2]")
-      .def_readonly("mean_pressure", &PyRegionLoads::mean_pressure, "(n,) force / area [Pa]; 0 without contact")
-      .def_readonly("peak_pressure", &PyRegionLoads::peak_pressure, "(n,) [Pa]")
-      .def_readonly("p_cop", &PyRegionLoads::p_cop, "(n, 3) centre of pressure in A [m]; NaN without force")
+  py::class_<PyRegionLoads> loads(module, "RegionLoads", plain_type(),
+                                  "Load on a region of a contact in many states. NaN where a state was refused.");
+  for (std::size_t k = 0; k < std::size(region_numbers); ++k) {
+    const auto get = [k](const PyRegionLoads& self) { return self.numbers[k]; };
+    loads.def_property_readonly(region_numbers[k].name, get,
+                                ("(n,) " + std::string(region_numbers[k].meaning)).c_str());
+  }
+  loads.def_readonly("p_cop", &PyRegionLoads::p_cop, "(n, 3) centre of pressure in A [m]; NaN without force")
       .def("__repr__",
            [](const PyRegionLoads& self) {
+             const py::array& force = self.numbers.front();
              return py::str("RegionLoads({} states, largest force {:.6g} N)")
-                 .format(self.force.size(), py::module_::import("numpy").attr("nanmax")(self.force, "initial"_a = 0.0));
+                 .format(force.size(), py::module_::import("numpy").attr("nanmax")(force, "initial"_a = 0.0));
            })
-      .def(py::pickle(
-          [](const PyRegionLoads& self) {
-            return py::make_tuple(self.force, self.area, self.mean_pressure, self.peak_pressure, self.p_cop);
-          },
-          [](const py::tuple& parts) {
-            const auto part = [&](std::size_t i) { return parts[i].cast<py::array_t<double>>(); };
-            return PyRegionLoads{part(0), part(1), part(2), part(3), part(4)};
-          }));
+      .def(py::pickle([](const PyRegionLoads& self) { return py::make_tuple(self.numbers, self.p_cop); },
+                      [](const py::tuple& parts) {
+                        return PyRegionLoads{parts[0].cast<std::vector<py::array_t<double>>>(),
+                                             parts[1].cast<py::array_t<double>>()};
+                      }));
 }
 
 void bind_pair(py::module_& module) {
@@ -507,7 +506,7 @@ void watched_by(hs::OpenOptions& options, std::stop_source& stop, Watch& watch) 
 
 std::unique_ptr<PyContact> open_contact(const py::object& given, const py::object& server, const py::object& progress,
                                         const py::object& tls, const py::object& reconnect_timeout) {
-  if (!py::isinstance<hs::Pair>(given)) refuse("pair", "a Pair, as Pair.from_yaml(FILE) makes it", type_text(given));
+  if (!py::isinstance<hs::Pair>(given)) reject("pair", "a Pair, as Pair.from_yaml(FILE) makes it", type_text(given));
   const auto& pair = given.cast<const hs::Pair&>();
   hs::OpenOptions options = open_options(server, tls, reconnect_timeout);
   const py::object display = py::module_::import("heelstrike._progress").attr("display")(progress, pair.name());
@@ -594,7 +593,7 @@ shapes, matrices that are not rotations, and numbers that are not finite.)")
             do_interruptibly(stop, py::none(), py::none(), [&](Watch& /*watch*/) {
               responses->responses = self.contact.evaluate_many(states, tangents, stop.get_token());
             });
-            forget_refused(responses->responses);
+            clear_rejected(responses->responses);
             return responses;
           },
           "X_AB"_a, "V_AB"_a = py::none(), "t"_a = py::float_(0.0), py::kw_only(), "tangents"_a = false,
@@ -768,7 +767,7 @@ void set_input(PySimulation& self, const py::object& input, const py::object& va
   const double* components = numbers.data();
   // Checked before the first component is set: all three or none.
   const auto* bad = std::find_if_not(components, components + 3, [](double x) { return std::isfinite(x); });
-  if (bad != components + 3) refuse(name.c_str(), "three finite numbers", std::to_string(*bad));
+  if (bad != components + 3) reject(name.c_str(), "three finite numbers", std::to_string(*bad));
   const py::gil_scoped_release released;
   for (std::size_t i = 0; i < 3; ++i) {
     self.simulation.set(body + (force ? ".f" : ".t") + "xyz"[i] + (force ? "_N" : "_Nm"), components[i]);

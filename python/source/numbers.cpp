@@ -33,7 +33,7 @@ void take_pose(const double* X, hs::State& state) {
   if (homogeneous) return;
   std::string row = "(";
   for (std::size_t j = 12; j < 16; ++j) row += std::to_string(X[j]) + (j < 15 ? ", " : ")");
-  refuse("X_AB", "a homogeneous matrix with the last row (0, 0, 0, 1) (is it transposed?)", "the last row " + row);
+  reject("X_AB", "a homogeneous matrix with the last row (0, 0, 0, 1) (is it transposed?)", "the last row " + row);
 }
 
 }  // namespace
@@ -44,14 +44,14 @@ py::array_t<double, py::array::c_style> real_array(const py::handle& given, cons
   const py::array array = py::array::ensure(given);
   if (!array) {
     PyErr_Clear();
-    refuse(name, expected, "no array: " + type_text(given));
+    reject(name, expected, "no array: " + type_text(given));
   }
   const char kind = array.dtype().kind();
   if (kind != 'f' && kind != 'i' && kind != 'u') {
-    refuse(name, expected, "an array of " + std::string(py::str(array.dtype())));
+    reject(name, expected, "an array of " + std::string(py::str(array.dtype())));
   }
   if (!fits(array, shape)) {
-    refuse(name, expected, "the shape " + shape_text({array.shape(), array.shape() + array.ndim()}));
+    reject(name, expected, "the shape " + shape_text({array.shape(), array.shape() + array.ndim()}));
   }
   return py::array_t<double, py::array::c_style | py::array::forcecast>::ensure(array);
 }
