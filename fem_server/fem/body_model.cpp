@@ -240,7 +240,7 @@ std::vector<double> mean_dilatations(const BodyModel& body, const Eigen::VectorX
         const CellNodes own = body.of_nodes(terms.cell, u);
         terms.vectors.setZero(n_cell_pressures(body.reference(), pressures.kind()), 1);
         for (std::size_t q = 0; q < rule.weights.size(); ++q) {
-          const PointGeometry geometry = body.point_geometry(rule, terms.cell, q);
+          const QuadraturePoint geometry = body.point_geometry(rule, terms.cell, q);
           // theta_a = 1/V_a integral N_a theta dV, see PressureSpace.
           const double change = geometry.weight * dilatation(terms.cell, displacement_gradient(geometry, own));
           for (Eigen::Index k = 0; k < terms.vectors.rows(); ++k) {

@@ -63,7 +63,7 @@ class BodyModel {
   [[nodiscard]] CellNodes places(std::size_t element) const;
   /// Values of a field (n_dofs) at the nodes of an element.
   [[nodiscard]] CellNodes of_nodes(std::size_t element, const Eigen::VectorXd& field) const;
-  [[nodiscard]] PointGeometry point_geometry(const ShapeTable& table, std::size_t element, std::size_t point) const {
+  [[nodiscard]] QuadraturePoint point_geometry(const ShapeTable& table, std::size_t element, std::size_t point) const {
     return fem::point_geometry(table, places(element), point);
   }
 

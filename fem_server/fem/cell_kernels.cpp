@@ -5,11 +5,11 @@
 
 namespace heelstrike::fem {
 
-PointGeometry point_geometry(const ShapeTable& table, const CellNodes& places, std::size_t point) {
+QuadraturePoint point_geometry(const ShapeTable& table, const CellNodes& places, std::size_t point) {
   const Eigen::MatrixXd& reference_gradients = table.gradients[point];
   Matrix3 J = Matrix3::Zero();  // J(i, k) = d x_i / d xi_k
   for (Eigen::Index a = 0; a < places.cols(); ++a) J += places.col(a) * reference_gradients.row(a);
-  PointGeometry geometry;
+  QuadraturePoint geometry;
   const double determinant = J.determinant();
   geometry.weight = determinant * table.weights[point];
   // grad_x N = grad_xi N dxi/dx.
@@ -17,7 +17,7 @@ PointGeometry point_geometry(const ShapeTable& table, const CellNodes& places, s
   return geometry;
 }
 
-Matrix3 displacement_gradient(const PointGeometry& geometry, const CellNodes& u) {
+Matrix3 displacement_gradient(const QuadraturePoint& geometry, const CellNodes& u) {
   Matrix3 G = Matrix3::Zero();
   for (Eigen::Index a = 0; a < u.cols(); ++a) G += u.col(a) * geometry.gradients.row(a);
   return G;
@@ -47,7 +47,7 @@ void condense_pressure(const LameConstants& constants, double volume, CellTerms&
 }
 
 /// In 3x3 blocks of nodes (a, b): lambda ga gb^T + mu (gb ga^T + ga.gb I).
-void add_linear_point(const PointGeometry& geometry, const LameConstants& constants, Eigen::MatrixXd& matrix) {
+void add_linear_point(const QuadraturePoint& geometry, const LameConstants& constants, Eigen::MatrixXd& matrix) {
   const auto& g = geometry.gradients;
   for (Eigen::Index b = 0; b < g.rows(); ++b) {
     for (Eigen::Index a = 0; a < g.rows(); ++a) {
@@ -68,7 +68,7 @@ void linear_cell(const ReferenceElement& reference, PressureKind kind, const Cel
   if (kind != PressureKind::pointwise) at_points.lambda = 0.0;  // contributed by the pressures
   double volume = 0.0;
   for (std::size_t q = 0; q < reference.stiffness.weights.size(); ++q) {
-    const PointGeometry geometry = point_geometry(reference.stiffness, places, q);
+    const QuadraturePoint geometry = point_geometry(reference.stiffness, places, q);
     volume += geometry.weight;
     add_linear_point(geometry, at_points, terms.matrix);
     add_coupling_terms(reference, kind, q, geometry.weight, geometry.gradients, terms.couplings);

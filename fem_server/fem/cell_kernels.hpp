@@ -1,7 +1,3 @@
-/// Constants of isotropic elasticity.
-///
-/// Cells of a body in deal.II and sums over them, accessed through the module of element_library.hpp.
-///
 /// Integrals over one element with shape functions tabulated by deal.II.
 ///
 /// The reason for not using FEValues is in docs/theory/finite_elements.md, section 2. The functions are independent of
@@ -10,8 +6,6 @@
 
 #include <Eigen/Core>
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "common/contact/surface.hpp"
@@ -32,58 +26,20 @@ struct LameConstants {
 /// @throws Error{invalid_input} unless E > 0, nu in [0, 0.5), density >= 0
 [[nodiscard]] LameConstants lame_constants(const Material& material);
 
-/// Contribution of one cell to sums over all cells. Row 3 a + k of its matrices belongs to local node a in direction k;
-/// nodes are numbered as in VolumeMesh.
-struct CellTerms {
-  std::size_t cell = 0;            ///< its number; in a serial run the element number of the mesh
-  std::vector<std::int64_t> dofs;  ///< global numbers of the rows
-  Eigen::MatrixXd matrix;          ///< 3 n_nodes square, or n_nodes square if identical in the three directions
-  Eigen::MatrixXd vectors;         ///< 3 n_nodes rows, or one value for each pressure of the cell
-  Eigen::MatrixXd couplings;       ///< [m^2] 3 n_nodes rows, one column for each pressure of the cell
-  double energy = 0.0;             ///< [J]
-  bool valid = true;               ///< false: the law is undefined in it; the other values are then incomplete
-};
-
-/// Consumes the contribution of a cell. Called sequentially in cell order, independent of the computing thread: sums
-/// have identical bits for any number of threads.
-using AddCell = std::function<void(const CellTerms& terms)>;
-
-/// Cells of a mesh on one process: dof 3 n + k is node n in direction k. Thread-safe.
-class BodyCells {
- public:
-  BodyCells() = default;
-  BodyCells(const BodyCells&) = delete;
-  BodyCells& operator=(const BodyCells&) = delete;
-  virtual ~BodyCells() = default;
-
-  /// Computes the terms of a cell whose number and dofs are set; other members hold values of a previous cell. Called
-  /// concurrently.
-  using Compute = std::function<void(CellTerms& terms)>;
-  /// Sum over all cells by the WorkStream of deal.II.
-  /// @param n_threads  maximum; 0 = the limit of deal.II, fewer for small bodies
-  /// @throws the first exception of `compute` or `add`; the sum is then incomplete
-  virtual void sum(const Compute& compute, const AddCell& add, unsigned n_threads = 0) const = 0;
-
-  /// Calls work(begin, end) concurrently for parts of [0, n). @param n_threads  as in sum()
-  /// @throws the exception of `work`
-  virtual void parallel_for(std::size_t n, const std::function<void(std::size_t, std::size_t)>& work,
-                            unsigned n_threads = 0) const = 0;
-};
-
 /// One vector for each node of an element, e.g. its position [m]: 3 x n_nodes, at most 27 nodes, on the stack.
 using CellNodes = Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 27>;
 /// [1/m] n_nodes x 3
 using CellGradients = Eigen::Matrix<double, Eigen::Dynamic, 3, 0, 27, 3>;
 
 /// Shape gradients and integration weight of one quadrature point in the reference shape.
-struct PointGeometry {
+struct QuadraturePoint {
   CellGradients gradients;
   double weight = 0.0;  ///< [m^3] not positive where the element is inverted; gradients are then absent
 };
-[[nodiscard]] PointGeometry point_geometry(const ShapeTable& table, const CellNodes& places, std::size_t point);
+[[nodiscard]] QuadraturePoint point_geometry(const ShapeTable& table, const CellNodes& places, std::size_t point);
 
 /// [-] gradient of the displacement u [m] of an element's nodes at a point.
-[[nodiscard]] Matrix3 displacement_gradient(const PointGeometry& geometry, const CellNodes& u);
+[[nodiscard]] Matrix3 displacement_gradient(const QuadraturePoint& geometry, const CellNodes& u);
 
 /// Number of pressures of an element.
 [[nodiscard]] Eigen::Index n_cell_pressures(const ReferenceElement& reference, PressureKind kind);
@@ -100,7 +56,7 @@ void add_coupling_terms(const ReferenceElement& reference, PressureKind kind, st
 void condense_pressure(const LameConstants& constants, double volume, CellTerms& terms);
 
 /// Adds lambda div u div w + 2 mu eps(u) : eps(w) of one quadrature point to the matrix of an element.
-void add_linear_point(const PointGeometry& geometry, const LameConstants& constants, Eigen::MatrixXd& matrix);
+void add_linear_point(const QuadraturePoint& geometry, const LameConstants& constants, Eigen::MatrixXd& matrix);
 
 /// Linear elastic stiffness [N/m] of an element: matrix and couplings of `terms`. With nodal pressures it contains the
 /// mu part only; the pressure part needs the couplings of all adjacent cells.

@@ -1,8 +1,6 @@
-/// Shape functions of tetrahedra, prisms and hexahedra and their faces at quadrature points, tabulated once by deal.II.
-/// Nodes are numbered as in VolumeMesh.
-///
-/// Interface to the deal.II module, which is loaded when the first body is prepared: deal.II depends on 200 shared
-/// libraries, and mapping them takes longer than most runs of the programs.
+/// Interface to the deal.II module: tabulated shape functions, cells of a body and sums over them, eigenvalues. It is
+/// loaded when the first body is prepared: deal.II depends on 200 shared libraries, and mapping them takes longer than
+/// most runs of the programs.
 #pragma once
 
 #include <Eigen/Core>
@@ -15,12 +13,12 @@
 #include <string_view>
 #include <vector>
 
-#include "fem_server/fem/cell_kernels.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
 namespace heelstrike::fem {
 
-/// A quadrature rule on a reference simplex, prism or cube with the shape functions at its points.
+/// A quadrature rule on a reference simplex, prism or cube with the shape functions at its points, tabulated once by
+/// deal.II.
 struct ShapeTable {
   std::vector<double> weights;             ///< [-] they sum to the reference volume (1/6; 1/2; 1) or area (1/2; 1)
   std::vector<Eigen::VectorXd> values;     ///< per point: n_nodes
@@ -28,6 +26,7 @@ struct ShapeTable {
 };
 
 /// Tables of a Lagrange tetrahedron with 4 or 10 nodes, of the prism with 6, or of the hexahedron with 8 or 27.
+/// Nodes are numbered as in VolumeMesh.
 struct ReferenceElement {
   std::uint32_t n_nodes = 4;
   ShapeTable
@@ -43,6 +42,44 @@ struct ReferenceElement {
 /// @pre n_nodes is 4, 6, 8, 10 or 27
 /// @throws Error{internal} if the node numbering of deal.II does not match VolumeMesh
 [[nodiscard]] ReferenceElement make_reference_element(std::uint32_t n_nodes);
+
+/// Contribution of one cell to sums over all cells. Row 3 a + k of its matrices belongs to local node a in direction k;
+/// nodes are numbered as in VolumeMesh.
+struct CellTerms {
+  std::size_t cell = 0;            ///< its number; in a serial run the element number of the mesh
+  std::vector<std::int64_t> dofs;  ///< global numbers of the rows
+  Eigen::MatrixXd matrix;          ///< 3 n_nodes square, or n_nodes square if identical in the three directions
+  Eigen::MatrixXd vectors;         ///< 3 n_nodes rows, or one value for each pressure of the cell
+  Eigen::MatrixXd couplings;       ///< [m^2] 3 n_nodes rows, one column for each pressure of the cell
+  double energy = 0.0;             ///< [J]
+  bool valid = true;               ///< false: the law is undefined in it; the other values are then incomplete
+};
+
+/// Consumes the contribution of a cell. Called sequentially in cell order, independent of the computing thread: sums
+/// have identical bits for any number of threads.
+using AddCell = std::function<void(const CellTerms& terms)>;
+
+/// Cells of a mesh on one process: dof 3 n + k is node n in direction k. Thread-safe.
+class BodyCells {
+ public:
+  BodyCells() = default;
+  BodyCells(const BodyCells&) = delete;
+  BodyCells& operator=(const BodyCells&) = delete;
+  virtual ~BodyCells() = default;
+
+  /// Computes the terms of a cell whose number and dofs are set; other members hold values of a previous cell. Called
+  /// concurrently.
+  using Compute = std::function<void(CellTerms& terms)>;
+  /// Sum over all cells by the WorkStream of deal.II.
+  /// @param n_threads  maximum; 0 = the limit of deal.II, fewer for small bodies
+  /// @throws the first exception of `compute` or `add`; the sum is then incomplete
+  virtual void sum(const Compute& compute, const AddCell& add, unsigned n_threads = 0) const = 0;
+
+  /// Calls work(begin, end) concurrently for parts of [0, n). @param n_threads  as in sum()
+  /// @throws the exception of `work`
+  virtual void parallel_for(std::size_t n, const std::function<void(std::size_t, std::size_t)>& work,
+                            unsigned n_threads = 0) const = 0;
+};
 
 /// Matrix-free K x = lambda M x with symmetric matrices; M is positive definite on the range of K^-1 M.
 struct EigenProblem {

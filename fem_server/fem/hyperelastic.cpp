@@ -339,7 +339,7 @@ class HyperelasticPoints final : public PointLaw {
  public:
   explicit HyperelasticPoints(HyperelasticLaw law) : law_(std::move(law)) {}
 
-  [[nodiscard]] PointPower add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
+  [[nodiscard]] PointPower add_point(const QuadraturePoint& geometry, const LameConstants& constants, const Matrix3& G,
                                      std::optional<double> mixed, const PointHistoryVariables& memory,
                                      Eigen::MatrixXd& tangent) const override {
     const auto& g = geometry.gradients;

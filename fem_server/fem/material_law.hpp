@@ -48,7 +48,7 @@ class PointLaw {
   /// @param mixed  [-] in a mixed body the volume change interpolated from its pressures. The stress lambda mixed F^-T
   ///               replaces the volumetric stress of the point; energy and stiffness of lambda / 2 theta^2 belong to
   ///               the pressures (PressureSpace) and are omitted
-  [[nodiscard]] virtual PointPower add_point(const PointGeometry& geometry, const LameConstants& constants,
+  [[nodiscard]] virtual PointPower add_point(const QuadraturePoint& geometry, const LameConstants& constants,
                                              const Matrix3& G, std::optional<double> mixed,
                                              const PointHistoryVariables& memory, Eigen::MatrixXd& tangent) const = 0;
   /// [Pa] symmetric. @pre det(1 + G) > 0 unless the law is linear

@@ -51,7 +51,7 @@ Matrix3 hooke_stress(const LameConstants& c, const Matrix3& G, double dilatation
   return stress;
 }
 
-PointPower linear_point(const PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
+PointPower linear_point(const QuadraturePoint& geometry, const LameConstants& c, const Matrix3& G,
                         std::optional<double> mixed, Eigen::MatrixXd& tangent) {
   // Hooke's law for P: for infinitesimal rotations all stress tensors coincide.
   const Matrix3 stress = hooke_stress(c, G, mixed.value_or(G.trace()));
@@ -68,7 +68,7 @@ PointPower linear_point(const PointGeometry& geometry, const LameConstants& c, c
 /// dP = mu dF + (mu - lambda ln J) F^-T dF^T F^-T + lambda (F^-T : dF) F^-T; with h = F^-T grad N the blocks are
 /// mu (ga.gb) 1 + (mu - lambda ln J) hb ha^T + lambda ha hb^T. In a mixed body ln J is interpolated from the pressures,
 /// and the last term belongs to them.
-PointPower neo_hookean_point(const PointGeometry& geometry, const LameConstants& c, const Matrix3& G,
+PointPower neo_hookean_point(const QuadraturePoint& geometry, const LameConstants& c, const Matrix3& G,
                              std::optional<double> mixed, Eigen::MatrixXd& tangent) {
   const Matrix3 F = Matrix3::Identity() + G;
   const double J = F.determinant();
@@ -103,7 +103,7 @@ class LinearLaw final : public PointLaw {
  public:
   [[nodiscard]] bool is_linear() const override { return true; }
   [[nodiscard]] double dilatation(const Matrix3& G) const override { return G.trace(); }
-  [[nodiscard]] PointPower add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
+  [[nodiscard]] PointPower add_point(const QuadraturePoint& geometry, const LameConstants& constants, const Matrix3& G,
                                      std::optional<double> mixed, const PointHistoryVariables& /*memory*/,
                                      Eigen::MatrixXd& tangent) const override {
     return linear_point(geometry, constants, G, mixed, tangent);
@@ -116,7 +116,7 @@ class LinearLaw final : public PointLaw {
 
 class NeoHookeanLaw final : public PointLaw {
  public:
-  [[nodiscard]] PointPower add_point(const PointGeometry& geometry, const LameConstants& constants, const Matrix3& G,
+  [[nodiscard]] PointPower add_point(const QuadraturePoint& geometry, const LameConstants& constants, const Matrix3& G,
                                      std::optional<double> mixed, const PointHistoryVariables& /*memory*/,
                                      Eigen::MatrixXd& tangent) const override {
     return neo_hookean_point(geometry, constants, G, mixed, tangent);
@@ -205,7 +205,7 @@ void deformed_cell(const ReferenceElement& reference, PressureKind kind, const C
   Eigen::Map<CellNodes> forces(terms.vectors.data(), 3, places.cols());
   double volume = 0.0;
   for (std::size_t q = 0; q < reference.stiffness.weights.size() && terms.valid; ++q) {
-    const PointGeometry geometry = point_geometry(reference.stiffness, places, q);
+    const QuadraturePoint geometry = point_geometry(reference.stiffness, places, q);
     const Matrix3 G = displacement_gradient(geometry, u);
     std::optional<double> dilatation;
     if (!mixed.empty()) dilatation = mixed[q];
