@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "common/errors/error.hpp"
-#include "rpc/backoff.hpp"
-#include "rpc/transport_settings.hpp"
+#include "rpc/call.hpp"
+#include "rpc/channel.hpp"
 
 namespace heelstrike::rpc {
 
@@ -39,8 +39,8 @@ bool is_there(v1::ContactService::StubInterface& stub, const AssetContent& asset
   }
 }
 
-void send_once(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
-               const CallOptions& options) {
+void send(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
+          const CallOptions& options) {
   call(what, options, [&](grpc::ClientContext& context) {
     v1::UploadAssetResponse response;
     const auto writer = stub.UploadAsset(&context, &response);
@@ -54,20 +54,6 @@ void send_once(v1::ContactService::StubInterface& stub, const AssetContent& asse
     writer->WritesDone();
     return writer->Finish();
   });
-}
-
-/// Retried, because memory for unfinished uploads may be occupied by other runs temporarily.
-void send(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
-          const CallOptions& options) {
-  Backoff backoff(options.reconnect_timeout, options.stop);
-  while (true) {
-    try {
-      return send_once(stub, asset, what, options);
-    } catch (const Error& error) {
-      const bool passes = error.code() == ErrorCode::limit && error.field() == "upload" && error.retryable();
-      if (!passes || !backoff.pause()) throw;
-    }
-  }
 }
 
 }  // namespace

@@ -17,7 +17,7 @@
 #include "common/process/version.hpp"
 #include "fem_server/service/exchange_handler.hpp"
 #include "fem_server/sessions/open_session.hpp"
-#include "rpc/transport_settings.hpp"
+#include "rpc/channel.hpp"
 #include "rpc/wire/checksum.hpp"
 #include "rpc/wire/contact_wire.hpp"
 #include "rpc/wire/error_wire.hpp"

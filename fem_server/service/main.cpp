@@ -12,8 +12,8 @@
 #include "common/process/version.hpp"
 #include "fem_server/service/contact_service.hpp"
 #include "fem_server/sessions/cache_directory.hpp"
+#include "rpc/channel.hpp"
 #include "rpc/metrics_page.hpp"
-#include "rpc/poll_strategy.hpp"
 #include "rpc/server/server_program.hpp"
 
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "rpc/backoff.hpp"
+#include "rpc/call.hpp"
 #include "rpc/wire/event_file.hpp"
 #include "rpc/wire/run_records_wire.hpp"
 #include "scenario/backend_label.hpp"

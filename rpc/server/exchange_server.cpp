@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "rpc/call.hpp"
+#include "rpc/channel.hpp"
 #include "rpc/server/client_identity.hpp"
-#include "rpc/transport_settings.hpp"
 
 namespace heelstrike::rpc {
 

@@ -24,7 +24,7 @@
 #include <thread>
 
 #include "heelstrike/v1/contact.grpc.pb.h"
-#include "rpc/call_operations.hpp"
+#include "rpc/call.hpp"
 #include "rpc/message_socket.hpp"
 #include "rpc/server/stream_slots.hpp"
 

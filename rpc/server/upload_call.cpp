@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
-#include "rpc/transport_settings.hpp"
+#include "rpc/channel.hpp"
 
 namespace heelstrike::rpc {
 

@@ -1,4 +1,5 @@
-/// A contact that passes every call on to another one: base of those that time, count or refuse some of them.
+/// A contact that passes every call on to another one: base of those that time, count or reject some of them. Motions
+/// are committed one state after the other, by the default of Contact.
 #pragma once
 
 #include <memory>
@@ -29,7 +30,7 @@ class ForwardingContact : public Contact {
   }
 
  protected:
-  [[nodiscard]] Contact& inner() { return *inner_; }
+  [[nodiscard]] Contact& inner() const { return *inner_; }
 
  private:
   std::unique_ptr<Contact> inner_;
