@@ -10,7 +10,7 @@
 #include "library/composition/embedded.hpp"
 #include "library/runs/remote_runner.hpp"
 #include "library/terminal/exit_codes.hpp"
-#include "rpc/backend_list.hpp"
+#include "rpc/contact_calls.hpp"
 #include "rpc/remote_contact.hpp"
 
 namespace heelstrike::client {

@@ -9,7 +9,7 @@
 
 #include "common/contact/gap_bound.hpp"
 #include "common/errors/error.hpp"
-#include "mbs_server/coupling/gap_course.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
 #include "mbs_server/formulation/stop_check.hpp"
 
 namespace heelstrike::mbs {

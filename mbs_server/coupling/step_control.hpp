@@ -36,7 +36,7 @@ class StepControl {
 
 /// The key `step_control`.
 [[nodiscard]] config::KeySchema step_control_key();
-/// @param coupling  the section. @throws Mistake for limits that exclude each other
+/// @param coupling  the section. @throws Error{invalid_input} for limits that exclude each other
 void check_step_control(const config::Field& coupling);
 /// None if the section has no step control.
 [[nodiscard]] std::optional<StepControl> read_step_control(const config::Field& coupling);

@@ -20,7 +20,7 @@
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/log_sink.hpp"
 #include "mbs_server/service/run_log.hpp"
-#include "rpc/server/client_identity.hpp"
+#include "rpc/server/call_watch.hpp"
 
 namespace heelstrike::mbs {
 

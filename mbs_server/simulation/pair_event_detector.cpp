@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "mbs_server/coupling/contact_root.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -22,7 +22,6 @@
 #include "mbs_server/coupling/contact_exchange.hpp"
 #include "mbs_server/coupling/contact_states.hpp"
 #include "mbs_server/coupling/coupling_scheme.hpp"
-#include "mbs_server/coupling/gap_course.hpp"
 #include "mbs_server/integrators/integrator.hpp"
 
 namespace heelstrike::mbs {

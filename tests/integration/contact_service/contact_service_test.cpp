@@ -9,8 +9,8 @@
 #include "common/files/digest.hpp"
 #include "common/process/version.hpp"
 #include "fem_server/sessions/local_contact.hpp"
-#include "rpc/asset_upload.hpp"
 #include "rpc/call.hpp"
+#include "rpc/contact_calls.hpp"
 #include "server_process.hpp"
 
 namespace heelstrike::testing_support {
