@@ -8,7 +8,7 @@
 #include "heelstrike/v1/contact.grpc.pb.h"
 #include "rpc/call.hpp"
 #include "rpc/channel.hpp"
-#include "rpc/wire/parameter_wire.hpp"
+#include "rpc/wire/pair_spec_wire.hpp"
 
 namespace heelstrike::rpc {
 

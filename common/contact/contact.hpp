@@ -183,6 +183,18 @@ class Contact {
   /// Waits for the completion of all deferred requests.
   virtual void drain() {}
 
+  /// History of all pairs as opaque bytes, one entry per pair; restorable by a partner opened from the same
+  /// specifications.
+  [[nodiscard]] virtual std::vector<std::string> save_state() = 0;
+  virtual void restore_state(std::span<const std::string> states) = 0;  ///< all pairs or, after an error, none
+
+  /// Empty for contact in the same process.
+  [[nodiscard]] virtual std::optional<RpcStatistics> rpc_statistics() const { return std::nullopt; }
+
+  /// Fields (VTU bytes) of one pair at a state, given the committed history.
+  /// @throws Error{unimplemented} if the back-end has none, Error{invalid_input} for an unknown quantity
+  [[nodiscard]] virtual std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) = 0;
+
   /// True if there are pairs and no response depends on committed states except for rounding and solver statistics;
   /// batches may then replace commits.
   [[nodiscard]] virtual bool history_independent() const { return false; }
@@ -206,18 +218,6 @@ class Contact {
   [[nodiscard]] virtual MotionResponses commit_motion(std::int64_t first_step,
                                                       std::span<const std::vector<PairState>> states,
                                                       std::stop_token stop);
-
-  /// History of all pairs as opaque bytes, one entry per pair; restorable by a partner opened from the same
-  /// specifications.
-  [[nodiscard]] virtual std::vector<std::string> save_state() = 0;
-  virtual void restore_state(std::span<const std::string> states) = 0;  ///< all pairs or, after an error, none
-
-  /// Empty for contact in the same process.
-  [[nodiscard]] virtual std::optional<RpcStatistics> rpc_statistics() const { return std::nullopt; }
-
-  /// Fields (VTU bytes) of one pair at a state, given the committed history.
-  /// @throws Error{unimplemented} if the back-end has none, Error{invalid_input} for an unknown quantity
-  [[nodiscard]] virtual std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) = 0;
 };
 
 /// Content of a mesh or other file of a pair, by digest.
