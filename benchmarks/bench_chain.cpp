@@ -24,7 +24,7 @@
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/analysis/catalog.hpp"
 #include "mbs_server/analysis/run.hpp"
-#include "mbs_server/coupling/monolithic.hpp"
+#include "mbs_server/coupling/coupling_scheme.hpp"
 #include "mbs_server/formulation/joint_equations.hpp"
 #include "mbs_server/integrators/integrator.hpp"
 #include "mbs_server/simulation/run_problem.hpp"

@@ -12,8 +12,8 @@
 
 #include "benchmarks/clocks.hpp"
 #include "benchmarks/served_contact.hpp"
-#include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/local_contact.hpp"
+#include "fem_server/sessions/open_session.hpp"
 #include "rpc/remote_contact.hpp"
 #include "tests/support/local_run.hpp"
 

@@ -14,7 +14,6 @@
 
 #include "benchmarks/clocks.hpp"
 #include "common/errors/error.hpp"
-#include "fem_server/sessions/cache_directory.hpp"
 #include "fem_server/sessions/open_session.hpp"
 #include "library/composition/embedded.hpp"
 #include "mbs_server/analysis/run.hpp"

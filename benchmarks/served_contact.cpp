@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "fem_server/service/contact_service.hpp"
-#include "rpc/poll_strategy.hpp"
+#include "rpc/channel.hpp"
 #include "rpc/server/listener.hpp"
 
 namespace heelstrike {

@@ -11,7 +11,7 @@ namespace heelstrike::rpc {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& text, const std::string& why) {
+[[noreturn]] void throw_invalid_address(const std::string& text, const std::string& why) {
   throw input_error("address", fmt::format("address '{}': {}; expected unix:/absolute/path or host:port, for example "
                                            "unix:/run/heelstrike/fem.sock or 127.0.0.1:50051",
                                            text, why));
@@ -19,9 +19,9 @@ namespace {
 
 Address parse_unix(const std::string& text, const std::string& path) {
   constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
-  if (path.empty() || path.front() != '/') refuse(text, "the path of the socket is not absolute");
+  if (path.empty() || path.front() != '/') throw_invalid_address(text, "the path of the socket is not absolute");
   if (path.size() > longest) {
-    refuse(text, fmt::format("the path has {} bytes, a Unix socket allows {}", path.size(), longest));
+    throw_invalid_address(text, fmt::format("the path has {} bytes, a Unix socket allows {}", path.size(), longest));
   }
   return {.is_unix = true, .path = path, .host = {}, .port = 0};
 }
@@ -31,7 +31,7 @@ int parse_port(const std::string& text, const std::string& digits) {
   const char* end = digits.data() + digits.size();
   const auto [rest, failure] = std::from_chars(digits.data(), end, port);
   if (failure != std::errc() || rest != end || port < 0 || port > 65535) {
-    refuse(text, fmt::format("'{}' is not a port between 0 and 65535", digits));
+    throw_invalid_address(text, fmt::format("'{}' is not a port between 0 and 65535", digits));
   }
   return port;
 }
@@ -47,10 +47,10 @@ std::string Address::text() const {
 Address parse_address(const std::string& text) {
   if (text.rfind("unix:", 0) == 0) return parse_unix(text, text.substr(5));
   const auto colon = text.rfind(':');
-  if (colon == std::string::npos) refuse(text, "the port is missing");
+  if (colon == std::string::npos) throw_invalid_address(text, "the port is missing");
   std::string host = text.substr(0, colon);
   if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  if (host.empty() || host.find('/') != std::string::npos) refuse(text, "the host is missing");
+  if (host.empty() || host.find('/') != std::string::npos) throw_invalid_address(text, "the host is missing");
   return {.is_unix = false, .path = {}, .host = host, .port = parse_port(text, text.substr(colon + 1))};
 }
 

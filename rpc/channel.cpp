@@ -5,6 +5,7 @@
 #include <grpcpp/create_channel.h>
 #include <grpcpp/security/credentials.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 
@@ -91,6 +92,11 @@ void wait_for_ready(grpc::Channel& channel, const Endpoint& endpoint, std::chron
       fmt::format("no server responds at {} within {:.1f} s; check that it is running, that the address is right, and "
                   "that both sides use TLS or neither",
                   endpoint.address, static_cast<double>(timeout.count()) / 1000.0));
+}
+
+void set_poll_strategy() {
+  constexpr int keep = 0;
+  ::setenv("GRPC_POLL_STRATEGY", "poll", keep);
 }
 
 }  // namespace heelstrike::rpc

@@ -9,9 +9,8 @@
 #include <stop_token>
 
 #include "heelstrike/v1/contact.grpc.pb.h"
-#include "rpc/call_operations.hpp"
+#include "rpc/call.hpp"
 #include "rpc/message_socket.hpp"
-#include "rpc/silence.hpp"
 
 namespace heelstrike::rpc {
 

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "rpc/call_operations.hpp"
+#include "rpc/call.hpp"
 
 namespace heelstrike::rpc {
 

@@ -9,7 +9,7 @@
 #include "library/composition/embedded.hpp"
 #include "library/runs/remote_runner.hpp"
 #include "report/tables.hpp"
-#include "rpc/backend_list.hpp"
+#include "rpc/contact_calls.hpp"
 #include "rpc/remote_contact.hpp"
 
 namespace heelstrike::client {

@@ -36,8 +36,31 @@ std::shared_ptr<const PendingRequest> Contact::post(RequestKind kind, std::int64
     if (kind == RequestKind::commit) return commit(step, states, request->responses);
     evaluate(step, 0, states, request->responses);
   });
-  request->answered = true;
+  request->completed = true;
   return request;
+}
+
+std::vector<BatchEntry> Contact::evaluate_batch(std::size_t /*pair*/, std::span<const PairState> /*states*/,
+                                                bool /*tangents*/, std::stop_token /*stop*/) {
+  throw Error(ErrorCode::unimplemented, "this contact has no batch evaluation");
+}
+
+MotionResponses Contact::commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+                                       std::stop_token stop) {
+  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "commit_motion: stopped on request");
+  MotionResponses motion;
+  motion.responses.resize(states.size());
+  const std::size_t n_states = states.empty() ? 0 : states.front().size();
+  std::vector<PairState> state(states.size());
+  std::vector<Response> responses(states.size());
+  for (std::size_t i = 0; i < n_states; ++i) {
+    for (std::size_t pair = 0; pair < states.size(); ++pair) state[pair] = states[pair][i];
+    motion.error = refusal([&] { commit(first_step + static_cast<std::int64_t>(i), state, responses); });
+    if (motion.error && motion.error->code() == ErrorCode::out_of_order) throw_typed(*motion.error);
+    if (motion.error) break;
+    for (std::size_t pair = 0; pair < states.size(); ++pair) motion.responses[pair].push_back(responses[pair]);
+  }
+  return motion;
 }
 
 }  // namespace heelstrike

@@ -141,9 +141,23 @@ struct PendingRequest {
   RequestKind kind = RequestKind::evaluate;
   std::int64_t step = 0;
   std::vector<PairState> states;
-  bool answered = false;
+  bool completed = false;
   std::vector<Response> responses{};     ///< valid after completion without error
   std::shared_ptr<const Error> error{};  ///< error of the request
+};
+
+/// Result of one of many states.
+struct BatchEntry {
+  Response response;
+  std::shared_ptr<const Error> error{};  ///< null when `response` is valid
+};
+
+/// Responses of all pairs along a motion.
+struct MotionResponses {
+  /// Of the states that all pairs committed: [pair][state], the same number for each pair.
+  std::vector<std::vector<Response>> responses;
+  /// Error of the first pair that rejected the next state; null = all states were committed.
+  std::shared_ptr<const Error> error{};
 };
 
 /// One pair after opening.
@@ -212,6 +226,30 @@ class Contact {
   /// Fields (VTU bytes) of one pair at a state, given the committed history.
   /// @throws Error{unimplemented} if the back-end has none, Error{invalid_input} for an unknown quantity
   [[nodiscard]] virtual std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) = 0;
+
+  /// True if there are pairs and no response depends on committed states except for rounding and solver statistics;
+  /// batches may then replace commits.
+  [[nodiscard]] virtual bool history_independent() const { return false; }
+
+  /// Responses of one pair at many states given the committed history, in parallel, order preserved; bitwise equal to
+  /// evaluate(), but tangents may be zero unless requested. Pure.
+  /// @param stop  cancels the work between two states
+  /// @throws Error{cancelled} if stopped, Error{unimplemented} if the contact has no batches, Error for the batch as a
+  /// whole; the error of a single state is in its entry
+  [[nodiscard]] virtual std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
+                                                               bool tangents, std::stop_token stop);
+
+  /// Commits states of prescribed motion in sequence, the pairs in parallel: equal to a sequence of commit() except for
+  /// rounding and for tangents, which may be zero. Ends before the first state that a pair rejects; all pairs have then
+  /// advanced to the preceding state. Repeatable like a commit. The default is a sequence of commit().
+  /// @param first_step  of the first state: last committed step + 1
+  /// @param states      [pair][state], the same number for each pair
+  /// @param stop        cancels the work; all or nothing is committed
+  /// @throws Error{cancelled} if stopped, Error{out_of_order} for another first step; the error of a state is in the
+  /// result
+  [[nodiscard]] virtual MotionResponses commit_motion(std::int64_t first_step,
+                                                      std::span<const std::vector<PairState>> states,
+                                                      std::stop_token stop);
 };
 
 /// Bytes that copies share: a mesh is in the memory of a process once.

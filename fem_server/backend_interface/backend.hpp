@@ -14,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/contact/batch_contact.hpp"
 #include "common/contact/contact.hpp"
 #include "common/contact/preparation.hpp"
 #include "common/parameters/parameter.hpp"

@@ -17,12 +17,11 @@
 #include "common/process/version.hpp"
 #include "fem_server/service/exchange_handler.hpp"
 #include "fem_server/sessions/open_session.hpp"
-#include "rpc/transport_settings.hpp"
+#include "rpc/channel.hpp"
 #include "rpc/wire/checksum.hpp"
 #include "rpc/wire/contact_wire.hpp"
 #include "rpc/wire/error_wire.hpp"
 #include "rpc/wire/pair_spec_wire.hpp"
-#include "rpc/wire/parameter_wire.hpp"
 
 namespace heelstrike::fem {
 
@@ -55,21 +54,21 @@ void require_intact(const Request& request) {
 /// The valid states of a batch, and for each state of the request its parse error (null = valid).
 struct ReadStates {
   explicit ReadStates(const v1::EvaluateBatchRequest& request)
-      : refusals(static_cast<std::size_t>(request.states_size())) {
+      : parse_errors(static_cast<std::size_t>(request.states_size())) {
     const FieldPath root("");
-    good.reserve(refusals.size());
-    for (std::size_t i = 0; i < refusals.size(); ++i) {
+    good.reserve(parse_errors.size());
+    for (std::size_t i = 0; i < parse_errors.size(); ++i) {
       try {
         PairState state;
         wire::from_proto(request.states(static_cast<int>(i)), state, FieldPath(root, "states", i));
         good.push_back(state);
       } catch (const Error& error) {
-        refusals[i] = std::make_unique<const Error>(error);
+        parse_errors[i] = std::make_unique<const Error>(error);
       }
     }
   }
   std::vector<PairState> good;  ///< in the order of the request
-  std::vector<std::unique_ptr<const Error>> refusals;
+  std::vector<std::unique_ptr<const Error>> parse_errors;
 };
 
 /// Sessions and states of a request for commits along prescribed motion; the sessions count as in use during its
@@ -123,8 +122,8 @@ CallCounter::Work CallCounter::enter() {
 }
 
 CallCounter::Work::~Work() {
-  const std::lock_guard lock(gate_.mutex_);
-  if (--gate_.n_working_ == 0) gate_.idle_.notify_all();
+  const std::lock_guard lock(counter_.mutex_);
+  if (--counter_.n_working_ == 0) counter_.idle_.notify_all();
 }
 
 void CallCounter::begin_drain() {
@@ -179,8 +178,8 @@ Error of_this_server(const Error& error) {
 }  // namespace
 
 template <typename Body>
-grpc::Status ContactServiceImpl::answer(grpc::ServerContext& context, Body&& body) {
-  const CallCounter::Work work = gate_.enter();
+grpc::Status ContactServiceImpl::run_call(grpc::ServerContext& context, Body&& body) {
+  const CallCounter::Work work = calls_in_progress_.enter();
   try {
     std::forward<Body>(body)();
     return grpc::Status::OK;
@@ -204,7 +203,7 @@ grpc::Status ContactServiceImpl::GetVersion(grpc::ServerContext* /*context*/, co
 
 grpc::Status ContactServiceImpl::ListBackends(grpc::ServerContext* context, const v1::ListBackendsRequest* /*request*/,
                                               v1::ListBackendsResponse* response) {
-  return answer(*context, [&] {
+  return run_call(*context, [&] {
     for (const auto& entry : backend_registry()) {
       auto& backend = *response->add_backends();
       backend.set_name(entry.name);
@@ -219,15 +218,15 @@ grpc::Status ContactServiceImpl::ListBackends(grpc::ServerContext* context, cons
 grpc::Status ContactServiceImpl::UploadAsset(grpc::ServerContext* context,
                                              grpc::ServerReader<v1::UploadAssetRequest>* reader,
                                              v1::UploadAssetResponse* response) {
-  return answer(*context, [&] {
-    gate_.require_open();
+  return run_call(*context, [&] {
+    calls_in_progress_.require_open();
     receive_asset(*context, *reader, *response);
   });
 }
 
 void ContactServiceImpl::receive_asset(grpc::ServerContext& context, grpc::ServerReader<v1::UploadAssetRequest>& reader,
                                        v1::UploadAssetResponse& response) {
-  rpc::UploadCall call(calls_, upload_slots_, uploads_, context, rpc::identity_of(context).account);
+  rpc::UploadCall call(call_watch_, upload_slots_, uploads_, context, rpc::identity_of(context).account);
   v1::UploadAssetRequest part;
   if (!reader.Read(&part) || !part.has_header()) {
     throw input_error("header", "header: the first message of an upload is the header; send it before the chunks");
@@ -270,8 +269,8 @@ void ContactServiceImpl::receive_asset(grpc::ServerContext& context, grpc::Serve
 
 grpc::Status ContactServiceImpl::OpenSession(grpc::ServerContext* context, const v1::OpenSessionRequest* request,
                                              grpc::ServerWriter<v1::OpenSessionResponse>* writer) {
-  return answer(*context, [&] {
-    gate_.require_open();
+  return run_call(*context, [&] {
+    calls_in_progress_.require_open();
     require_intact(*request);
     open(*context, *request, *writer);
   });
@@ -289,10 +288,10 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   }
   if (!request.has_pair()) wire::throw_missing(FieldPath("pair"));
   const PairSpec pair = wire::from_proto(request.pair(), FieldPath("pair"));
-  auto place = sessions_.reserve();
+  auto slot = sessions_.reserve();
   const auto begin = std::chrono::steady_clock::now();
 
-  const rpc::CallWatch::Call call(calls_, context);
+  const rpc::CallWatch::Call call(call_watch_, context);
   std::deque<AssetStore::Content> assets;  // keeps assets of the preparation alive
   const PrepareContext prepare{
       .asset = [&](const AssetKey& file) -> const AssetContent& { return *assets.emplace_back(assets_.find(file)); },
@@ -318,7 +317,7 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
   prepare.on_progress("open", 1.0);
 
   const SessionTable::Client client = rpc::identity_of(context);
-  const auto entry = sessions_.insert(std::move(place), for_log(request.run_id()), client.owner, std::move(session));
+  const auto entry = sessions_.insert(std::move(slot), for_log(request.run_id()), client.owner, std::move(session));
   metrics_.session_opened();
   v1::OpenSessionResponse event;
   auto& opened = *event.mutable_opened();
@@ -344,14 +343,14 @@ std::unique_ptr<rpc::ExchangeServer> ContactServiceImpl::serve_exchange(grpc::Se
 }
 
 grpc::Status ContactServiceImpl::exchange(rpc::ServedExchange& call) {
-  return answer(call.context(), [&] {
+  return run_call(call.context(), [&] {
     const Metrics::OpenStream counted(metrics_);
     ExchangeHandler handler(sessions_, metrics_, limits_.max_exchange_pairs, rpc::identity_of(call.context()));
     v1::ExchangeRequest request;
     v1::ExchangeResponse reply;
     while (call.read(request)) {
       const auto begin = std::chrono::steady_clock::now();
-      handler.answer(request, reply);
+      handler.process(request, reply);
       call.set_has_session(handler.holds_session());
       reply.set_server_time(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
       if (!call.write(reply)) break;
@@ -361,7 +360,7 @@ grpc::Status ContactServiceImpl::exchange(rpc::ServedExchange& call) {
 
 grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, const v1::EvaluateBatchRequest* request,
                                                v1::EvaluateBatchResponse* response) {
-  return answer(*context, [&] {
+  return run_call(*context, [&] {
     require_intact(*request);
     const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
     const auto n = static_cast<std::size_t>(request->states_size());
@@ -372,7 +371,7 @@ grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, con
     const ReadStates states(*request);
     const OpenSession::CallReference use(*session);
     const auto begin = std::chrono::steady_clock::now();
-    const rpc::CallWatch::Call call(calls_, *context);
+    const rpc::CallWatch::Call call(call_watch_, *context);
     const auto entries = session->session().evaluate_batch(
         states.good, std::max(1U, std::thread::hardware_concurrency()),
         request->skip_tangents() ? prescribed_motion : EvaluateOptions{}, call.token());
@@ -381,9 +380,9 @@ grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, con
     response->set_server_time(std::chrono::duration<double>(duration).count());
     response->mutable_pairs()->Reserve(request->states_size());
     auto entry = entries.begin();
-    for (const auto& refusal : states.refusals) {
+    for (const auto& parse_error : states.parse_errors) {
       auto& pair = *response->add_pairs();
-      const Error* error = refusal ? refusal.get() : entry->error.get();
+      const Error* error = parse_error ? parse_error.get() : entry->error.get();
       if (error != nullptr) {
         metrics_.failed(error->code());
         wire::to_proto(*error, *pair.mutable_error());
@@ -391,7 +390,7 @@ grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, con
         metrics_.evaluated(mean);
         wire::to_proto(entry->response, *pair.mutable_result());
       }
-      if (!refusal) ++entry;
+      if (!parse_error) ++entry;
     }
     wire::set_message_checksum(*response);
   });
@@ -399,23 +398,23 @@ grpc::Status ContactServiceImpl::EvaluateBatch(grpc::ServerContext* context, con
 
 grpc::Status ContactServiceImpl::CommitMotion(grpc::ServerContext* context, const v1::CommitMotionRequest* request,
                                               v1::CommitMotionResponse* response) {
-  return answer(*context, [&] {
+  return run_call(*context, [&] {
     require_intact(*request);
     const auto begin = std::chrono::steady_clock::now();
     const PrescribedMotion motion(*request, sessions_, rpc::identity_of(*context), limits_);
-    const rpc::CallWatch::Call call(calls_, *context);
-    const MotionResponses answers =
+    const rpc::CallWatch::Call call(call_watch_, *context);
+    const MotionResponses motion_responses =
         commit_motion_of_sessions(motion.sessions, request->first_step(), motion.states, call.token());
-    for (const auto& responses : answers.responses) {
+    for (const auto& responses : motion_responses.responses) {
       auto& pair = *response->add_pairs();
       for (const Response& result : responses) {
         wire::to_proto(result, *pair.add_results());
         metrics_.committed();
       }
     }
-    if (answers.error) {
-      metrics_.failed(answers.error->code());
-      wire::to_proto(*answers.error, *response->mutable_error());
+    if (motion_responses.error) {
+      metrics_.failed(motion_responses.error->code());
+      wire::to_proto(*motion_responses.error, *response->mutable_error());
     }
     response->set_server_time(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
     wire::set_message_checksum(*response);
@@ -424,7 +423,7 @@ grpc::Status ContactServiceImpl::CommitMotion(grpc::ServerContext* context, cons
 
 grpc::Status ContactServiceImpl::GetFields(grpc::ServerContext* context, const v1::GetFieldsRequest* request,
                                            v1::GetFieldsResponse* response) {
-  return answer(*context, [&] {
+  return run_call(*context, [&] {
     require_intact(*request);
     const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
     const FieldPath path("state");
@@ -432,7 +431,7 @@ grpc::Status ContactServiceImpl::GetFields(grpc::ServerContext* context, const v
     PairState state;
     wire::from_proto(request->state(), state, path);
     const OpenSession::CallReference use(*session);
-    const rpc::CallWatch::Call call(calls_, *context);
+    const rpc::CallWatch::Call call(call_watch_, *context);
     const WorkerSemaphore::Slot slot(slots_, call.token());
     response->set_vtu(session->session().fields(state, wire::from_proto(*request, FieldPath("request"))));
     wire::set_message_checksum(*response);
@@ -441,7 +440,7 @@ grpc::Status ContactServiceImpl::GetFields(grpc::ServerContext* context, const v
 
 grpc::Status ContactServiceImpl::SaveState(grpc::ServerContext* context, const v1::SaveStateRequest* request,
                                            v1::SaveStateResponse* response) {
-  return answer(*context, [&] {
+  return run_call(*context, [&] {
     const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
     const OpenSession::CallReference use(*session);
     response->set_state(session->session().save_state());
@@ -452,7 +451,7 @@ grpc::Status ContactServiceImpl::SaveState(grpc::ServerContext* context, const v
 
 grpc::Status ContactServiceImpl::RestoreState(grpc::ServerContext* context, const v1::RestoreStateRequest* request,
                                               v1::RestoreStateResponse* response) {
-  return answer(*context, [&] {
+  return run_call(*context, [&] {
     require_intact(*request);
     const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
     const OpenSession::CallReference use(*session);
@@ -463,7 +462,7 @@ grpc::Status ContactServiceImpl::RestoreState(grpc::ServerContext* context, cons
 
 grpc::Status ContactServiceImpl::CloseSession(grpc::ServerContext* context, const v1::CloseSessionRequest* request,
                                               v1::CloseSessionResponse* /*response*/) {
-  return answer(*context, [&] {
+  return run_call(*context, [&] {
     const auto session = sessions_.find(request->session_id(), rpc::identity_of(*context));
     sessions_.close(request->session_id(), rpc::identity_of(*context));
     spdlog::info("event=session_closed run={} session={} pair={}", session->run_id(), session->number(),
@@ -473,7 +472,7 @@ grpc::Status ContactServiceImpl::CloseSession(grpc::ServerContext* context, cons
 
 grpc::Status ContactServiceImpl::GetActivity(grpc::ServerContext* context, const v1::GetActivityRequest* request,
                                              v1::GetActivityResponse* response) {
-  return answer(*context, [&] {
+  return run_call(*context, [&] {
     if (request->session_ids().empty()) {
       throw input_error("session_ids", "session_ids: expected at least one session, found none");
     }
@@ -486,7 +485,7 @@ grpc::Status ContactServiceImpl::GetActivity(grpc::ServerContext* context, const
 
 grpc::Status ContactServiceImpl::GetCapacity(grpc::ServerContext* context, const v1::GetCapacityRequest* /*request*/,
                                              v1::Capacity* response) {
-  return answer(*context, [&] {
+  return run_call(*context, [&] {
     const auto add = [response](const char* what, std::size_t used, std::size_t limit) {
       v1::Capacity::Slot& place = *response->add_slots();
       place.set_resource(what);

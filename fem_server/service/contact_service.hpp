@@ -14,7 +14,7 @@
 #include "heelstrike/v1/contact.grpc.pb.h"
 #include "rpc/server/call_watch.hpp"
 #include "rpc/server/exchange_server.hpp"
-#include "rpc/server/upload_call.hpp"
+#include "rpc/server/stream_slots.hpp"
 
 namespace heelstrike::fem {
 
@@ -24,13 +24,13 @@ class CallCounter {
   /// RAII token of a call in progress.
   class Work {
    public:
-    explicit Work(CallCounter& gate) : gate_(gate) {}
+    explicit Work(CallCounter& counter) : counter_(counter) {}
     ~Work();
     Work(const Work&) = delete;
     Work& operator=(const Work&) = delete;
 
    private:
-    CallCounter& gate_;
+    CallCounter& counter_;
   };
   [[nodiscard]] Work enter();
   void begin_drain();
@@ -77,9 +77,9 @@ class ContactServiceImpl final : public rpc::AsyncContactService {
                      std::string cache_directory = {});
 
   [[nodiscard]] Metrics& metrics() { return metrics_; }
-  [[nodiscard]] CallCounter& gate() { return gate_; }
+  [[nodiscard]] CallCounter& calls_in_progress() { return calls_in_progress_; }
   /// Requests all current and future calls to stop.
-  void stop_work() { calls_.stop_all(); }
+  void stop_work() { call_watch_.stop_all(); }
   /// Serves Exchange calls on the server of this service. Called once, before the server is built.
   /// @param max_calls  maximum open calls, if ServiceLimits allows more
   [[nodiscard]] std::unique_ptr<rpc::ExchangeServer> serve_exchange(grpc::ServerBuilder& builder, int max_calls);
@@ -112,7 +112,7 @@ class ContactServiceImpl final : public rpc::AsyncContactService {
  private:
   /// Runs a call: counts it as work and converts exceptions to status and metadata.
   template <typename Body>
-  grpc::Status answer(grpc::ServerContext& context, Body&& body);
+  grpc::Status run_call(grpc::ServerContext& context, Body&& body);
 
   grpc::Status exchange(rpc::ServedExchange& call);
   void receive_asset(grpc::ServerContext& context, grpc::ServerReader<v1::UploadAssetRequest>& reader,
@@ -122,8 +122,8 @@ class ContactServiceImpl final : public rpc::AsyncContactService {
 
   ServiceLimits limits_;
   Metrics metrics_;
-  CallCounter gate_;
-  rpc::CallWatch calls_;
+  CallCounter calls_in_progress_;
+  rpc::CallWatch call_watch_;
   WorkerSemaphore slots_;
   rpc::UploadBudget uploads_;
   rpc::StreamSlots upload_slots_;

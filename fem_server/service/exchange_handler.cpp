@@ -39,7 +39,7 @@ void evaluate_into(OpenSession& session, const v1::PairRequest& request, const E
 
 }  // namespace
 
-void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
+void ExchangeHandler::process(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
   if (static_cast<std::size_t>(request.following_size()) >= max_requests) {
     throw limit_error("more", fmt::format("more: this server accepts {} requests in a message, found {}", max_requests,
                                           request.following_size() + 1));
@@ -52,7 +52,7 @@ void ExchangeHandler::answer(const v1::ExchangeRequest& request, v1::ExchangeRes
 }
 
 bool ExchangeHandler::holds_session() const {
-  return std::ranges::any_of(held_, [](const auto& attach) { return attach && attach->session().is_open(); });
+  return std::ranges::any_of(attached_, [](const auto& session) { return session && session->session().is_open(); });
 }
 
 void ExchangeHandler::handle_request(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply) {
@@ -62,7 +62,7 @@ void ExchangeHandler::handle_request(const v1::ExchangeRequest& request, v1::Exc
     throw limit_error("pairs",
                       fmt::format("pairs: this server accepts {} pairs in an exchange, found {}", max_pairs_, n));
   }
-  held_.resize(n);
+  attached_.resize(n);
   reply.clear_committed_steps();
   while (reply.pairs_size() < request.pairs_size()) reply.add_pairs();
   while (reply.pairs_size() > request.pairs_size()) reply.mutable_pairs()->RemoveLast();
@@ -83,7 +83,7 @@ void ExchangeHandler::handle_request(const v1::ExchangeRequest& request, v1::Exc
 
 OpenSession& ExchangeHandler::session_of(const v1::ExchangeRequest& request, std::size_t i) {
   const auto& id = request.pairs(static_cast<int>(i)).session_id();
-  auto& known = held_[i];
+  auto& known = attached_[i];
   if (id.empty() && known) {
     if (known->session().is_open()) return known->session();
     (void)sessions_.find(known->session().id(), client_);  // throws with the reason for its absence
@@ -154,7 +154,7 @@ void ExchangeHandler::commit(const v1::ExchangeRequest& request, v1::ExchangeRes
   try {
     prepare_commit(request);
     std::deque<OpenSession::CallReference> uses;  // a commit may take longer than the idle time
-    for (const auto& held : held_) uses.emplace_back(held->session());
+    for (const auto& attached : attached_) uses.emplace_back(attached->session());
     commit_sessions(committing_, request.pairs(0).step(), states_, responses_);
     for (int i = 0; i < request.pairs_size(); ++i) {
       const auto index = static_cast<std::size_t>(i);

@@ -22,7 +22,7 @@ class ExchangeHandler {
   /// pair; a failed commit is the outcome of all pairs, because all advance or none.
   /// @throws Error{invalid_input} for a request without pairs, Error{limit} for too many pairs or requests: protocol
   ///         violations that end the stream
-  void answer(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
+  void process(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   /// Whether this stream keeps a session open.
   [[nodiscard]] bool holds_session() const;
 
@@ -41,7 +41,7 @@ class ExchangeHandler {
   Metrics& metrics_;
   std::size_t max_pairs_;
   SessionTable::Client client_;
-  std::vector<std::unique_ptr<OpenSession::StreamReference>> held_;
+  std::vector<std::unique_ptr<OpenSession::StreamReference>> attached_;
   std::vector<Session*> committing_;
   std::vector<PairState> states_;
   std::vector<Response> responses_;

@@ -20,7 +20,7 @@ struct ServiceLimits {
   std::size_t max_motion_states = 1024;                 ///< of one pair in one call: each history is kept until its end
   std::size_t max_upload_bytes = std::size_t{1} << 30;  ///< unfinished uploads, half of it for one client
   std::chrono::milliseconds idle_timeout{3'600'000};    ///< session with a stream: closed after this time without call
-  /// A session without a stream is closed after this time without a call: its client is gone. Longer than the
+  /// A session without a stream is closed after this time without a call: its client has disconnected. Longer than the
   /// reconnection time of clients (rpc::default_reconnect_timeout).
   std::chrono::milliseconds lease{600'000};
   rpc::StreamLimits streams{};  ///< `idle` and `inactivity_limit` are idle_timeout and min_lease

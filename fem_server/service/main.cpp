@@ -11,9 +11,9 @@
 #include "common/process/end_program.hpp"
 #include "common/process/version.hpp"
 #include "fem_server/service/contact_service.hpp"
-#include "fem_server/sessions/cache_directory.hpp"
+#include "fem_server/sessions/open_session.hpp"
+#include "rpc/channel.hpp"
 #include "rpc/metrics_page.hpp"
-#include "rpc/poll_strategy.hpp"
 #include "rpc/server/server_program.hpp"
 
 namespace {
@@ -99,9 +99,10 @@ int serve(const Settings& settings) {
     grpc::Service* services[] = {&service};
     return rpc::run_server_program(
         settings.program, services,
-        {.begin_drain = [&] { service.gate().begin_drain(); },
+        {.begin_drain = [&] { service.calls_in_progress().begin_drain(); },
          .stop_work = [&] { service.stop_work(); },
-         .wait_idle = [&](std::chrono::milliseconds timeout) { return service.gate().wait_idle(timeout); }},
+         .wait_idle =
+             [&](std::chrono::milliseconds timeout) { return service.calls_in_progress().wait_idle(timeout); }},
         [&](grpc::ServerBuilder& builder, int max_calls) { return service.serve_exchange(builder, max_calls); });
   } catch (const std::exception& failure) {
     return rpc::report_failure(settings.program.program, failure);

@@ -145,8 +145,8 @@ void SessionTable::close(const std::string& id, const Client& client) {
 
 OpenSession::Clock::time_point SessionTable::expiry(const OpenSession& session) const {
   if (session.n_calls_.load() > 0) return OpenSession::Clock::time_point::max();
-  const bool held = session.n_streams_.load() > 0;
-  return session.last_used() + (held ? limits_.idle_timeout : std::min(limits_.lease, limits_.idle_timeout));
+  const bool attached = session.n_streams_.load() > 0;
+  return session.last_used() + (attached ? limits_.idle_timeout : std::min(limits_.lease, limits_.idle_timeout));
 }
 
 std::shared_ptr<OpenSession> SessionTable::evict_locked() {

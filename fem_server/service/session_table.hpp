@@ -13,7 +13,7 @@
 
 #include "fem_server/service/limits.hpp"
 #include "fem_server/sessions/session.hpp"
-#include "rpc/server/client_identity.hpp"
+#include "rpc/server/call_watch.hpp"
 
 namespace heelstrike::fem {
 
@@ -34,7 +34,7 @@ class OpenSession {
   /// False after close or expiry.
   [[nodiscard]] bool is_open() const { return open_.load(std::memory_order_acquire); }
 
-  /// Held during a call: a session is not idle during a call of any duration.
+  /// Exists during a call: a session is not idle during a call of any duration.
   class CallReference {
    public:
     explicit CallReference(OpenSession& session) : session_(session) { ++session_.n_calls_; }
@@ -49,7 +49,7 @@ class OpenSession {
     OpenSession& session_;
   };
 
-  /// Held by a stream: the client of the session is connected, even without requests.
+  /// Kept by a stream: the client of the session is connected, even without requests.
   class StreamReference {
    public:
     explicit StreamReference(std::shared_ptr<OpenSession> session) : session_(std::move(session)) {
@@ -92,7 +92,7 @@ class SessionTable {
   SessionTable(const ServiceLimits& limits, std::function<void(std::size_t)> on_session_count);
   ~SessionTable();
 
-  /// Reservation of one of `max_sessions`, held while a session is prepared.
+  /// Reservation of one of `max_sessions`, kept while a session is prepared.
   class Slot {
    public:
     explicit Slot(SessionTable& table) : table_(&table) {}

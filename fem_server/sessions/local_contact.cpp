@@ -23,7 +23,7 @@ FieldRequest request_as_sent(FieldRequest request) {
   return request;
 }
 
-class LocalContact final : public Contact, public BatchContact {
+class LocalContact final : public Contact {
  public:
   LocalContact(std::vector<std::unique_ptr<Session>> sessions, StateOrigin origin)
       : sessions_(std::move(sessions)), origin_(origin) {

@@ -137,8 +137,8 @@ void Session::evaluate_entries(const History& history, std::span<const PairState
   const BatchEvaluation* batches = backend_->batches();
   if (batches != nullptr && !options.tangents && good.size() > 1) {
     const auto together = refusal([&] {
-      std::vector<BatchEntry> answered = batches->evaluate_all(history, good);
-      for (std::size_t k = 0; k < places.size(); ++k) entries[places[k]] = std::move(answered[k]);
+      std::vector<BatchEntry> batch = batches->evaluate_all(history, good);
+      for (std::size_t k = 0; k < places.size(); ++k) entries[places[k]] = std::move(batch[k]);
     });
     if (!together) return;
     // E.g. insufficient memory for the whole batch: evaluate one by one to find the affected states.
@@ -166,10 +166,10 @@ Committed Session::commit_after(const CommittedState& last, const PairState& sta
   Committed committed = backend_->commit(*last.history, at);
   if (last.step >= 0 || traits().history_independent || !(committed.response.gap <= 0.0)) return committed;
   // Before the first commit friction has no stick point: the response has no tangential stiffness.
-  Response held;
-  if (refusal([&] { held = backend_->evaluate(*committed.history, at); })) return committed;
-  committed.response.dF_A_dX = held.dF_A_dX;
-  committed.response.dF_A_dV = held.dF_A_dV;
+  Response stuck;
+  if (refusal([&] { stuck = backend_->evaluate(*committed.history, at); })) return committed;
+  committed.response.dF_A_dX = stuck.dF_A_dX;
+  committed.response.dF_A_dV = stuck.dF_A_dV;
   return committed;
 }
 

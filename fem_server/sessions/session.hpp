@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/contact/batch_contact.hpp"
+#include "common/contact/contact.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/sessions/session_bytes.hpp"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "common/contact/batch_contact.hpp"
+#include "common/contact/contact.hpp"
 #include "common/contact/require_forces.hpp"
 #include "library/bindings/boundary.hpp"
 #include "library/composition/embedded.hpp"
@@ -140,8 +140,6 @@ Response Contact::evaluate(const State& state) {
 
 std::vector<BatchResponse> Contact::evaluate_many(std::span<const State> states, bool tangents, std::stop_token stop) {
   return content_->guard.call("evaluate_many", [&] {
-    auto* batches = dynamic_cast<inner::BatchContact*>(&content_->get());
-    if (batches == nullptr) throw inner::Error(inner::ErrorCode::internal, "a contact without batch evaluation");
     std::vector<inner::PairState> requested;
     for (const State& state : states) {
       try {
@@ -152,7 +150,7 @@ std::vector<BatchResponse> Contact::evaluate_many(std::span<const State> states,
     }
     std::vector<BatchResponse> responses(states.size());
     if (states.empty()) return responses;
-    const std::vector<inner::BatchEntry> entries = batches->evaluate_batch(0, requested, tangents, std::move(stop));
+    const auto entries = content_->get().evaluate_batch(0, requested, tangents, std::move(stop));
     for (std::size_t i = 0; i < entries.size(); ++i) {
       responses[i].ok = entries[i].error == nullptr;
       if (responses[i].ok) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "rpc/backoff.hpp"
+#include "rpc/call.hpp"
 #include "rpc/wire/event_file.hpp"
 #include "rpc/wire/run_records_wire.hpp"
 #include "scenario/scenario.hpp"
@@ -79,7 +79,7 @@ void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink
       // A restarted server that does not have the run reports an error that is not retryable.
       const bool may_come_back =
           error.code() == ErrorCode::unavailable && error.retryable() && !servers_.restart_failure();
-      if (reader.last_sequence() > before) backoff = rpc::Backoff(reconnect_timeout_, {});
+      if (reader.last_sequence() > before) backoff.restart();
       if (reader.failed() || !may_come_back || stop.stop_requested() || !backoff.pause()) throw;
       forward_messages(sink);
       while (!stop.stop_requested() && !servers_.restart_failure() && backoff.remaining().count() > 0 &&

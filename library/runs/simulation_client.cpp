@@ -12,7 +12,7 @@
 #include "common/errors/plain_text.hpp"
 #include "common/process/version.hpp"
 #include "rpc/call.hpp"
-#include "rpc/transport_settings.hpp"
+#include "rpc/channel.hpp"
 #include "rpc/wire/checksum.hpp"
 #include "rpc/wire/error_wire.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "rpc/backoff.hpp"
+#include "rpc/call.hpp"
 
 namespace heelstrike {
 namespace {

@@ -352,7 +352,7 @@ void PrescribedRun::add_energy(double before, const VectorX& y_before, const Pow
 PrescribedRun::EvaluationMode PrescribedRun::choose_evaluation_mode() const {
   if (balance_) return EvaluationMode::sequential;
   if (exchange_.history_independent()) return EvaluationMode::batched;
-  return exchange_.commits_motion() ? EvaluationMode::committed : EvaluationMode::sequential;
+  return exchange_.n_pairs() > 0 ? EvaluationMode::committed : EvaluationMode::sequential;
 }
 
 std::size_t PrescribedRun::commit(std::span<Frame> frames) {

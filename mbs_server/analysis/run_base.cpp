@@ -185,7 +185,7 @@ void RunBase::write_row(double t, const VectorX& y, const VectorX& z) {
 }
 
 void RunBase::write_completed_rows() {
-  while (!rows_.empty() && (!rows_.front().request || rows_.front().request->answered)) {
+  while (!rows_.empty() && (!rows_.front().request || rows_.front().request->completed)) {
     Row row = std::move(rows_.front());
     rows_.pop_front();
     if (row.request) model_.complete_row(*row.request, row.values);

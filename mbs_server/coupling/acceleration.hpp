@@ -19,8 +19,8 @@ class Acceleration {
   /// Starts or repeats a macro step.
   /// @param weights  positive, one per entry of x: entries in units of their tolerance
   virtual void start(const VectorX& weights) = 0;
-  /// The next guess after the response `answered` = S(x) to `x`.
-  [[nodiscard]] virtual VectorX next(const VectorX& x, const VectorX& answered) = 0;
+  /// The next guess after the response `response` = S(x) to `x`.
+  [[nodiscard]] virtual VectorX next(const VectorX& x, const VectorX& response) = 0;
   /// Called when the macro step is accepted.
   virtual void accept() {}
 

@@ -7,10 +7,9 @@
 #include <numbers>
 #include <utility>
 
-#include "common/contact/batch_contact.hpp"
 #include "common/contact/gap_bound.hpp"
 #include "common/errors/error.hpp"
-#include "mbs_server/coupling/gap_course.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
 #include "mbs_server/formulation/checks.hpp"
 
 namespace heelstrike::mbs {
@@ -53,13 +52,13 @@ GapInterval depth_range(const GapInterval& gap) {
 
 }  // namespace
 
-void check_posted_response(const PendingRequest& response) {
-  if (!response.error) return;
-  if (response.error->code() != ErrorCode::recoverable) throw_typed(*response.error);
+void check_posted_response(const PendingRequest& request) {
+  if (!request.error) return;
+  if (request.error->code() != ErrorCode::recoverable) throw_typed(*request.error);
   throw Error(ErrorCode::solver_failed,
               fmt::format("the contact rejected {} step {} of a motion without contact: {}",
-                          response.kind == RequestKind::commit ? "the commit of" : "a state of", response.step,
-                          response.error->what()));
+                          request.kind == RequestKind::commit ? "the commit of" : "a state of", request.step,
+                          request.error->what()));
 }
 
 ContactExchange::ContactExchange(const Model& model, Contact* contact, std::stop_token stop)
@@ -82,8 +81,8 @@ std::span<const Response> ContactExchange::responses(double t, const ConstVector
   if (n_pairs() == 0 || (responses_valid_ && kinematics_.is_at(t, q, qd))) return responses_;
   check_stop(stop_);
   if (restore_cached_response(t, q, qd)) return responses_;
-  if (posted_.answers && t == posted_.t && q == posted_.q && qd == posted_.qd) {
-    const auto posted = posted_.question;
+  if (posted_.is_latest_response && t == posted_.t && q == posted_.q && qd == posted_.qd) {
+    const auto posted = posted_.request;
     (void)posted_commit();
     store_responses(t, q, qd, posted->responses);
     return responses_;
@@ -113,7 +112,7 @@ std::shared_ptr<const PendingRequest> ContactExchange::post(double t, const Cons
   ++n_evaluations_;
   const WallTimer timer(waited_);
   auto posted = contact_->post(RequestKind::evaluate, committed_step_ + 1, kinematics_at(t, q, qd).states());
-  if (posted->answered && posted->error) throw_typed(*posted->error);
+  if (posted->completed && posted->error) throw_typed(*posted->error);
   return posted;
 }
 
@@ -164,11 +163,11 @@ bool ContactExchange::keeps_contact_state(const ContactStates& states, double t,
   };
   // In contact the gap is smaller than its change in a step: each end needs a response evaluated near it.
   const bool committed_there =
-      posted_.question && posted_.question->answered && !posted_.question->error && posted_.t == t;
+      posted_.request && posted_.request->completed && !posted_.request->error && posted_.t == t;
   for (std::size_t i = 0; i < n_pairs(); ++i) {
     const Bound& last = bounds_[i];
     if (!last.bound.known) return false;
-    const Bound first = committed_there ? bound_of(posted_.question->responses[i], posted_.states[i]) : last;
+    const Bound first = committed_there ? bound_of(posted_.request->responses[i], posted_.states[i]) : last;
     const GapInterval a = range(first, pair_state(model_.pairs[i], t, q, qd));
     const PairState end = pair_state(model_.pairs[i], t_end, q_end, qd_end);
     const GapInterval b = range(last, end);
@@ -216,8 +215,8 @@ void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVec
     invalidate_response();
     const WallTimer timer(waited_);
     auto posted = contact_->post(RequestKind::commit, committed_step_ + 1, states);
-    if (posted->answered && posted->error) throw_typed(*posted->error);
-    posted_ = {.question = posted, .t = t, .q = q, .qd = qd, .states = {}, .answers = true};
+    if (posted->completed && posted->error) throw_typed(*posted->error);
+    posted_ = {.request = posted, .t = t, .q = q, .qd = qd, .states = {}, .is_latest_response = true};
     posted_.states.assign(states.begin(), states.end());
     posted_commits_.push_back(std::move(posted));
   }
@@ -225,14 +224,14 @@ void ContactExchange::post_commit(double t, const ConstVector& q, const ConstVec
 }
 
 std::span<const Response> ContactExchange::posted_commit() {
-  if (!posted_.question) return responses_;  // without pairs
-  if (!posted_.question->answered) drain();
+  if (!posted_.request) return responses_;  // without pairs
+  if (!posted_.request->completed) drain();
   check_posted_commits();
-  return posted_.question->responses;
+  return posted_.request->responses;
 }
 
 void ContactExchange::check_posted_commits() {
-  while (!posted_commits_.empty() && posted_commits_.front()->answered) {
+  while (!posted_commits_.empty() && posted_commits_.front()->completed) {
     const auto commit = std::move(posted_commits_.front());
     posted_commits_.pop_front();
     const bool last = commit->step == committed_step_;
@@ -269,12 +268,10 @@ void ContactExchange::count_commit() {
 }
 
 bool ContactExchange::history_independent() const {
-  const auto* batches = dynamic_cast<const BatchContact*>(contact_);
-  return batches != nullptr && batches->history_independent();
+  return contact_ != nullptr && contact_->history_independent();
 }
 
 void ContactExchange::evaluate_batch(std::span<PrescribedState> states) {
-  auto& batches = dynamic_cast<BatchContact&>(*contact_);
   std::vector<PairState> requested(states.size());
   for (PrescribedState& state : states) state.responses.resize(n_pairs());
   for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
@@ -282,7 +279,7 @@ void ContactExchange::evaluate_batch(std::span<PrescribedState> states) {
       requested[i] = pair_state(model_.pairs[pair], states[i].t, states[i].q, states[i].qd);
     }
     const WallTimer timer(waited_);
-    const auto entries = batches.evaluate_batch(pair, requested, false, stop_);
+    const auto entries = contact_->evaluate_batch(pair, requested, false, stop_);
     for (std::size_t i = 0; i < states.size(); ++i) {
       states[i].responses[pair] = entries[i].response;
       if (!states[i].error) states[i].error = entries[i].error;
@@ -290,24 +287,19 @@ void ContactExchange::evaluate_batch(std::span<PrescribedState> states) {
   }
 }
 
-bool ContactExchange::commits_motion() const {
-  return n_pairs() > 0 && dynamic_cast<const BatchContact*>(contact_) != nullptr;
-}
-
 std::size_t ContactExchange::commit_motion(std::span<PrescribedState> states, const std::stop_token& stop) {
-  auto& batches = dynamic_cast<BatchContact&>(*contact_);
   std::vector<std::vector<PairState>> requested(n_pairs());
   for (std::size_t pair = 0; pair < n_pairs(); ++pair) {
     for (const PrescribedState& state : states)
       requested[pair].push_back(pair_state(model_.pairs[pair], state.t, state.q, state.qd));
   }
   const WallTimer timer(waited_);
-  const MotionResponses answers = batches.commit_motion(committed_step_ + 1, requested, stop);
-  const std::size_t n = answers.responses.front().size();
+  const MotionResponses motion = contact_->commit_motion(committed_step_ + 1, requested, stop);
+  const std::size_t n = motion.responses.front().size();
   for (std::size_t i = 0; i < n; ++i) {
-    for (const auto& responses : answers.responses) states[i].responses.push_back(responses[i]);
+    for (const auto& responses : motion.responses) states[i].responses.push_back(responses[i]);
   }
-  if (n < states.size()) states[n].error = answers.error;
+  if (n < states.size()) states[n].error = motion.error;
   return n;
 }
 

@@ -24,12 +24,12 @@ namespace heelstrike::mbs {
 
 /// @throws the error of a posted request; Error{solver_failed} if it is recoverable, because the run has already
 /// advanced beyond it and a smaller step is impossible
-void check_posted_response(const PendingRequest& answered);
+void check_posted_response(const PendingRequest& request);
 
 /// The last, posted commit failed recoverably: the step must be rolled back.
 class RejectedCommit : public Error {
  public:
-  explicit RejectedCommit(const Error& refusal) : Error(ErrorCode::solver_failed, refusal.what(), refusal.field()) {}
+  explicit RejectedCommit(const Error& error) : Error(ErrorCode::solver_failed, error.what(), error.field()) {}
 };
 
 class ContactExchange {
@@ -57,7 +57,7 @@ class ContactExchange {
   [[nodiscard]] std::optional<std::span<const Response>> responses_at(double t) const;
   /// Invalidates the cache: the next call of responses() evaluates. With friction, the responses of a commit and of an
   /// evaluation of the same state after it differ by rounding; a continued and a resumed run must use the same of them.
-  void invalidate_response() { responses_valid_ = before_.known = posted_.answers = false; }
+  void invalidate_response() { responses_valid_ = before_.known = posted_.is_latest_response = false; }
   /// Also discards the bounds of gaps: later requests, and their count, are those of a run resumed here.
   void reset_bounds();
 
@@ -89,18 +89,16 @@ class ContactExchange {
     std::vector<Response> responses{};     ///< of all pairs, when `error` is null
     std::shared_ptr<const Error> error{};  ///< of the first pair that failed
   };
-  /// True if the partner evaluates batches and no pair is history-dependent: evaluate_batch() and accept() may then
+  /// True if no pair is history-dependent: evaluate_batch() and accept() may then
   /// replace commit().
   [[nodiscard]] bool history_independent() const;
   /// Evaluates all states in batches, with the results of sequential commit() calls up to rounding.
   /// @pre history_independent()
   void evaluate_batch(std::span<PrescribedState> states);
-  /// True if the partner supports commits along prescribed motion.
-  [[nodiscard]] bool commits_motion() const;
   /// Commits the states in sequence up to the first failure, with the results of commit() up to rounding and without
   /// tangents. accept() is then called for each.
   /// @return number of committed states; the next one, if any, has its `error`
-  /// @pre commits_motion(). @throws Error{cancelled} when stopped; the partner may nevertheless have committed
+  /// @pre n_pairs() > 0. @throws Error{cancelled} when stopped; the partner may nevertheless have committed
   std::size_t commit_motion(std::span<PrescribedState> states, const std::stop_token& stop);
   /// Accepts an evaluated state as the end of the next step; the partner is history-independent or has committed it.
   std::span<const Response> accept(const PrescribedState& state);
@@ -178,11 +176,11 @@ class ContactExchange {
   std::vector<Bound> bounds_;
   /// The last commit, if posted. Until the next commit its responses are used for its state.
   struct PostedCommit {
-    std::shared_ptr<const PendingRequest> question;
+    std::shared_ptr<const PendingRequest> request;
     double t = 0.0;
     VectorX q, qd;
     std::vector<PairState> states{};  ///< of all pairs
-    bool answers = false;
+    bool is_latest_response = false;
   };
   PostedCommit posted_;
   std::deque<std::shared_ptr<const PendingRequest>> posted_commits_;  ///< with unread responses

@@ -1,8 +1,9 @@
-/// Open or closed state of the pairs: the discrete part of the state of a run.
+/// Open or closed state of the pairs, the discrete part of the state of a run, and the roots of their gaps.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace heelstrike::mbs {
@@ -27,5 +28,37 @@ class ContactStates {
  private:
   std::vector<char> closed_;
 };
+
+/// The root functions for locating onset and separation of contacts, and the end of sliding.
+struct ContactRoot {
+  enum class Kind {
+    gap,       ///< for a closed pair: the gap minus its rounding error
+    gap_rate,  ///< for an open pair, to detect a contact that begins and ends within one step; else 1
+    slip       ///< Response::slip_speed of a closed pair that slid at the last commit; else 1
+  };
+  static constexpr int per_pair = 3;
+
+  std::size_t pair = 0;
+  Kind kind = Kind::gap;
+
+  [[nodiscard]] bool operator==(const ContactRoot&) const = default;
+  /// Index among the root functions of the integrator.
+  [[nodiscard]] int index() const { return per_pair * static_cast<int>(pair) + static_cast<int>(kind); }
+  [[nodiscard]] static ContactRoot at(int index) {
+    return {.pair = static_cast<std::size_t>(index / per_pair), .kind = static_cast<Kind>(index % per_pair)};
+  }
+};
+
+/// A point of the course of a gap between two states, the cubic through gap and gap rate at both.
+struct GapPoint {
+  double t = 0.0;         ///< [s]
+  double gap = 0.0;       ///< [m] negative in penetration
+  double gap_rate = 0.0;  ///< [m/s] negative while approaching
+};
+
+/// Minimum and maximum strictly between `a` and `b`, where the rate vanishes; none = the ends are the extremes.
+/// @pre a.t < b.t
+[[nodiscard]] std::optional<GapPoint> lowest_between(const GapPoint& a, const GapPoint& b);
+[[nodiscard]] std::optional<GapPoint> highest_between(const GapPoint& a, const GapPoint& b);
 
 }  // namespace heelstrike::mbs

@@ -97,7 +97,8 @@ class CouplingScheme {
   std::span<const Response> accepted_;  ///< of the last accept_deferred() of a scheme that waits
 };
 
-/// Description of a coupling scheme. A new one needs its file and its line in coupling_scheme.cpp.
+/// Description of a coupling scheme. A new one needs its file, its declaration here, and its line in
+/// coupling_scheme.cpp.
 struct CouplingSchemeEntry : ElementType {
   /// @param scenario  whose `coupling.keys` have been checked against `keys`
   /// @param exchange, states  of all pairs; outlive the scheme
@@ -105,6 +106,20 @@ struct CouplingSchemeEntry : ElementType {
                                                 const ContactStates& states)>
       make;
 };
+
+/// The partner is evaluated inside the integrator's iterations, with its tangent in the Newton matrix, and committed at
+/// every accepted step. An open pair exerts no force, so that free flight is smooth and needs no contact evaluation;
+/// the pair closes at a root of its gap. A closed pair acts until its gap has a rising root.
+[[nodiscard]] CouplingSchemeEntry monolithic();
+/// Explicit: the partner is evaluated at the state that the bodies have reached; its response acts in the next macro
+/// step.
+[[nodiscard]] CouplingSchemeEntry gauss_seidel();
+/// Explicit: partner and bodies advance through a macro step in parallel: the partner is evaluated at a state predicted
+/// at its start. Its forces differ from those of gauss_seidel() by the error of the prediction.
+[[nodiscard]] CouplingSchemeEntry jacobi();
+/// Implicit: the forces of a macro step agree with the partner's response to the motion under them. Iterates on trial
+/// motions and pure evaluations; the partner commits once per macro step, as for explicit schemes.
+[[nodiscard]] CouplingSchemeEntry implicit();
 
 [[nodiscard]] std::span<const CouplingSchemeEntry> coupling_scheme_registry();
 

@@ -1,10 +1,10 @@
-#include "mbs_server/coupling/explicit_scheme.hpp"
+#include "mbs_server/coupling/coupling_scheme.hpp"
 
 #include <algorithm>
 #include <array>
 
+#include "mbs_server/coupling/extrapolation.hpp"
 #include "mbs_server/coupling/macro_step_scheme.hpp"
-#include "mbs_server/coupling/motion_prediction.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -79,13 +79,13 @@ std::span<const Response> Jacobi::exchange(double t, const ConstVector& q, const
     // The data at the start of the macro step do not change within it, so that the result is the same as there.
     motion_.predict(t, q_, qd_);
   }
-  const auto answers = exchange_.commit(t, q_, qd_);
-  const bool switched = std::ranges::any_of(answers, [&, i = std::size_t{0}](const Response& r) mutable {
+  const auto responses = exchange_.commit(t, q_, qd_);
+  const bool switched = std::ranges::any_of(responses, [&, i = std::size_t{0}](const Response& r) mutable {
     return past_.in_contact(i++) != touching(r.gap, r.gap_rate);
   });
   if (switched) motion_.forget();
   motion_.add_exchange(t, q, qd);
-  return answers;
+  return responses;
 }
 
 void Jacobi::restore_scheme_state(NumberReader& from) {

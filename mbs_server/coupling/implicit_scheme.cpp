@@ -1,4 +1,4 @@
-#include "mbs_server/coupling/implicit_scheme.hpp"
+#include "mbs_server/coupling/coupling_scheme.hpp"
 
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ class Implicit final : public MacroStepScheme {
   [[nodiscard]] VectorX wrenches() const;
   void set_wrenches(const VectorX& x);
   /// Response forces at the nodes to the motion under the nodal forces.
-  [[nodiscard]] VectorX answers(double end, TrialMotion& trial);
+  [[nodiscard]] VectorX evaluate_partner(double end, TrialMotion& trial);
   /// Allowed change of each entry.
   [[nodiscard]] VectorX tolerances(const VectorX& response) const;
   /// Largest change of a wrench over its tolerance, and its pair.
@@ -129,7 +129,7 @@ void Implicit::set_wrenches(const VectorX& x) {
   }
 }
 
-VectorX Implicit::answers(double end, TrialMotion& trial) {
+VectorX Implicit::evaluate_partner(double end, TrialMotion& trial) {
   update_acts();
   trial.restart(end);
   count_iteration();
@@ -183,10 +183,10 @@ void Implicit::prepare(double t, double end, TrialMotion& trial) {
   if (n_pairs() == 0) return;
   VectorX x = wrenches();
   // Fallback for a guess that the partner rejects: held forces have led to the current state.
-  VectorX sound(x.size());
+  VectorX valid(x.size());
   for (std::size_t k = 0; k + 1 < nodes_.size(); ++k) {
     for (std::size_t i = 0; i < n_pairs(); ++i) {
-      sound.segment<6>(static_cast<Eigen::Index>(6 * (k * n_pairs() + i))) = past_.newest(i).head<6>();
+      valid.segment<6>(static_cast<Eigen::Index>(6 * (k * n_pairs() + i))) = past_.newest(i).head<6>();
     }
   }
   Change change;
@@ -195,17 +195,17 @@ void Implicit::prepare(double t, double end, TrialMotion& trial) {
     set_wrenches(x);
     VectorX response;
     try {
-      response = answers(end, trial);
+      response = evaluate_partner(end, trial);
     } catch (const Error& e) {
-      const bool refused = e.code() == ErrorCode::solver_failed || e.code() == ErrorCode::recoverable;
-      if (!refused || x == sound) throw;
-      x = 0.5 * (x + sound);
+      const bool rejected = e.code() == ErrorCode::solver_failed || e.code() == ErrorCode::recoverable;
+      if (!rejected || x == valid) throw;
+      x = 0.5 * (x + valid);
       continue;
     }
     change = max_change(x, response);
     if (change.ratio <= 1.0) return;
     if (!std::exchange(started, true)) acceleration_->start(tolerances(response).cwiseInverse());
-    sound = x;
+    valid = x;
     x = acceleration_->next(x, response);
   }
   give_up(t, end, change);
@@ -242,10 +242,10 @@ double Implicit::energy_error(double /*t*/, double end, TrialMotion& trial) {
 }
 
 std::span<const Response> Implicit::exchange(double t, const ConstVector& q, const ConstVector& qd) {
-  const auto answers = exchange_.commit(t, q, qd);
+  const auto responses = exchange_.commit(t, q, qd);
   planned_ = false;
   acceleration_->accept();
-  return answers;
+  return responses;
 }
 
 void Implicit::save_scheme_state(NumberWriter& to) const {

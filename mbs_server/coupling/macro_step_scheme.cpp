@@ -40,21 +40,21 @@ std::span<const Response> MacroStepScheme::responses(double t, const ConstVector
 
 std::span<const Response> MacroStepScheme::accept(double t, const ConstVector& q, const ConstVector& qd) {
   if (t < progress_.end) return responses(t, q, qd);
-  const auto answers = exchange(t, q, qd);
-  past_.add_exchange(t, answers, exchange_.kinematics().states());
+  const auto responses = exchange(t, q, qd);
+  past_.add_exchange(t, responses, exchange_.kinematics().states());
   progress_.n_accepted += t > 0.0 ? 1 : 0;
   ++progress_.statistics.exchanges;
   progress_.end = t;
   update_acts();
   for (std::size_t i = 0; i < progress_.now.size(); ++i) {
-    Response& now = progress_.now[i];
-    for_each_stored_member([&](const hs::ResponseMember&, auto member) { now.*member = answers[i].*member; });
-    // Both belong to the exchange: its dissipation is counted there, and slip does not reverse within a macro step.
-    now.dissipated_increment = now.slip_speed = 0.0;
-    now.regions = answers[i].regions;
-    now.statistics = answers[i].statistics;
+    progress_.now[i].area = responses[i].area;
+    progress_.now[i].p_ACop = responses[i].p_ACop;
+    progress_.now[i].peak_pressure = responses[i].peak_pressure;
+    progress_.now[i].normal_force = responses[i].normal_force;
+    progress_.now[i].regions = responses[i].regions;
+    progress_.now[i].statistics = responses[i].statistics;
   }
-  return answers;
+  return responses;
 }
 
 double MacroStepScheme::plan(double t, double t_end, TrialMotion& trial) {
@@ -123,12 +123,12 @@ void MacroStepScheme::update_acts() {
 
 void MacroStepScheme::power_mismatch(double t, const VectorX& y, std::span<double> watts) {
   const auto n = exchange_.n_q();
-  const auto answers = exchange_.responses(t, y.head(n), y.segment(n, n));
+  const auto responses = exchange_.responses(t, y.head(n), y.segment(n, n));
   const auto states = exchange_.kinematics().states();
   Response used;
   for (std::size_t i = 0; i < watts.size(); ++i) {
     act(i, t, states[i], used);
-    watts[i] = std::abs(pair_power(used.F_A, states[i]) - pair_power(answers[i].F_A, states[i]));
+    watts[i] = std::abs(pair_power(used.F_A, states[i]) - pair_power(responses[i].F_A, states[i]));
   }
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "mbs_server/coupling/coupling_scheme.hpp"
-#include "mbs_server/coupling/force_extrapolation.hpp"
+#include "mbs_server/coupling/extrapolation.hpp"
 #include "mbs_server/coupling/step_control.hpp"
 
 namespace heelstrike::mbs {

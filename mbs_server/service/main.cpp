@@ -20,9 +20,9 @@
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/run_store.hpp"
 #include "mbs_server/service/simulation_service.hpp"
-#include "rpc/backend_list.hpp"
+#include "rpc/channel.hpp"
+#include "rpc/contact_calls.hpp"
 #include "rpc/metrics_page.hpp"
-#include "rpc/poll_strategy.hpp"
 #include "rpc/remote_contact.hpp"
 #include "rpc/server/server_program.hpp"
 

@@ -19,7 +19,7 @@
 #include "heelstrike/v1/simulation.pb.h"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/spool.hpp"
-#include "rpc/server/client_identity.hpp"
+#include "rpc/server/call_watch.hpp"
 
 namespace heelstrike::mbs {
 

@@ -12,7 +12,6 @@
 #include "mbs_server/service/run_store.hpp"
 #include "rpc/server/call_watch.hpp"
 #include "rpc/server/stream_slots.hpp"
-#include "rpc/server/upload_call.hpp"
 #include "scenario/scenario.hpp"
 
 namespace heelstrike::mbs {

@@ -12,7 +12,6 @@
 #include "mbs_server/coupling/contact_force.hpp"
 #include "mbs_server/coupling/contact_states.hpp"
 #include "mbs_server/coupling/coupling_scheme.hpp"
-#include "mbs_server/coupling/monolithic.hpp"
 #include "mbs_server/formulation/assembly.hpp"
 #include "mbs_server/formulation/system.hpp"
 #include "mbs_server/simulation/episode_tracker.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "mbs_server/coupling/gap_course.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
 
 namespace heelstrike::mbs {
 

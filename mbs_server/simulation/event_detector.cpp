@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "mbs_server/coupling/contact_root.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
 
 namespace heelstrike::mbs {
 namespace {

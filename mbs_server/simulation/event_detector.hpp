@@ -19,7 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "mbs_server/coupling/gap_course.hpp"
+#include "mbs_server/coupling/contact_exchange.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
+#include "mbs_server/coupling/coupling_scheme.hpp"
 #include "mbs_server/integrators/integrator.hpp"
 #include "mbs_server/simulation/coupled_model.hpp"
 

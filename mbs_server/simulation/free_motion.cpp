@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "mbs_server/coupling/monolithic.hpp"
+#include "mbs_server/coupling/coupling_scheme.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/simulation/run_table.hpp"
 

@@ -7,7 +7,6 @@
 #include <optional>
 #include <stop_token>
 
-#include "mbs_server/coupling/contact_root.hpp"
 #include "mbs_server/coupling/contact_states.hpp"
 #include "mbs_server/coupling/coupling_scheme.hpp"
 #include "mbs_server/formulation/ggl_form.hpp"

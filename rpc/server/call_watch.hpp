@@ -1,6 +1,4 @@
-/// Detection of cancelled calls for the handlers of a server.
-///
-/// gRPC does not notify a synchronous handler of cancellation; one thread polls for all of them.
+/// The calls of a server's clients: detection of cancelled calls, identity of the client.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -10,11 +8,13 @@
 #include <mutex>
 #include <set>
 #include <stop_token>
+#include <string>
 #include <thread>
 
 namespace heelstrike::rpc {
 
-/// Thread-safe.
+/// Detects cancelled calls for their handlers: gRPC does not notify a synchronous handler of cancellation, and one
+/// thread polls for all of them. Thread-safe.
 class CallWatch {
  public:
   /// One call while its handler runs.
@@ -56,5 +56,21 @@ class CallWatch {
   bool stopping_ = false;
   std::jthread thread_;  ///< last member: it uses the others
 };
+
+struct ClientIdentity {
+  /// Owner of runs and sessions: digest of subject and alternative names of the verified client certificate. A renewed
+  /// certificate with the same names identifies the same client. Empty without mutual TLS: clients cannot be
+  /// distinguished.
+  std::string owner;
+  /// Account of budgets: the owner, else the machine.
+  std::string account;
+};
+
+[[nodiscard]] ClientIdentity identity_of(const grpc::ServerContextBase& context);
+
+/// True if `client` may access objects of `owner`; objects created without a certificate are accessible to all.
+[[nodiscard]] inline bool has_access(const std::string& owner, const ClientIdentity& client) {
+  return owner.empty() || owner == client.owner;
+}
 
 }  // namespace heelstrike::rpc

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,13 +16,11 @@
 #include <system_error>
 #include <utility>
 
-#include "rpc/server/descriptors.hpp"
-
 namespace heelstrike::rpc {
 
 namespace {
 
-constexpr int turn_ms = 1'000;                               // longest interval between iterations of a live loop
+constexpr int max_poll_ms = 1'000;                           // longest interval between iterations of a live loop
 constexpr std::chrono::seconds log_distance{10};             // limits log lines for many connections
 constexpr std::chrono::milliseconds accept_retry_delay{50};  // if the system has no memory or descriptors
 
@@ -78,7 +77,7 @@ void ConnectionAcceptor::serve() {
   waiting.push_back({wake_, POLLIN, 0});
   while (!stopping_) {
     record_iteration();
-    if (::poll(waiting.data(), waiting.size(), turn_ms) <= 0) continue;
+    if (::poll(waiting.data(), waiting.size(), max_poll_ms) <= 0) continue;
     for (std::size_t i = 0; i + 1 < waiting.size(); ++i) {
       if (waiting[i].revents == 0 || accept_connection(waiting[i].fd)) continue;
       failed_ = true;
@@ -118,13 +117,13 @@ bool ConnectionAcceptor::recover_from(int listener, int failure) {
       const int connection = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
       if (connection >= 0) ::close(connection);
       reserve_descriptor_ = open_reserve_descriptor();
-      note_refusal("no descriptor is left");
+      note_rejection("no descriptor is left");
       return true;
     }
     case ENFILE:
     case ENOBUFS:
     case ENOMEM: {
-      note_refusal("the system has no descriptor or memory left");
+      note_rejection("the system has no descriptor or memory left");
       pollfd waiting{wake_, POLLIN, 0};
       (void)::poll(&waiting, 1, static_cast<int>(accept_retry_delay.count()));
       return true;
@@ -136,7 +135,7 @@ bool ConnectionAcceptor::recover_from(int listener, int failure) {
 
 bool ConnectionAcceptor::is_below_limit(int connection) {
   if (connection >= max_descriptor_) {
-    note_refusal("the remaining descriptors are reserved for runs and sessions; raise the limit of open files");
+    note_rejection("the remaining descriptors are reserved for runs and sessions; raise the limit of open files");
     return false;
   }
   if (open_connections_.size() >= max_connections_) {
@@ -145,16 +144,30 @@ bool ConnectionAcceptor::is_below_limit(int connection) {
     std::erase_if(open_connections_, [](const auto& entry) { return socket_number(entry.first) != entry.second; });
   }
   if (open_connections_.size() < max_connections_) return true;
-  note_refusal("the limit of connections is reached; raise --max-connections");
+  note_rejection("the limit of connections is reached; raise --max-connections");
   return false;
 }
 
-void ConnectionAcceptor::note_refusal(const char* why) {
+void ConnectionAcceptor::note_rejection(const char* why) {
   ++n_rejected_;
   const auto now = Clock::now();
   if (now - last_line_ < log_distance) return;
   spdlog::warn("event=connections_refused n={} reason=\"{}\"", std::exchange(n_rejected_, 0), why);
   last_line_ = now;
+}
+
+std::size_t raise_descriptor_limit() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 1024;  // the default of Linux
+  const rlimit raised{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+  if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  return static_cast<std::size_t>(limit.rlim_cur);
+}
+
+std::size_t reserved_descriptors(std::size_t limit) {
+  // A run needs at most four (its file, a reader, its connection, temporary files of libraries), so that 256 suffice
+  // for more runs than a server accepts by default.
+  return std::clamp<std::size_t>(limit / 4, 16, 256);
 }
 
 }  // namespace heelstrike::rpc

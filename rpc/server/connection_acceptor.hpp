@@ -43,7 +43,7 @@ class ConnectionAcceptor {
   bool accept_connection(int listener);
   bool recover_from(int listener, int failure);
   [[nodiscard]] bool is_below_limit(int connection);
-  void note_refusal(const char* why);
+  void note_rejection(const char* why);
   void record_iteration() { last_iteration_.store(Clock::now().time_since_epoch().count()); }
 
   std::vector<int> listeners_;
@@ -60,5 +60,12 @@ class ConnectionAcceptor {
   std::atomic<Clock::rep> last_iteration_;
   std::thread thread_;
 };
+
+/// Raises the soft limit of descriptors to the hard one. @returns the new limit
+std::size_t raise_descriptor_limit() noexcept;
+
+/// Descriptors reserved for everything except incoming connections: spool files, caches, helper programs, outgoing
+/// connections.
+[[nodiscard]] std::size_t reserved_descriptors(std::size_t limit);
 
 }  // namespace heelstrike::rpc

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "rpc/call.hpp"
-#include "rpc/server/client_identity.hpp"
-#include "rpc/transport_settings.hpp"
+#include "rpc/channel.hpp"
+#include "rpc/server/call_watch.hpp"
 
 namespace heelstrike::rpc {
 
@@ -20,7 +20,8 @@ constexpr std::chrono::microseconds idle_interval{500};
 /// Interval of the search for idle calls.
 constexpr std::chrono::milliseconds idle_poll_interval{1'000};
 /// A call follows its socket at once. At this number of waiting sockets, those older than a handshake are removed:
-/// their clients are gone or hostile. Without such sockets a new client gets no socket; issued tickets remain valid.
+/// their clients have disconnected or are hostile. Without such sockets a new client gets no socket; issued tickets
+/// remain valid.
 constexpr std::size_t max_waiting_sockets = 512;
 
 }  // namespace
@@ -35,12 +36,12 @@ bool ServedExchange::read_directly(v1::ExchangeRequest& request) {
                        "Received message larger than max: this server does not accept a message of that size; send "
                        "fewer requests at a time, or start the server with a larger --max-message-mib"};
   }
-  if (outcome == MessageSocket::Outcome::damaged) refuse_corrupted();
+  if (outcome == MessageSocket::Outcome::damaged) reject_corrupted();
   return outcome == MessageSocket::Outcome::done;
 }
 
 /// Without error details, so that the client retries as after a lost connection.
-void ServedExchange::refuse_corrupted() {
+void ServedExchange::reject_corrupted() {
   failure_status_ = {grpc::StatusCode::UNAVAILABLE, wire::corrupted_message_error("request").what()};
 }
 
@@ -60,7 +61,7 @@ bool ServedExchange::receive(v1::ExchangeRequest& request) {
   const std::uint64_t sent = request.checksum();
   request.clear_checksum();
   if (checksums_.intact(sent, sent == 0 ? 0 : wire::checksum_of(request))) return true;
-  refuse_corrupted();
+  reject_corrupted();
   return false;
 }
 
@@ -208,23 +209,24 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
     const std::scoped_lock lock(mutex_);
     ++n_calls_;
   }
-  grpc::Status refusal;
+  grpc::Status rejection;
   if (!assign_socket(*call)) {
-    refusal = {grpc::StatusCode::UNAVAILABLE, "the socket for the messages of this call no longer exists; call again"};
+    rejection = {grpc::StatusCode::UNAVAILABLE,
+                 "the socket for the messages of this call no longer exists; call again"};
   } else {
     const std::weak_ptr<ServedExchange> weak = call;
     call->slot_ = slots_.acquire(identity_of(call->context_).account, [weak] {
       if (const auto open = weak.lock()) open->close();
     });
     if (!call->slot_) {
-      refusal = {grpc::StatusCode::RESOURCE_EXHAUSTED,
-                 fmt::format("this server has {} it accepts in total or from one client; close one, or start the "
-                             "server with a larger --max-streams or --max-streams-per-client",
-                             stream_limit_message)};
+      rejection = {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                   fmt::format("this server has {} it accepts in total or from one client; close one, or start the "
+                               "server with a larger --max-streams or --max-streams-per-client",
+                               stream_limit_message)};
     }
   }
   try {
-    std::thread([this, call, refusal]() mutable { serve(std::move(call), refusal); }).detach();
+    std::thread([this, call, rejection]() mutable { serve(std::move(call), rejection); }).detach();
   } catch (const std::system_error&) {
     serve(std::move(call),
           {grpc::StatusCode::RESOURCE_EXHAUSTED,
@@ -232,8 +234,8 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
   }
 }
 
-void ExchangeServer::serve(std::shared_ptr<ServedExchange> call, const grpc::Status& refusal) {
-  call->finish(refusal.ok() ? handle_(*call) : refusal);
+void ExchangeServer::serve(std::shared_ptr<ServedExchange> call, const grpc::Status& rejection) {
+  call->finish(rejection.ok() ? handle_(*call) : rejection);
   call->slot_.reset();  // before the call is destroyed: closing from another thread uses both
   const std::shared_ptr<MessageSocket> direct = std::move(call->direct_);
   call.reset();

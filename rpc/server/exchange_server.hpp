@@ -24,7 +24,7 @@
 #include <thread>
 
 #include "heelstrike/v1/contact.grpc.pb.h"
-#include "rpc/call_operations.hpp"
+#include "rpc/call.hpp"
 #include "rpc/message_socket.hpp"
 #include "rpc/server/stream_slots.hpp"
 
@@ -56,7 +56,7 @@ class ServedExchange {
   void close();
   [[nodiscard]] bool receive(v1::ExchangeRequest& request);
   [[nodiscard]] bool read_directly(v1::ExchangeRequest& request);
-  void refuse_corrupted();
+  void reject_corrupted();
 
   ExchangeServer& server_;
   std::unique_ptr<StreamSlots::Slot> slot_;  ///< null = rejected
@@ -106,7 +106,7 @@ class ExchangeServer {
   void begin(std::shared_ptr<ServedExchange> call);
   /// Assigns the socket of its ticket to the call; false = the ticket has no socket.
   [[nodiscard]] bool assign_socket(ServedExchange& call);
-  void serve(std::shared_ptr<ServedExchange> call, const grpc::Status& refusal);
+  void serve(std::shared_ptr<ServedExchange> call, const grpc::Status& rejection);
 
   AsyncContactService& service_;
   StreamSlots& slots_;

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "rpc/address.hpp"
+#include "rpc/channel.hpp"
 #include "rpc/server/connection_acceptor.hpp"
-#include "rpc/transport_settings.hpp"
 
 namespace heelstrike::rpc {
 

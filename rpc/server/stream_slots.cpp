@@ -1,8 +1,13 @@
 #include "rpc/server/stream_slots.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
+
+#include "common/errors/error.hpp"
+#include "rpc/channel.hpp"
 
 namespace heelstrike::rpc {
 
@@ -75,6 +80,63 @@ StreamSlots::Count StreamSlots::all() const {
 StreamSlots::Count StreamSlots::of_client(const std::string& account) const {
   const std::scoped_lock lock(mutex_);
   return {.used = count_locked(&account), .limit = limits_.max_per_client};
+}
+
+UploadBudget::Share::~Share() {
+  const std::scoped_lock lock(budget_.mutex_);
+  budget_.used_ -= bytes_;
+  const auto own = budget_.used_per_account_.find(account_);
+  if (own != budget_.used_per_account_.end() && (own->second -= bytes_) == 0) budget_.used_per_account_.erase(own);
+}
+
+void UploadBudget::Share::reserve(std::size_t bytes) {
+  const std::scoped_lock lock(budget_.mutex_);
+  std::size_t& own = budget_.used_per_account_[account_];
+  const bool is_client_limit_reached = own + bytes > budget_.per_client_;
+  if (is_client_limit_reached || budget_.used_ + bytes > budget_.total_) {
+    if (own == 0) budget_.used_per_account_.erase(account_);
+    throw Error(ErrorCode::limit,
+                fmt::format("unfinished uploads {} would exceed {} MiB of memory of this server together; try again "
+                            "after other uploads, or raise --max-upload-mib",
+                            is_client_limit_reached ? "of this client" : "of all clients",
+                            (is_client_limit_reached ? budget_.per_client_ : budget_.total_) >> 20U),
+                "upload", true);
+  }
+  own += bytes;
+  budget_.used_ += bytes;
+  bytes_ += bytes;
+}
+
+namespace {
+
+/// An upload without progress for this time is cancelled, because its data occupy memory.
+constexpr std::chrono::milliseconds max_pause{60'000};
+
+std::unique_ptr<StreamSlots::Slot> acquire_slot(StreamSlots& slots, grpc::ServerContext& context,
+                                                const std::string& account) {
+  auto slot = slots.acquire(account, [&context] { context.TryCancel(); });
+  if (slot) return slot;
+  throw Error(ErrorCode::limit,
+              fmt::format("{} uploads in total, or half of them by one client, are in progress, which is the limit of "
+                          "this server; try again after other uploads",
+                          max_uploads),
+              "upload", true);
+}
+
+}  // namespace
+
+UploadCall::UploadCall(CallWatch& watch, StreamSlots& slots, UploadBudget& budget, grpc::ServerContext& context,
+                       const std::string& account)
+    : slot_(acquire_slot(slots, context, account)), call_(watch, context, handshake_timeout), share_(budget, account) {}
+
+void UploadCall::begun() {
+  call_.record_progress(max_pause);
+  slot_->begin_work();
+}
+
+void UploadCall::reserve(std::size_t bytes) {
+  call_.record_progress();
+  share_.reserve(bytes);
 }
 
 }  // namespace heelstrike::rpc

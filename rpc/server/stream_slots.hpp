@@ -5,14 +5,19 @@
 /// if its slot is requested: its client opens another call with its next request, as after a lost connection.
 #pragma once
 
+#include <grpcpp/server_context.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+
+#include "rpc/server/call_watch.hpp"
 
 namespace heelstrike::rpc {
 
@@ -90,6 +95,60 @@ class StreamSlots {
   const StreamLimits limits_;
   mutable std::mutex mutex_;  ///< guards the following members
   std::list<Slot*> slots_;    ///< oldest first; closed ones are removed by their calls
+};
+
+/// Memory budget of unfinished uploads, which cannot be checked before they are complete. Thread-safe.
+class UploadBudget {
+ public:
+  /// @param per_client  [bytes] of all unfinished uploads of one client
+  /// @param total       [bytes] of all unfinished uploads
+  UploadBudget(std::size_t per_client, std::size_t total) : per_client_(per_client), total_(total) {}
+
+  /// Memory of one upload so far; released at its end.
+  class Share {
+   public:
+    Share(UploadBudget& budget, std::string account) : budget_(budget), account_(std::move(account)) {}
+    ~Share();
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+    /// @throws Error{limit}, until other uploads have ended
+    void reserve(std::size_t bytes);
+
+   private:
+    UploadBudget& budget_;
+    std::string account_;
+    std::size_t bytes_ = 0;
+  };
+
+ private:
+  std::size_t per_client_;
+  std::size_t total_;
+  std::mutex mutex_;  ///< guards the following members
+  std::size_t used_ = 0;
+  std::map<std::string, std::size_t> used_per_account_;
+};
+
+/// Uploads at a time: each occupies a thread. One without a header is preempted if its slot is requested.
+inline constexpr std::size_t max_uploads = 256;
+
+/// An upload in pieces: its slot among all uploads, its share of their memory, its timeout.
+class UploadCall {
+ public:
+  /// @throws Error{limit} if all slots, or those of this client, are occupied
+  UploadCall(CallWatch& watch, StreamSlots& slots, UploadBudget& budget, grpc::ServerContext& context,
+             const std::string& account);
+
+  /// The header has arrived.
+  void begun();
+  /// A piece has arrived. @throws Error{limit} if it exceeds the memory budget
+  void reserve(std::size_t bytes);
+  /// True after a disconnect of the client, a timeout, or a stop of the server.
+  [[nodiscard]] bool stopped() const { return call_.token().stop_requested(); }
+
+ private:
+  std::unique_ptr<StreamSlots::Slot> slot_;
+  CallWatch::Call call_;
+  UploadBudget::Share share_;
 };
 
 }  // namespace heelstrike::rpc

@@ -17,7 +17,7 @@ std::string FieldPath::text() const {
 }
 
 double finite(double value, const FieldPath& path) {
-  if (!std::isfinite(value)) refuse(path, "a finite number", value);
+  if (!std::isfinite(value)) reject(path, "a finite number", value);
   return value;
 }
 
@@ -26,13 +26,13 @@ void throw_missing(const FieldPath& path) {
   throw input_error(field, fmt::format("{}: missing from the message; set it", field));
 }
 
-void refuse(const FieldPath& path, std::string_view expected, std::string_view found) {
+void reject(const FieldPath& path, std::string_view expected, std::string_view found) {
   const std::string field = path.text();
   throw input_error(field, fmt::format("{}: expected {}, found {}", field, expected, found));
 }
 
-void refuse(const FieldPath& path, std::string_view expected, double found) {
-  refuse(path, expected, fmt::format("{}", found));
+void reject(const FieldPath& path, std::string_view expected, double found) {
+  reject(path, expected, fmt::format("{}", found));
 }
 
 }  // namespace heelstrike::wire

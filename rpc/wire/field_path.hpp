@@ -33,7 +33,7 @@ double finite(double value, const FieldPath& path);
 [[noreturn]] void throw_missing(const FieldPath& path);
 
 /// @throws Error{invalid_input} "FIELD: expected EXPECTED, found FOUND"
-[[noreturn]] void refuse(const FieldPath& path, std::string_view expected, std::string_view found);
-[[noreturn]] void refuse(const FieldPath& path, std::string_view expected, double found);
+[[noreturn]] void reject(const FieldPath& path, std::string_view expected, std::string_view found);
+[[noreturn]] void reject(const FieldPath& path, std::string_view expected, double found);
 
 }  // namespace heelstrike::wire

@@ -131,7 +131,7 @@ void to_proto(const Checkpoint& from, v1::Checkpoint& to) {
 
 Checkpoint from_proto(const v1::Checkpoint& from, const FieldPath& path) {
   if (from.format() != checkpoint_format) {
-    refuse(FieldPath(path, "format"), fmt::format("checkpoint format {}", checkpoint_format),
+    reject(FieldPath(path, "format"), fmt::format("checkpoint format {}", checkpoint_format),
            fmt::format("{}; use the program that wrote it", from.format()));
   }
   Checkpoint to;

@@ -84,7 +84,7 @@ void from_proto(const v1::Wrench& from, Wrench& to, const FieldPath& path) {
 
 void from_proto(const v1::Matrix6& from, Matrix6& to, const FieldPath& path) {
   if (from.row_major_size() != 36) {
-    refuse(FieldPath(path, "row_major"), "36 entries (6 rows x 6 columns)", fmt::format("{}", from.row_major_size()));
+    reject(FieldPath(path, "row_major"), "36 entries (6 rows x 6 columns)", fmt::format("{}", from.row_major_size()));
   }
   for (int i = 0; i < 36; ++i) {
     to(i / 6, i % 6) = finite(from.row_major(i), FieldPath(path, "row_major", static_cast<std::size_t>(i)));

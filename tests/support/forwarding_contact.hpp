@@ -1,4 +1,5 @@
-/// A contact that forwards every call to another one: base of those that time, count or reject calls.
+/// A contact that forwards every call to another one: base of those that time, count or reject calls. Motions are
+/// committed one state after the other, by the default of Contact.
 #pragma once
 
 #include <memory>
@@ -29,7 +30,7 @@ class ForwardingContact : public Contact {
   }
 
  protected:
-  [[nodiscard]] Contact& inner() { return *inner_; }
+  [[nodiscard]] Contact& inner() const { return *inner_; }
 
  private:
   std::unique_ptr<Contact> inner_;

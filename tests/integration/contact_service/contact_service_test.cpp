@@ -4,13 +4,13 @@
 #include <future>
 #include <limits>
 
-#include "common/contact/batch_contact.hpp"
+#include "common/contact/contact.hpp"
 #include "common/errors/error.hpp"
 #include "common/files/digest.hpp"
 #include "common/process/version.hpp"
 #include "fem_server/sessions/local_contact.hpp"
-#include "rpc/asset_upload.hpp"
 #include "rpc/call.hpp"
+#include "rpc/contact_calls.hpp"
 #include "server_process.hpp"
 
 namespace heelstrike::testing_support {
@@ -180,11 +180,10 @@ TEST(ContactService, PrescribedMotionEqualsSingleCommitsAndIsRepeatable) {
   const auto open = rpc::open_remote_contact({.endpoint = {.address = server.address(), .tls = {}}});
   const auto stepped = open(pairs, {}, {});
   const auto along = open(pairs, {}, {});
-  auto& batches = dynamic_cast<BatchContact&>(*along);
   auto motion = prescribed_motion_frames(50);
   motion[1][30] = ball_at(0.3, -0.05, 1.0);  // deeper than the radius
   for (int repetition = 0; repetition < 2; ++repetition) {
-    const MotionResponses results = batches.commit_motion(0, motion, {});
+    const MotionResponses results = along->commit_motion(0, motion, {});
     ASSERT_NE(results.error, nullptr);
     EXPECT_EQ(results.error->code(), ErrorCode::recoverable) << results.error->what();
     ASSERT_EQ(results.responses.size(), 2U);
@@ -201,10 +200,10 @@ TEST(ContactService, PrescribedMotionEqualsSingleCommitsAndIsRepeatable) {
     }
     EXPECT_EQ(along->save_state(), stepped->save_state());
   }
-  EXPECT_EQ(code_of([&] { (void)batches.commit_motion(40, motion, {}); }), ErrorCode::out_of_order);
+  EXPECT_EQ(code_of([&] { (void)along->commit_motion(40, motion, {}); }), ErrorCode::out_of_order);
   std::stop_source stopped;
   stopped.request_stop();
-  EXPECT_EQ(code_of([&] { (void)batches.commit_motion(30, prescribed_motion_frames(5), stopped.get_token()); }),
+  EXPECT_EQ(code_of([&] { (void)along->commit_motion(30, given_motion(5), stopped.get_token()); }),
             ErrorCode::cancelled);
   EXPECT_EQ(along->save_state(), stepped->save_state());
 }

@@ -107,7 +107,7 @@ TEST(Faults, DeferredEvaluationsSurviveALostConnectionWithTheSameBits) {
   }
   posting->drain();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    ASSERT_TRUE(rows[i]->answered);
+    ASSERT_TRUE(rows[i]->completed);
     ASSERT_EQ(rows[i]->error, nullptr) << rows[i]->error->what();
     EXPECT_EQ(bits(rows[i]->responses[0]), bits(expected[i])) << i;
   }
@@ -138,7 +138,7 @@ TEST(Faults, AFullPipelineSurvivesALostConnection) {
   post(3 * 32);
   contact->drain();
   for (const auto& row : rows) {
-    ASSERT_TRUE(row->answered);
+    ASSERT_TRUE(row->completed);
     ASSERT_EQ(row->error, nullptr) << row->error->what();
   }
   EXPECT_GE(proxy.n_connections(), 2);

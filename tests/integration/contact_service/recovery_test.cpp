@@ -13,11 +13,12 @@
 #include <thread>
 #include <type_traits>
 
-#include "common/contact/batch_contact.hpp"
+#include "common/contact/contact.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/refusal.hpp"
 #include "common/results/summary.hpp"
 #include "fem_server/sessions/local_contact.hpp"
-#include "rpc/recovering_contact.hpp"
+#include "rpc/contact_sessions.hpp"
 #include "server_process.hpp"
 #include "tests/support/forwarding_contact.hpp"
 #include "tests/support/local_run.hpp"
@@ -35,7 +36,7 @@ class Course {
   virtual void after_call() {}
 };
 
-class WatchedContact final : public test::ForwardingContact, public BatchContact {
+class WatchedContact final : public test::ForwardingContact {
  public:
   WatchedContact(std::unique_ptr<Contact> inner, Course& course)
       : ForwardingContact(std::move(inner)), course_(course) {}
@@ -52,16 +53,14 @@ class WatchedContact final : public test::ForwardingContact, public BatchContact
   void restore_state(std::span<const std::string> states) override {
     around([&] { ForwardingContact::restore_state(states); });
   }
-  [[nodiscard]] bool history_independent() const override {
-    return dynamic_cast<const BatchContact&>(const_cast<WatchedContact*>(this)->inner()).history_independent();
-  }
+  [[nodiscard]] bool history_independent() const override { return inner().history_independent(); }
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
                                                        bool tangents, std::stop_token stop) override {
-    return around([&] { return batches().evaluate_batch(pair, states, tangents, stop); });
+    return around([&] { return inner().evaluate_batch(pair, states, tangents, stop); });
   }
   [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                               std::stop_token stop) override {
-    return around([&] { return batches().commit_motion(first_step, states, stop); });
+    return around([&] { return inner().commit_motion(first_step, states, stop); });
   }
 
  private:
@@ -77,7 +76,6 @@ class WatchedContact final : public test::ForwardingContact, public BatchContact
       return response;
     }
   }
-  BatchContact& batches() { return dynamic_cast<BatchContact&>(inner()); }
 
   Course& course_;
 };
@@ -118,7 +116,60 @@ Scenario elastic_ball() {
                                    "analysis.integrator.rtol=1e-5", "output={interval: 0.01}"});
 }
 
-// --- a partner that crashes at chosen calls -------------------------------------------------------------------------
+/// Sessions whose requests a contact in this process completes, one by one.
+class LocalSessions final : public rpc::ContactSessions {
+ public:
+  explicit LocalSessions(std::unique_ptr<Contact> contact) : contact_(std::move(contact)) {}
+  [[nodiscard]] std::optional<std::int64_t> connect(bool /*stopped*/) override {
+    if (std::exchange(connected_, true)) return {};
+    return -1;
+  }
+  [[nodiscard]] std::span<const PairDescription> pairs() const override { return contact_->pairs(); }
+  [[nodiscard]] bool history_independent() const override { return contact_->history_independent(); }
+  void send(rpc::Requests /*requests*/) override {}
+  void receive(rpc::Requests requests) override {
+    for (const rpc::QueuedRequest& queued : requests) {
+      PendingRequest& request = *queued.pending;
+      request.responses.resize(request.states.size());
+      request.error = refusal([&] {
+        if (request.kind == RequestKind::commit)
+          return contact_->commit(request.step, request.states, request.responses);
+        contact_->evaluate(request.step, queued.iteration, request.states, request.responses);
+      });
+      if (request.error) return;  // the sessions are lost
+    }
+  }
+  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
+                                                       bool tangents, std::stop_token stop) override {
+    return contact_->evaluate_batch(pair, states, tangents, stop);
+  }
+  [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
+                                              std::stop_token stop) override {
+    return contact_->commit_motion(first_step, states, stop);
+  }
+  [[nodiscard]] std::vector<std::string> save_state() override { return contact_->save_state(); }
+  void restore_state(std::span<const std::string> states) override { contact_->restore_state(states); }
+  [[nodiscard]] std::string fields(std::size_t pair, const PairState& state, const FieldRequest& request) override {
+    return contact_->fields(pair, state, request);
+  }
+
+ private:
+  std::unique_ptr<Contact> contact_;
+  bool connected_ = false;
+};
+
+/// A contact with recovery over the contacts of `open`, each of which has the sessions of one life.
+ContactFactory retrying(ContactFactory open, rpc::RetryOptions options) {
+  options.peer = "it";
+  return rpc::retrying(
+      [open = std::move(open)](auto pairs, auto assets, const OpenContext& context,
+                               rpc::RoundTrips& /*round_trips*/) -> std::unique_ptr<rpc::ContactSessions> {
+        return std::make_unique<LocalSessions>(open(pairs, assets, context));
+      },
+      std::move(options));
+}
+
+// --- a partner that crashes at chosen calls ---------------------------------------------------------------------------
 
 /// Crashes at chosen calls, counted over all restarts; after a crash it has no sessions.
 class CrashingPartner final : public Course {
@@ -146,8 +197,7 @@ class CrashingPartner final : public Course {
 };
 
 RecordedRun run_with_crashes(const Scenario& scenario, CrashingPartner& partner) {
-  return test::run_with(
-      scenario, rpc::recovering(partner.partner(), {.reconnect_timeout = std::chrono::seconds{60}, .peer = "it"}));
+  return test::run_with(scenario, retrying(partner.partner(), {.reconnect_timeout = std::chrono::seconds{60}}));
 }
 
 void expect_survival(const Scenario& scenario) {
@@ -185,8 +235,7 @@ TEST(Recovery, OfFramesCommittedTogether) {
 
 TEST(Recovery, IsDisabledWithoutATimeout) {
   CrashingPartner partner({5}, {});
-  const RecordedRun run =
-      test::run_with(bouncing_ball(), rpc::recovering(partner.partner(), {.reconnect_timeout = {}, .peer = "it"}));
+  const RecordedRun run = test::run_with(bouncing_ball(), retrying(partner.partner(), {.reconnect_timeout = {}}));
   ASSERT_TRUE(run.summary.error.has_value());
   EXPECT_EQ(run.summary.error->code(), ErrorCode::not_found);
   EXPECT_EQ(n_reported(run, "was reopened"), 0U);
@@ -197,8 +246,7 @@ TEST(Recovery, EndsAfterTheTimeout) {
   for (int i = 5; i < 1000; ++i) always.insert(i);
   CrashingPartner partner(always, {});
   const RecordedRun run = test::run_with(
-      bouncing_ball(),
-      rpc::recovering(partner.partner(), {.reconnect_timeout = std::chrono::milliseconds{100}, .peer = "it"}));
+      bouncing_ball(), retrying(partner.partner(), {.reconnect_timeout = std::chrono::milliseconds{100}}));
   EXPECT_EQ(run.summary.status, "failed");
   EXPECT_LT(partner.n(), 20) << "no second wait";
 }
@@ -211,10 +259,9 @@ TEST(Recovery, WaitsForTheFirstOpeningOfAKnownServer) {
       if (++n_openings < 3) throw unavailable_error("nobody listens");
       return partner.partner()(pairs, assets, context);
     };
-    const RecordedRun run = test::run_with(
-        bouncing_ball(),
-        rpc::recovering(late,
-                        {.reconnect_timeout = std::chrono::seconds{60}, .retry_first_open = was_there, .peer = "it"}));
+    const RecordedRun run =
+        test::run_with(bouncing_ball(),
+                       retrying(late, {.reconnect_timeout = std::chrono::seconds{60}, .retry_first_open = was_there}));
     EXPECT_EQ(run.summary.status, was_there ? "completed" : "failed");
     EXPECT_EQ(n_openings, was_there ? 3 : 1);
   }
@@ -228,8 +275,8 @@ TEST(Recovery, RejectsADifferentProgram) {
     if (++n_openings > 1) specs[0].parameters["stiffness"] = 1.0;
     return partner.partner()(specs, assets, context);
   };
-  const RecordedRun run = test::run_with(
-      bouncing_ball(), rpc::recovering(changed, {.reconnect_timeout = std::chrono::seconds{60}, .peer = "it"}));
+  const RecordedRun run =
+      test::run_with(bouncing_ball(), retrying(changed, {.reconnect_timeout = std::chrono::seconds{60}}));
   ASSERT_TRUE(run.summary.error.has_value());
   EXPECT_EQ(run.summary.error->code(), ErrorCode::version_mismatch) << run.summary.error->what();
 }

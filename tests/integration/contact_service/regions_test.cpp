@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/contact/batch_contact.hpp"
+#include "common/contact/contact.hpp"
 #include "common/errors/error.hpp"
 #include "common/process/version.hpp"
 #include "fem_server/sessions/local_contact.hpp"
@@ -64,7 +64,7 @@ TEST(RemoteRegions, EqualThoseOfALocalContact) {
     remote->drain();
     EXPECT_EQ(posted->responses.front().regions, b.regions);
     const auto batch = [&](Contact& contact) {
-      return dynamic_cast<BatchContact&>(contact).evaluate_batch(0, {&state, 1}, false, {}).front().response.regions;
+      return contact.evaluate_batch(0, {&state, 1}, false, {}).front().response.regions;
     };
     EXPECT_EQ(batch(*remote), batch(*local));
     remote->commit(step, {&state, 1}, {&a, 1});

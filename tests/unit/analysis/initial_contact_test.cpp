@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "mbs_server/coupling/gap_course.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {

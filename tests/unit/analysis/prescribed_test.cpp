@@ -7,7 +7,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "common/contact/batch_contact.hpp"
+#include "common/contact/contact.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "tests/support/forwarding_contact.hpp"
 #include "tests/support/local_run.hpp"
@@ -183,24 +183,20 @@ class CountingContact : public ForwardingContact {
 };
 
 /// The same, with all batch calls of the real contact.
-class CountingBatches final : public CountingContact, public BatchContact {
+class CountingBatches final : public CountingContact {
  public:
-  CountingBatches(std::unique_ptr<Contact> real, Counts& counts)
-      : CountingContact(std::move(real), counts), batches_(dynamic_cast<BatchContact&>(inner())) {}
+  using CountingContact::CountingContact;
   [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
                                                        bool tangents, std::stop_token stop) override {
     ++counts().batches;
-    return batches_.evaluate_batch(pair, states, tangents, stop);
+    return inner().evaluate_batch(pair, states, tangents, stop);
   }
   [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                               std::stop_token stop) override {
     ++counts().motions;
-    return batches_.commit_motion(first_step, states, stop);
+    return inner().commit_motion(first_step, states, stop);
   }
-  [[nodiscard]] bool history_independent() const override { return batches_.history_independent(); }
-
- private:
-  BatchContact& batches_;
+  [[nodiscard]] bool history_independent() const override { return inner().history_independent(); }
 };
 
 // A rubber block rocks on a plane; at its deepest, two frames are beyond the maximum penetration.
@@ -368,28 +364,19 @@ TEST(Kinematic, NoFrameWithASolutionIsAFailureWithItsReason) {
 }
 
 /// Accepts 30 states and fails at the next one.
-class BreakingContact final : public ForwardingContact, public BatchContact {
+class BreakingContact final : public ForwardingContact {
  public:
-  explicit BreakingContact(std::unique_ptr<Contact> real)
-      : ForwardingContact(std::move(real)), batches_(dynamic_cast<BatchContact&>(inner())) {}
-  [[nodiscard]] bool history_independent() const override { return false; }
-  [[nodiscard]] std::vector<BatchEntry> evaluate_batch(std::size_t pair, std::span<const PairState> states,
-                                                       bool tangents, std::stop_token stop) override {
-    return batches_.evaluate_batch(pair, states, tangents, stop);
-  }
+  using ForwardingContact::ForwardingContact;
   [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                               std::stop_token stop) override {
     std::vector<std::vector<PairState>> taken(states.begin(), states.end());
     const auto left = static_cast<std::size_t>(30 - first_step);
     const bool breaks = taken.front().size() > left;
     for (auto& own : taken) own.resize(std::min(own.size(), left));
-    MotionResponses results = batches_.commit_motion(first_step, taken, stop);
-    if (breaks && !results.error) results.error = std::make_shared<const Error>(ErrorCode::internal, "a defect");
-    return results;
+    MotionResponses answers = inner().commit_motion(first_step, taken, stop);
+    if (breaks && !answers.error) answers.error = std::make_shared<const Error>(ErrorCode::internal, "a defect");
+    return answers;
   }
-
- private:
-  BatchContact& batches_;
 };
 
 // Requirement: frames before the one that ends the run are written.

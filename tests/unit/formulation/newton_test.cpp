@@ -8,7 +8,7 @@
 
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/coupling/contact_force.hpp"
-#include "mbs_server/coupling/monolithic.hpp"
+#include "mbs_server/coupling/coupling_scheme.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/simulation/run_problem.hpp"
 #include "tests/support/local_run.hpp"

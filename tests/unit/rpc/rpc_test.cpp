@@ -13,10 +13,10 @@
 #include "rpc/address.hpp"
 #include "rpc/call.hpp"
 #include "rpc/channel.hpp"
-#include "rpc/latency_histogram.hpp"
+#include "rpc/contact_sessions.hpp"
 #include "rpc/server/connection_acceptor.hpp"
 #include "rpc/server/ready_line.hpp"
-#include "rpc/server/upload_budget.hpp"
+#include "rpc/server/stream_slots.hpp"
 
 namespace heelstrike::rpc {
 namespace {

@@ -11,7 +11,6 @@
 #include "common/errors/error.hpp"
 #include "rpc/wire/contact_wire.hpp"
 #include "rpc/wire/pair_spec_wire.hpp"
-#include "rpc/wire/parameter_wire.hpp"
 #include "rpc/wire/run_records_wire.hpp"
 #include "rpc/wire/spatial_wire.hpp"
 #include "scenario/surfaces/block.hpp"

@@ -10,7 +10,7 @@
 
 #include "fem_server/sessions/local_contact.hpp"
 #include "mbs_server/coupling/acceleration.hpp"
-#include "mbs_server/coupling/force_extrapolation.hpp"
+#include "mbs_server/coupling/extrapolation.hpp"
 #include "mbs_server/coupling/step_control.hpp"
 #include "tests/support/coupling_case.hpp"
 #include "tests/support/forwarding_contact.hpp"

@@ -1,15 +1,54 @@
-/// Extrapolation of forces beyond the last exchange from the responses of past exchanges.
+/// Interpolation in time, prediction of the motion, and extrapolation of forces beyond the last exchange.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <span>
 #include <vector>
 
 #include "common/contact/contact.hpp"
-#include "mbs_server/coupling/lagrange.hpp"
 #include "mbs_server/coupling/saved_numbers.hpp"
+#include "mbs_server/formulation/constraint.hpp"
 
 namespace heelstrike::mbs {
+
+/// Maximum number of samples of a polynomial in time.
+inline constexpr std::size_t max_samples = 3;
+/// One factor per sample; those beyond the samples are zero.
+using SampleWeights = std::array<double, max_samples>;
+
+/// Value at `t` of the polynomial through all samples.
+/// @param times  [s] of one to three samples, all different
+[[nodiscard]] SampleWeights lagrange_weights(std::span<const double> times, double t);
+/// Its integral from `a` to `b`.
+[[nodiscard]] SampleWeights lagrange_integrals(std::span<const double> times, double a, double b);
+
+/// Prediction of the coordinates of all bodies at the end of a macro step from past exchanges. Velocities follow the
+/// polynomial through those of the last exchanges, and coordinates its integral from the last
+/// one: the Adams-Bashforth formula with variable steps. With k + 1 exchanges the coordinates are accurate to order
+/// k + 1, the velocities to order k.
+class MotionPrediction {
+ public:
+  /// @param degree  of the polynomial, 0 to 2; fewer exchanges give a lower one
+  MotionPrediction(int degree, Eigen::Index n_q);
+
+  void add_exchange(double t, const ConstVector& q, const ConstVector& qd);
+  /// Must be called at onset or separation: earlier velocities do not predict later ones.
+  void forget() { n_ = 0; }
+  /// @pre take()
+  void predict(double t, VectorX& q, VectorX& qd) const;
+
+  void save(NumberWriter& to) const;
+  /// @throws Error{invalid_input}
+  void restore(NumberReader& from);
+
+ private:
+  std::size_t max_samples_;
+  std::size_t n_ = 0;                        ///< velocities kept, newest first
+  std::array<double, max_samples> times_{};  ///< [s] of these exchanges
+  std::array<VectorX, max_samples> qd_;
+  VectorX q_;  ///< at the newest
+};
 
 /// The quantities of one pair that are interpolated in time: torque [N m] and force [N] of F_A,
 /// stored energy [J], dissipated power [W].
@@ -28,6 +67,7 @@ struct Extrapolation {
   bool tangent = false;  ///< instead: the force follows pose and twist by the partner's tangents
 };
 
+/// Forces beyond the last exchange from the responses of past exchanges.
 class ForceExtrapolation {
  public:
   ForceExtrapolation(Extrapolation how, std::size_t n_pairs);

@@ -1,12 +1,14 @@
-#include "rpc/asset_upload.hpp"
+#include "rpc/contact_calls.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "common/errors/error.hpp"
-#include "rpc/backoff.hpp"
-#include "rpc/transport_settings.hpp"
+#include "heelstrike/v1/contact.grpc.pb.h"
+#include "rpc/call.hpp"
+#include "rpc/channel.hpp"
+#include "rpc/wire/pair_spec_wire.hpp"
 
 namespace heelstrike::rpc {
 
@@ -39,8 +41,8 @@ bool is_there(v1::ContactService::StubInterface& stub, const AssetContent& asset
   }
 }
 
-void send_once(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
-               const CallOptions& options) {
+void send(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
+          const CallOptions& options) {
   call(what, options, [&](grpc::ClientContext& context) {
     v1::UploadAssetResponse response;
     const auto writer = stub.UploadAsset(&context, &response);
@@ -56,20 +58,6 @@ void send_once(v1::ContactService::StubInterface& stub, const AssetContent& asse
   });
 }
 
-/// Retried, because memory for unfinished uploads may be occupied by other runs temporarily.
-void send(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
-          const CallOptions& options) {
-  Backoff backoff(options.reconnect_timeout, options.stop);
-  while (true) {
-    try {
-      return send_once(stub, asset, what, options);
-    } catch (const Error& error) {
-      const bool passes = error.code() == ErrorCode::limit && error.field() == "upload" && error.retryable();
-      if (!passes || !backoff.pause()) throw;
-    }
-  }
-}
-
 }  // namespace
 
 bool upload_asset(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& peer,
@@ -78,6 +66,31 @@ bool upload_asset(v1::ContactService::StubInterface& stub, const AssetContent& a
   if (is_there(stub, asset, what, options)) return true;
   send(stub, asset, what, options);
   return false;
+}
+
+std::vector<BackendInfo> list_backends(const Endpoint& fem, std::chrono::milliseconds reconnect_timeout) {
+  const std::string peer = "fem_server at " + fem.address;
+  const CallOptions options{.timeout = std::chrono::seconds{5}, .reconnect_timeout = reconnect_timeout};
+  const auto channel = make_channel(fem);
+  wait_for_ready(*channel, fem);
+  const auto stub = v1::ContactService::NewStub(channel);
+  v1::VersionInfo version;
+  call("GetVersion of " + peer, options,
+       [&](grpc::ClientContext& context) { return stub->GetVersion(&context, {}, &version); });
+  check_version(version, peer);
+  v1::ListBackendsResponse response;
+  call("ListBackends of " + peer, options,
+       [&](grpc::ClientContext& context) { return stub->ListBackends(&context, {}, &response); });
+  std::vector<BackendInfo> backends;
+  for (const v1::BackendDescription& from : response.backends()) {
+    BackendInfo backend{from.name(), from.summary(), from.reference(), {}, {}};
+    for (const auto& parameter : from.parameters()) {
+      backend.parameters.push_back(wire::from_proto(parameter, wire::FieldPath(backend.name)));
+    }
+    backend.surface_pairs.assign(from.surface_pairs().begin(), from.surface_pairs().end());
+    backends.push_back(std::move(backend));
+  }
+  return backends;
 }
 
 }  // namespace heelstrike::rpc

@@ -1,9 +1,10 @@
-#include "mbs_server/coupling/gap_course.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 namespace heelstrike::mbs {
+
 namespace {
 
 /// The maximum of a course is the minimum of its mirror image.
