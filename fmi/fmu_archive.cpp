@@ -52,7 +52,7 @@ Archive open_archive(const std::string& content, const fs::path& file, const std
 
 /// True for members that co-simulation on this platform needs; sources, other documents and other platforms are not
 /// unpacked.
-bool is_needed(const std::string& name) {
+bool is_required(const std::string& name) {
   return name == description_name || name == dependencies_name || name.starts_with("resources/") ||
          name.starts_with(fmi2_binaries + std::string("/")) || name.starts_with(fmi3_binaries + std::string("/"));
 }
@@ -181,7 +181,7 @@ void FmuArchive::unpack(const std::string& content) {
       const std::string platform = name.substr(9, name.find('/', 9) - 9);
       if (!platform.empty()) platforms.insert(platform);
     }
-    if (!is_needed(name)) continue;
+    if (!is_required(name)) continue;
     if (!is_inside(name)) {
       throw archive_error(
           where_, fmt::format("expected members inside the archive, found '{}'; the FMU cannot be trusted", name));

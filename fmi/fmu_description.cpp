@@ -105,18 +105,18 @@ FmuDescription read_fmu_description(const std::string& xml, const std::string& w
 namespace {
 
 const FmuVariable& find_variable(const std::vector<FmuVariable>& variables, const std::string& name,
-                                 std::string_view wanted, const std::string& key) {
+                                 std::string_view expected_type, const std::string& key) {
   const auto found = std::ranges::find(variables, name, &FmuVariable::name);
   const bool known = found != variables.end();
-  if (!known || found->causality != wanted) {
+  if (!known || found->causality != expected_type) {
     std::vector<std::string> names;
     constexpr std::size_t shown = 20;
     for (const auto& variable : variables) {
-      if (variable.causality == wanted && names.size() < shown) names.push_back(variable.name);
+      if (variable.causality == expected_type && names.size() < shown) names.push_back(variable.name);
     }
     throw input_error(
-        key, fmt::format("{}: expected a variable of causality '{}', found '{}', which {}; the FMU has {}", key, wanted,
-                         name, known ? "is of causality '" + found->causality + "'" : "it does not have",
+        key, fmt::format("{}: expected a variable of causality '{}', found '{}', which {}; the FMU has {}", key,
+                         expected_type, name, known ? "is of causality '" + found->causality + "'" : "it does not have",
                          names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
   }
   return *found;
@@ -130,9 +130,9 @@ const FmuVariable& find_variable(const std::vector<FmuVariable>& variables, cons
 
 }  // namespace
 
-const FmuVariable& FmuDescription::number(const std::string& name, std::string_view wanted,
+const FmuVariable& FmuDescription::number(const std::string& name, std::string_view expected_type,
                                           const std::string& key) const {
-  const FmuVariable& found = find_variable(variables, name, wanted, key);
+  const FmuVariable& found = find_variable(variables, name, expected_type, key);
   if (!found.number_type() || !found.scalar) {
     throw_unknown_type(found, "numbers or Booleans", "only these can be connected to a mechanism", key);
   }
@@ -151,9 +151,9 @@ const FmuVariable& FmuDescription::parameter(const std::string& name, const std:
   throw_unknown_type(found, "numbers, Booleans or strings", "set it inside the FMU", key);
 }
 
-const FmuVariable& FmuDescription::real(const std::string& name, std::string_view wanted,
+const FmuVariable& FmuDescription::real(const std::string& name, std::string_view expected_type,
                                         const std::string& key) const {
-  const FmuVariable& found = number(name, wanted, key);
+  const FmuVariable& found = number(name, expected_type, key);
   const auto type = found.number_type();
   if (type == NumberType::float64 || type == NumberType::float32) return found;
   throw input_error(key, fmt::format("{}: expected a variable that changes continuously, found '{}' of type {}; a "

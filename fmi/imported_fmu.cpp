@@ -48,12 +48,12 @@ void for_each_group(std::span<const FmuVariable* const> variables, Exchange exch
 void FmuLog::note(const char* text) {
   constexpr std::size_t most = 3;
   if (text == nullptr) return;
-  if (sentences.size() == most) sentences.erase(sentences.begin());
-  sentences.push_back(one_line(text));
+  if (messages.size() == most) messages.erase(messages.begin());
+  messages.push_back(one_line(text));
 }
 
 std::string FmuLog::text() const {
-  return sentences.empty() ? "; it logged no message" : fmt::format("; its log: {}", fmt::join(sentences, " / "));
+  return messages.empty() ? "; it logged no message" : fmt::format("; its log: {}", fmt::join(messages, " / "));
 }
 
 ImportedFmu::ImportedFmu(FmuParts parts, const std::string& folder, const CommonNames& names)

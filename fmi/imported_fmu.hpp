@@ -18,7 +18,7 @@ namespace heelstrike::mbs {
 
 /// Log messages of an FMU: the last ones, for error messages.
 struct FmuLog {
-  std::vector<std::string> sentences;
+  std::vector<std::string> messages;
   void note(const char* text);
   [[nodiscard]] std::string text() const;
 };

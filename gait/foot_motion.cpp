@@ -48,10 +48,10 @@ std::vector<MarkerOutlier> find_outliers(const FootTemplate& foot, const std::ve
     bool open = false;
     for (std::size_t frame = 0; frame < fits.size(); ++frame) {
       // From the final fits, after the frames of each episode were merged.
-      const bool wrong = std::ranges::find(fits[frame].excluded, m) != fits[frame].excluded.end();
-      if (wrong && !open) found.push_back({.marker = foot.markers.hindfoot[m], .first = frame, .last = frame});
-      open = wrong;
-      if (!wrong) continue;
+      const bool is_excluded = std::ranges::find(fits[frame].excluded, m) != fits[frame].excluded.end();
+      if (is_excluded && !open) found.push_back({.marker = foot.markers.hindfoot[m], .first = frame, .last = frame});
+      open = is_excluded;
+      if (!is_excluded) continue;
       MarkerOutlier& outlier = found.back();
       outlier.last = frame;
       if (fits[frame].residuals[m] > outlier.distance) {
@@ -66,7 +66,7 @@ std::vector<MarkerOutlier> find_outliers(const FootTemplate& foot, const std::ve
 
 /// Outlier markers of one frame, and the squared residual [m^2] that their exclusion explains.
 struct FrameOutliers {
-  std::vector<std::size_t> wrong;
+  std::vector<std::size_t> is_excluded;
   double weight = 0.0;
 };
 
@@ -76,7 +76,7 @@ std::vector<std::size_t> select_outliers(const std::vector<FrameOutliers>& votes
   for (std::size_t i = first; i <= last; ++i) {
     // Weighted by squared residual: frames at the top of a bump identify the marker reliably, the many frames on its
     // flanks do not.
-    if (!votes[i].wrong.empty()) weights[votes[i].wrong] += votes[i].weight;
+    if (!votes[i].is_excluded.empty()) weights[votes[i].is_excluded] += votes[i].weight;
   }
   return std::ranges::max_element(weights, {}, [](const auto& entry) { return entry.second; })->first;
 }
@@ -86,21 +86,24 @@ std::vector<std::size_t> select_outliers(const std::vector<FrameOutliers>& votes
 void merge_episodes(std::vector<FrameOutliers>& votes, std::size_t margin) {
   const std::size_t n = votes.size();
   for (std::size_t i = 0; i < n; ++i) {
-    if (votes[i].wrong.empty()) continue;
+    if (votes[i].is_excluded.empty()) continue;
     const std::size_t first = i;
     std::size_t last = i;
     // An episode continues over gaps no longer than the margin by which it is widened.
     while (i + 1 < n && i + 1 <= last + margin) {
       ++i;
-      if (!votes[i].wrong.empty()) last = i;
+      if (!votes[i].is_excluded.empty()) last = i;
     }
     const auto common = select_outliers(votes, first, last);
     for (std::size_t k = first; k <= last; ++k) {
-      if (votes[k].wrong.empty() || !std::ranges::includes(common, votes[k].wrong)) votes[k].wrong = common;
+      if (votes[k].is_excluded.empty() || !std::ranges::includes(common, votes[k].is_excluded))
+        votes[k].is_excluded = common;
     }
     // A bump begins before it exceeds the tolerance, and ends after it has fallen below.
-    for (std::size_t k = first - std::min(first, margin); k < first; ++k) votes[k].wrong = votes[first].wrong;
-    for (std::size_t k = last + 1; k <= std::min(n - 1, last + margin); ++k) votes[k].wrong = votes[last].wrong;
+    for (std::size_t k = first - std::min(first, margin); k < first; ++k)
+      votes[k].is_excluded = votes[first].is_excluded;
+    for (std::size_t k = last + 1; k <= std::min(n - 1, last + margin); ++k)
+      votes[k].is_excluded = votes[last].is_excluded;
     i = std::max(i, std::min(n - 1, last + margin));
   }
 }
@@ -119,7 +122,7 @@ class FootTracker {
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame) votes.push_back(vote(frame));
     merge_episodes(votes, options_.outlier_margin);
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame)
-      missing_.push_back(missing(frame, votes[frame].wrong));
+      missing_.push_back(missing(frame, votes[frame].is_excluded));
     // Before the fits, which are reported and used with the remaining outliers.
     exclude_steady_markers(foot_.hindfoot_H, hindfoot_, options_.outliers.distance, missing_);
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame) fit(frame);
@@ -189,8 +192,8 @@ class FootTracker {
   /// Outliers of a single frame.
   [[nodiscard]] FrameOutliers vote(std::size_t frame) const {
     const Series measured = hindfoot_at(frame);
-    const auto n_seen = std::ranges::count_if(measured, is_seen);
-    if (n_seen < 3) reject(frame, "at least three markers of the hindfoot", fmt::format("{}", n_seen));
+    const auto n_processed = std::ranges::count_if(measured, is_seen);
+    if (n_processed < 3) reject(frame, "at least three markers of the hindfoot", fmt::format("{}", n_processed));
     if (!is_seen(toe_tip_[frame])) reject(frame, fmt::format("the marker '{}'", foot_.markers.toe_tip), "a gap");
     // Skin and shoe move all markers by some millimetres in every frame; such residuals do not indicate an outlier.
     if (cluster_fit(foot_.hindfoot_H, measured, {}).rms <= options_.outliers.tolerance) return {};
@@ -198,33 +201,34 @@ class FootTracker {
     Series all_H = foot_.hindfoot_H, all_W = measured;
     all_H.push_back(foot_.toe_tip_H);
     all_W.push_back(toe_tip_[frame]);
-    FrameOutliers vote{.wrong = find_outlier_markers(all_H, all_W, measured.size(), options_.outliers), .weight = 0.0};
-    if (vote.wrong.empty()) return vote;
-    const ClusterFit fit = cluster_fit(foot_.hindfoot_H, measured, vote.wrong);
+    FrameOutliers vote{.is_excluded = find_outlier_markers(all_H, all_W, measured.size(), options_.outliers),
+                       .weight = 0.0};
+    if (vote.is_excluded.empty()) return vote;
+    const ClusterFit fit = cluster_fit(foot_.hindfoot_H, measured, vote.is_excluded);
     // Explained by the exclusion of the outliers [m^2].
     vote.weight = fit.rms_all * fit.rms_all - fit.rms * fit.rms;
     return vote;
   }
 
   /// Markers of a frame that are outliers or not seen.
-  [[nodiscard]] MarkerSet missing(std::size_t frame, const std::vector<std::size_t>& wrong) const {
+  [[nodiscard]] MarkerSet missing(std::size_t frame, const std::vector<std::size_t>& is_excluded) const {
     MarkerSet hidden;
     for (std::size_t m = 0; m < hindfoot_.size(); ++m) {
       if (!is_seen(hindfoot_[m][frame])) hidden.insert(m);
     }
     MarkerSet all = hidden;
-    all.insert(wrong.begin(), wrong.end());
+    all.insert(is_excluded.begin(), is_excluded.end());
     // A pose needs three markers; an inaccurate pose is better than none.
     return all.size() + 3 > hindfoot_.size() ? hidden : all;
   }
 
   void fit(std::size_t frame) {
     const Series measured = hindfoot_at(frame);
-    std::vector<std::size_t> wrong;
+    std::vector<std::size_t> is_excluded;
     for (const std::size_t m : missing_[frame]) {
-      if (is_seen(measured[m])) wrong.push_back(m);
+      if (is_seen(measured[m])) is_excluded.push_back(m);
     }
-    motion_.fits.push_back(cluster_fit(foot_.hindfoot_H, measured, wrong));
+    motion_.fits.push_back(cluster_fit(foot_.hindfoot_H, measured, is_excluded));
   }
 
   void add_pose(std::size_t frame) {

@@ -89,11 +89,14 @@ auto with_location(const std::string& where, Act act) {
 
 /// Pose of the surface in the frame of the hindfoot or of the toes.
 Pose surface_pose(const FootTemplate& foot, const FootRegistration& registration, bool toes) {
-  const auto turn = [](const Vector3& axis, double angle) { return Eigen::AngleAxisd(angle, axis).toRotationMatrix(); };
+  const auto rotation_about = [](const Vector3& axis, double angle) {
+    return Eigen::AngleAxisd(angle, axis).toRotationMatrix();
+  };
   Pose X_HM;
   // Roll about x first, then pitch about y, then yaw about z, in the axes of the hindfoot.
-  X_HM.R = turn(Vector3::UnitZ(), registration.angles.z()) * turn(Vector3::UnitY(), registration.angles.y()) *
-           turn(Vector3::UnitX(), registration.angles.x());
+  X_HM.R = rotation_about(Vector3::UnitZ(), registration.angles.z()) *
+           rotation_about(Vector3::UnitY(), registration.angles.y()) *
+           rotation_about(Vector3::UnitX(), registration.angles.x());
   X_HM.p = registration.position;
   if (!toes) return X_HM;
   // X_WT = X_WH toe_pose(angle); the inverse of toe_pose(0) makes the surface continuous at angle 0.

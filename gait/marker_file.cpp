@@ -18,7 +18,7 @@
 namespace heelstrike {
 namespace {
 
-constexpr double not_seen = std::numeric_limits<double>::quiet_NaN();
+constexpr double unregistered = std::numeric_limits<double>::quiet_NaN();
 
 /// Tab-separated entries without surrounding blanks.
 std::vector<std::string_view> entries_of(std::string_view line) {
@@ -80,7 +80,7 @@ class TrcReader {
   }
 
   double number(std::string_view entry, const std::string& meaning) const {
-    if (entry.empty()) return not_seen;
+    if (entry.empty()) return unregistered;
     if (entry.front() == '+') entry.remove_prefix(1);
     double value = 0.0;
     const auto result = std::from_chars(entry.data(), entry.data() + entry.size(), value);
@@ -183,7 +183,7 @@ class TrcReader {
         p[c] = number(entries[2 + 3 * i + static_cast<std::size_t>(c)], trial_.names[i]);
       }
       const bool seen = p.allFinite() && !p.isZero(0.0);
-      trial_.positions[i].push_back(seen ? Vector3(scale_ * p) : Vector3::Constant(not_seen));
+      trial_.positions[i].push_back(seen ? Vector3(scale_ * p) : Vector3::Constant(unregistered));
     }
   }
 

@@ -154,8 +154,8 @@ struct Frames {
 };
 
 /// Maximal runs of frames within `within` for which `holds` is true.
-template <typename Holds>
-std::vector<Frames> runs_of(const Frames& within, Holds holds) {
+template <typename Condition>
+std::vector<Frames> runs_of(const Frames& within, Condition holds) {
   std::vector<Frames> runs;
   for (std::size_t k = within.first; k < within.end; ++k) {
     if (!holds(k)) continue;

@@ -43,7 +43,7 @@ std::vector<Section> sections_of(const LowPass& filter) {
   return sections;
 }
 
-void pass(std::vector<double>& x, const std::vector<Section>& sections) {
+void filter_pass(std::vector<double>& x, const std::vector<Section>& sections) {
   for (const Section& s : sections) {
     // Transposed direct form II, with the steady-state delays of a signal constant at its first value.
     double z1 = (1.0 - s.b0) * x.front();
@@ -126,9 +126,9 @@ std::vector<double> low_pass(std::span<const double> signal, const LowPass& filt
   x.insert(x.end(), signal.begin(), signal.end());
   for (std::size_t i = 1; i <= padding; ++i) x.push_back(2.0 * signal.back() - signal[n - 1 - i]);
   const auto sections = sections_of(filter);
-  pass(x, sections);
+  filter_pass(x, sections);
   std::ranges::reverse(x);
-  pass(x, sections);
+  filter_pass(x, sections);
   std::ranges::reverse(x);
   const auto first = x.begin() + static_cast<std::ptrdiff_t>(padding);
   return {first, first + static_cast<std::ptrdiff_t>(n)};

@@ -124,9 +124,9 @@ std::vector<FootForce> foot_forces(const Scenario& scenario, const TimeSeries& s
       }
     }
     if (plate.plate == nullptr) continue;
-    const ForcePlate turned_plate = rotated(*plate.plate, axis_map(plate.motion->axes));
-    total.measured = turned_plate.force;
-    for (const double t : turned_plate.times) total.measured_times.push_back(t - plate.motion->start);
+    const ForcePlate rotated_plate = rotated(*plate.plate, axis_map(plate.motion->axes));
+    total.measured = rotated_plate.force;
+    for (const double t : rotated_plate.times) total.measured_times.push_back(t - plate.motion->start);
   }
   return forces;
 }

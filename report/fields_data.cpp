@@ -233,9 +233,10 @@ double find_peak_pressure(const FieldGrid& grid) {
 }
 
 /// Evenly spaced frames, and the frame of peak pressure.
-std::vector<std::size_t> select_frames(std::size_t n, std::size_t wanted, std::size_t peak) {
+std::vector<std::size_t> select_frames(std::size_t n, std::size_t n_requested, std::size_t peak) {
   std::vector<std::size_t> kept;
-  for (std::size_t k = 0; k < std::min(n, wanted); ++k) kept.push_back(wanted >= n ? k : k * (n - 1) / (wanted - 1));
+  for (std::size_t k = 0; k < std::min(n, n_requested); ++k)
+    kept.push_back(n_requested >= n ? k : k * (n - 1) / (n_requested - 1));
   if (std::ranges::find(kept, peak) == kept.end()) {
     kept.push_back(peak);
     std::ranges::sort(kept);
@@ -252,9 +253,9 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
   const std::size_t per_frame = std::max<std::size_t>(1, n_points * (3 + first.arrays.size()));
   // All frames of a part at rest refer to the same file.
   const bool at_rest = std::ranges::all_of(files, [&](const FieldFile& f) { return f.file == files[0].file; });
-  const std::size_t wanted = at_rest ? files.size() : std::max<std::size_t>(2, values_budget / per_frame);
+  const std::size_t n_requested = at_rest ? files.size() : std::max<std::size_t>(2, values_budget / per_frame);
   std::size_t peak = 0;
-  if (wanted < files.size()) {
+  if (n_requested < files.size()) {
     double largest = 0.0;
     for (std::size_t k = 0; k < files.size(); ++k) {
       const double here = find_peak_pressure(load(files[k]));
@@ -266,7 +267,7 @@ Json part_json(const fs::path& folder, const std::vector<FieldFile>& files, std:
   std::vector<FieldGrid> frames;
   Motion motion;
   Json names = Json::array();
-  for (const std::size_t at : select_frames(files.size(), wanted, peak)) {
+  for (const std::size_t at : select_frames(files.size(), n_requested, peak)) {
     times.push_back(files[at].time);
     if (!frames.empty() && at_rest) continue;
     frames.push_back(load(files[at]));

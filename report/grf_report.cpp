@@ -58,10 +58,10 @@ void append_columns(RunData& to, const RunData& from) {
 
 /// Plates of one source; plates with other times than the first one are in separate tables.
 void add_source(std::vector<RunData>& runs, const std::string& label, const std::vector<ForcePlate>& plates,
-                const std::vector<ForcePlate>& wanted, double from, double to) {
+                const std::vector<ForcePlate>& requested, double from, double to) {
   const std::size_t first = runs.size();
   for (const ForcePlate& plate : plates) {
-    if (std::ranges::find(wanted, plate.name, &ForcePlate::name) == wanted.end()) continue;
+    if (std::ranges::find(requested, plate.name, &ForcePlate::name) == requested.end()) continue;
     RunData data = plate_data(label, plate, from, to);
     if (runs.size() > first && runs.back().series.rows() == data.series.rows()) {
       append_columns(runs.back(), data);
@@ -219,7 +219,7 @@ class Drawing {
   }
 
  private:
-  [[nodiscard]] bool is_given(const std::string& component) const {
+  [[nodiscard]] bool is_prescribed(const std::string& component) const {
     return std::ranges::find(figure_.given, component) != figure_.given.end();
   }
 
@@ -267,7 +267,7 @@ class Drawing {
         return std::optional<Point>({100.0 * stance_.rows[i].share, value(stance_.rows[i], k)});
       });
     }
-    const bool given = is_given(name);
+    const bool given = is_prescribed(name);
     const Panel panel{.x0 = panel_width * (place % 2),
                       .y0 = 22.0 + panel_height * (place / 2),
                       .width = panel_width,

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t min_budget = 500;  // of one column, including extremes: about the pixels of a chart
 constexpr std::size_t max_budget = 20'000;
-constexpr std::size_t shown_contacts = 200;
+constexpr std::size_t max_displayed_contacts = 200;
 
 using Rows = std::vector<std::vector<std::string>>;
 
@@ -283,7 +283,7 @@ std::string contact_table(std::span<const RunData> runs) {
   for (const RunData& run : runs) {
     if (!run.summary) continue;
     for (const ContactEpisode& e : run.summary->contacts) {
-      if (rows.size() == shown_contacts) {
+      if (rows.size() == max_displayed_contacts) {
         ++n_skipped;
         continue;
       }

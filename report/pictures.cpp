@@ -75,12 +75,12 @@ double range_of(const TimeSeries& series, std::size_t column) {
   return high > low ? high - low : 0.0;
 }
 
-constexpr const char* wanted[] = {"force",         "indentation", "gap",          "energy",
-                                  "peak_pressure", "area",        "region_force", "region_peak_pressure"};
+constexpr const char* requested[] = {"force",         "indentation", "gap",          "energy",
+                                     "peak_pressure", "area",        "region_force", "region_peak_pressure"};
 
 /// Key of the picture of a column; empty = none.
 std::string picture_of(const ColumnName& name) {
-  if (std::ranges::find(wanted, name.quantity) == std::end(wanted)) return {};
+  if (std::ranges::find(requested, name.quantity) == std::end(requested)) return {};
   return name.quantity == "energy" ? "energy" : fmt::format("{}_{}", name.quantity, name.owner);
 }
 
@@ -110,7 +110,7 @@ class PictureMaker {
     for (std::size_t c = 1; c < columns.size(); ++c) {
       const ColumnName& name = names[c];
       const std::string key = picture_of(name);
-      if (key.empty() || range_of(run.series, c) == 0.0 || !is_shown(run, names, c, key)) continue;
+      if (key.empty() || range_of(run.series, c) == 0.0 || !is_displayed(run, names, c, key)) continue;
       std::string label = name.quantity;
       std::ranges::replace(label, '_', ' ');
       const std::string component = several_runs_ && name.short_name != name.quantity ? ", " + name.short_name : "";
@@ -132,7 +132,8 @@ class PictureMaker {
 
  private:
   /// For several runs, only the component with the largest range in the first run is shown.
-  bool is_shown(const DrawnRun& run, const std::vector<ColumnName>& names, std::size_t column, const std::string& key) {
+  bool is_displayed(const DrawnRun& run, const std::vector<ColumnName>& names, std::size_t column,
+                    const std::string& key) {
     if (!several_runs_) return true;
     const auto [entry, is_new] = component_.try_emplace(key);
     if (is_new) {

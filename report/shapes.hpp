@@ -23,7 +23,7 @@ struct BodyShape {
 };
 
 /// Triangles of all bodies of a run: below 0.4 MB of a page, and fine enough to appear smooth on a screen.
-constexpr std::size_t shown_triangles = 30'000;
+constexpr std::size_t max_displayed_triangles = 30'000;
 
 /// {shapes: [{body, source, n_read, n_points, points: {low, high, values}, triangles}]}. Coordinates are 16-bit numbers
 /// with a resolution of 1/65535 of the extent, finer than a screen shows.

@@ -24,8 +24,8 @@ v1::UploadAssetRequest header_of(const AssetContent& asset) {
 }
 
 /// A header without content queries whether the server has the content.
-bool is_there(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
-              const CallOptions& options) {
+bool exists(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& what,
+            const CallOptions& options) {
   try {
     call(what, options, [&](grpc::ClientContext& context) {
       v1::UploadAssetResponse response;
@@ -63,7 +63,7 @@ void send(v1::ContactService::StubInterface& stub, const AssetContent& asset, co
 bool upload_asset(v1::ContactService::StubInterface& stub, const AssetContent& asset, const std::string& peer,
                   const CallOptions& options) {
   const std::string what = fmt::format("UploadAsset of '{}' to {}", asset.name, peer);
-  if (is_there(stub, asset, what, options)) return true;
+  if (exists(stub, asset, what, options)) return true;
   send(stub, asset, what, options);
   return false;
 }

@@ -429,7 +429,7 @@ void GrpcSessions::receive(Requests requests) {
 }
 
 void GrpcSessions::read_response(const v1::ExchangeResponse& reply, PendingRequest& pending) const {
-  pending.error = refusal([&] {
+  pending.error = rejection_error([&] {
     if (static_cast<std::size_t>(reply.pairs_size()) != pending.states.size()) {
       throw Error(ErrorCode::internal,
                   fmt::format("{} returned {} pairs instead of {}", peer_, reply.pairs_size(), pending.states.size()));

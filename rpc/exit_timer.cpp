@@ -7,7 +7,7 @@
 namespace heelstrike::rpc {
 
 ExitTimer::ExitTimer(std::function<void()> before_exit)
-    : thread_([this, say = std::move(before_exit)](const std::stop_token& ended) { run(ended, say); }) {}
+    : thread_([this, callback = std::move(before_exit)](const std::stop_token& ended) { run(ended, callback); }) {}
 
 ExitTimer::ExitTimer(std::chrono::milliseconds grace, int exit_code, std::function<void()> before_exit)
     : ExitTimer(std::move(before_exit)) {

@@ -52,7 +52,7 @@ bool MessageSocket::sleep_for(short events, Deadline deadline) const {
   }
 }
 
-bool MessageSocket::take_arrived() {
+bool MessageSocket::receive_arrived() {
   while (!is_full()) {
     if (arrived_.size() < n_arrived_ + one_read) arrived_.resize(n_arrived_ + one_read);
     const ssize_t n = ::recv(socket_.get(), arrived_.data() + n_arrived_, arrived_.size() - n_arrived_, MSG_DONTWAIT);
@@ -98,7 +98,7 @@ MessageSocket::Outcome MessageSocket::send(const google::protobuf::MessageLite& 
     // Reading here avoids a deadlock of two ends that both send.
     const auto events = static_cast<short>(is_full() ? POLLOUT : POLLIN | POLLOUT);
     if (!sleep_for(events, deadline)) return Outcome::timed_out;
-    if (!take_arrived()) return Outcome::lost;
+    if (!receive_arrived()) return Outcome::lost;
   }
   return Outcome::done;
 }
@@ -110,7 +110,7 @@ MessageSocket::Outcome MessageSocket::receive_message(google::protobuf::MessageL
     const Outcome outcome = parse_arrived(message, complete);
     if (complete || outcome != Outcome::done) return outcome;
     const std::size_t before = n_arrived_;
-    if (!take_arrived()) return Outcome::lost;
+    if (!receive_arrived()) return Outcome::lost;
     if (n_arrived_ > before) continue;
     if (std::chrono::steady_clock::now() < spin_end) {
       std::this_thread::yield();

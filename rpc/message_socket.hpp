@@ -61,7 +61,7 @@ class MessageSocket {
   /// True if more than one message of the largest size has arrived: the rest stays in the socket and blocks its sender.
   [[nodiscard]] bool is_full() const { return n_arrived_ > sizeof(std::uint32_t) + max_message_bytes_; }
   /// Reads available data. False = the other end has closed.
-  [[nodiscard]] bool take_arrived();
+  [[nodiscard]] bool receive_arrived();
   /// Blocks until the socket is ready for one of `events`; false = deadline passed.
   [[nodiscard]] bool sleep_for(short events, Deadline deadline) const;
   [[nodiscard]] Outcome parse_arrived(google::protobuf::MessageLite& message, bool& complete);

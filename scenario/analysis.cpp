@@ -101,7 +101,7 @@ void check_plate_name(const Field& field, const Scenario& scenario) {
     }
   }
   if (std::ranges::find(names, field.text()) != names.end()) return;
-  field.refuse(names.empty() ? "a foot with the key `plate` in the section `motion`"
+  field.reject(names.empty() ? "a foot with the key `plate` in the section `motion`"
                              : fmt::format("one of {}", fmt::join(names, ", ")),
                fmt::format("'{}'", excerpt(field.text())), suggestion(field.text(), names, "choose one of these"));
 }
@@ -117,7 +117,7 @@ BalanceSpec read_balance(const Field& field, Scenario& scenario) {
     balance.bodies.push_back(
         read_body_name(Field(field.document(), *item, field["bodies"].path()), scenario.bodies, false));
   }
-  if (balance.bodies.empty()) field["bodies"].refuse("at least one body", "none", "name the segments of a foot");
+  if (balance.bodies.empty()) field["bodies"].reject("at least one body", "none", "name the segments of a foot");
   const Field force = field["force"].entries().front();
   if (force.name() == "plate") {
     check_plate_name(force, scenario);
@@ -180,7 +180,7 @@ std::string default_integrator(const Node& root, const Catalog& catalog) {
 void check_grid(const Field& field, double end_time, double distance, std::int64_t budget, const char* what,
                 const char* key) {
   if (end_time / distance <= static_cast<double>(budget)) return;
-  field.refuse(fmt::format("at least {} s, for at most {} {} until end_time ({} s)",
+  field.reject(fmt::format("at least {} s, for at most {} {} until end_time ({} s)",
                            end_time / static_cast<double>(budget), budget, what, end_time),
                fmt::format("{} s", distance), fmt::format("make it larger, or raise {}", key));
 }
@@ -210,7 +210,7 @@ void read_balances(const Field& field, Scenario& scenario) {
     for (std::size_t i = 0; i + 1 < balances.size(); ++i) {
       for (const auto& body : balances.back().bodies) {
         if (std::ranges::find(balances[i].bodies, body) == balances[i].bodies.end()) continue;
-        entry["bodies"].refuse("bodies that are in no other balance", fmt::format("'{}' twice", body), "name it once");
+        entry["bodies"].reject("bodies that are in no other balance", fmt::format("'{}' twice", body), "name it once");
       }
     }
   }
@@ -222,7 +222,7 @@ void check_rigid_pairs(const Field& field, const Scenario& scenario, const Catal
   if (scenario.analysis.integrator.name == needed) return;
   for (const PairModel& pair : scenario.pairs) {
     if (!is_rigid(catalog, pair.spec.backend)) continue;
-    field["integrator"]["name"].refuse(
+    field["integrator"]["name"].reject(
         fmt::format("'{}', for the rigid bodies of contact.{}", needed, pair.spec.name),
         fmt::format("'{}'", scenario.analysis.integrator.name),
         "leave it out; other integrators support joints with `unilateral: true` for known contacts");

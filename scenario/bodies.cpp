@@ -18,13 +18,13 @@ void check_inertia(const Field& field, const Matrix3& inertia) {
   const std::string found = fmt::format("principal moments {:g}, {:g}, {:g}", principal[0], principal[1], principal[2]);
   constexpr double min_inertia = 1e-24;  // [kg m^2] a grain of 1e-12 kg exceeds this at a radius of gyration of 1 um
   if (!(principal[0] >= min_inertia)) {
-    field.refuse(fmt::format("a positive definite inertia, principal moments of at least {:g} [kg m^2]", min_inertia),
+    field.reject(fmt::format("a positive definite inertia, principal moments of at least {:g} [kg m^2]", min_inertia),
                  found, "check signs and the order Ixx, Iyy, Izz, Ixy, Ixz, Iyz");
   }
   // A thin plate satisfies the bound with equality; its decimal text may violate it by rounding.
   constexpr double slack = 1.0 + 1e-9;
   if (principal[2] > (principal[0] + principal[1]) * slack) {
-    field.refuse("an inertia [kg m^2] whose largest principal moment is at most the sum of the two others", found,
+    field.reject("an inertia [kg m^2] whose largest principal moment is at most the sum of the two others", found,
                  "such moments are impossible: check the values and that they are about the centre of mass");
   }
 }
@@ -71,7 +71,7 @@ KeySchema body_keys() {
 
 BodySpec read_body(const Field& field) {
   if (field.name() == "ground") {
-    field.refuse("a name other than 'ground'", "'ground'", "ground always exists and is fixed: choose another name");
+    field.reject("a name other than 'ground'", "'ground'", "ground always exists and is fixed: choose another name");
   }
   return {.name = field.name(),
           .mass = field["mass"].number(),
@@ -87,7 +87,7 @@ std::string read_body_name(const Field& field, const std::vector<BodySpec>& bodi
   for (const auto& body : bodies) names.push_back(body.name);
   if (with_ground) names.emplace_back("ground");
   if (std::ranges::find(names, field.text()) != names.end()) return field.text();
-  field.refuse(fmt::format("the name of a body ({})", fmt::join(names, ", ")),
+  field.reject(fmt::format("the name of a body ({})", fmt::join(names, ", ")),
                fmt::format("'{}'", excerpt(field.text())),
                suggestion(field.text(), names, "add it to `bodies` or choose another"));
 }
@@ -98,10 +98,10 @@ std::vector<std::string> read_joint_bodies(const Field& field, const std::vector
     names.push_back(read_body_name(Field(field.document(), *item, field.path()), bodies, true));
   }
   if (names.size() != 2) {
-    field.refuse("two bodies [a, b]", fmt::format("{}", names.size()), "name `ground` for a joint to it");
+    field.reject("two bodies [a, b]", fmt::format("{}", names.size()), "name `ground` for a joint to it");
   }
   if (names[0] == names[1]) {
-    field.refuse("two different bodies", fmt::format("'{}' twice", names[0]), "name the other body");
+    field.reject("two different bodies", fmt::format("'{}' twice", names[0]), "name the other body");
   }
   return names;
 }
@@ -111,17 +111,17 @@ void check_start(const Field& field, const BodySpec& body, const std::vector<Bod
   const Field start = field["initial_state_from"];
   const std::string other = read_body_name(start, bodies, false);
   if (other == body.name || !std::ranges::find(bodies, other, &BodySpec::name)->initial_state_from.empty()) {
-    start.refuse("a body without `initial_state_from`", fmt::format("'{}'", other), "name another");
+    start.reject("a body without `initial_state_from`", fmt::format("'{}'", other), "name another");
   }
   // A default counts as absent.
-  const auto refuse = [&](const char* key, bool given) {
+  const auto reject = [&](const char* key, bool given) {
     if (given)
-      field[key].refuse("no initial values beside `initial_state_from`", fmt::format("`{}`", key), "remove one");
+      field[key].reject("no initial values beside `initial_state_from`", fmt::format("`{}`", key), "remove one");
   };
-  refuse("position", !body.X_WB.p.isZero(0.0));
-  refuse("orientation", !body.X_WB.R.isIdentity(0.0));
-  refuse("velocity", !body.V_WB.v.isZero(0.0));
-  refuse("angular_velocity", !body.V_WB.w.isZero(0.0));
+  reject("position", !body.X_WB.p.isZero(0.0));
+  reject("orientation", !body.X_WB.R.isIdentity(0.0));
+  reject("velocity", !body.V_WB.v.isZero(0.0));
+  reject("angular_velocity", !body.V_WB.w.isZero(0.0));
 }
 
 KeySchema load_keys() {

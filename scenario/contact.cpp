@@ -61,12 +61,12 @@ ParameterValue read_parameter(const Field& field) {
   }
   if (node.type == Node::Type::scalar) return node.scalar;
   if (node.type != Node::Type::sequence) {
-    field.refuse("a number, a text, true or false, or a list of numbers", describe(node), "give one value");
+    field.reject("a number, a text, true or false, or a list of numbers", describe(node), "give one value");
   }
   std::vector<double> list;
   for (const auto& item : node.items) {
     if (!read_number(*item, value)) {
-      field.refuse("a list of numbers", describe(*item), number_advice(*item, ""));
+      field.reject("a list of numbers", describe(*item), number_advice(*item, ""));
     }
     list.push_back(value);
   }
@@ -147,7 +147,7 @@ std::span<const KeySchema> check_backend(const Field& pair, const std::string& b
   if (it == backends.end()) {
     std::vector<std::string> names;
     for (const auto& entry : backends) names.push_back(entry.first);
-    pair["backend"].refuse(fmt::format("one of the contact back-ends {}", fmt::join(names, ", ")),
+    pair["backend"].reject(fmt::format("one of the contact back-ends {}", fmt::join(names, ", ")),
                            fmt::format("'{}'", excerpt(backend)), suggestion(backend, names, "choose one of them"));
   }
   issues.attempt([&] { check_parameters(pair, backend, backends, issues); });
@@ -159,7 +159,7 @@ std::span<const KeySchema> check_backend(const Field& pair, const std::string& b
     for (const Field& material : materials) {
       if (!material.has("law")) continue;
       issues.attempt([&] {
-        material["law"].refuse("a back-end of finite elements, e.g. fem_full", backend,
+        material["law"].reject("a back-end of finite elements, e.g. fem_full", backend,
                                "it does not use laws of materials: remove the law");
       });
     }
@@ -192,7 +192,7 @@ PairModel read_pair(const Field& field, Scenario& scenario, const BackendSchemas
   pair.main_body = pair.spec.main.name;
   pair.partner_body = pair.spec.partner.name;
   if (!pair.main_body.empty() && pair.main_body == pair.partner_body) {
-    field["partner"]["body"].refuse("another body than main's", fmt::format("'{}' on both sides", pair.main_body),
+    field["partner"]["body"].reject("another body than main's", fmt::format("'{}' on both sides", pair.main_body),
                                     "a body cannot be in contact with itself: name the other body");
   }
   const auto keys = check_backend(field, pair.spec.backend, backends, issues);
@@ -210,7 +210,7 @@ void check_shared_bodies(const Field& root, const Scenario& scenario, const Back
   });
   if (!shared) return;
   const Field pair = root.entries_of("contact")[shared->later];
-  pair[shared->is_partner ? "partner" : "main"]["body"].refuse(
+  pair[shared->is_partner ? "partner" : "main"]["body"].reject(
       "an elastic body in one pair only", fmt::format("the same body also in contact.{}", specs[shared->earlier].name),
       shared_body_advice);
 }

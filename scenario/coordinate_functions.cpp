@@ -45,11 +45,11 @@ std::vector<KeySchema> coordinate_function_keys() {
 ScalarFunctionPtr read_coordinate_function(const Field& field) {
   const auto entries = field.entries();
   if (entries.size() != 1) {
-    field.refuse("one function", fmt::format("{}", entries.size()), "write e.g. {polynomial: [0, 1]}");
+    field.reject("one function", fmt::format("{}", entries.size()), "write e.g. {polynomial: [0, 1]}");
   }
   const Field& function = entries.front();
   if (function.name() == "polynomial") {
-    if (function.numbers().empty()) function.refuse("at least one coefficient", "an empty list", "give e.g. [0, 1]");
+    if (function.numbers().empty()) function.reject("at least one coefficient", "an empty list", "give e.g. [0, 1]");
     return make_power_series(function.numbers());
   }
   if (function.name() == "sine") {
@@ -61,7 +61,7 @@ ScalarFunctionPtr read_coordinate_function(const Field& field) {
     try {
       return make_table(function["x"].numbers(), function["y"].numbers(), table.joining);
     } catch (const Error& error) {
-      function.refuse("a table", error.what(), "correct its entries");
+      function.reject("a table", error.what(), "correct its entries");
     }
   }
   throw Error(ErrorCode::internal, "function '" + function.name() + "' was not checked");

@@ -29,7 +29,7 @@ TimeFunctionPtr made_function(const Field& field, Make make) {
 
 void check_span(const Field& field, const TimeFunction& function, double end_time) {
   if (function.first_time() <= 0.0 && function.last_time() >= end_time) return;
-  field.refuse(fmt::format("times that cover the run, 0 to {} s", end_time),
+  field.reject(fmt::format("times that cover the run, 0 to {} s", end_time),
                fmt::format("{} to {} s", function.first_time(), function.last_time()),
                "add rows or change analysis.end_time");
 }
@@ -77,7 +77,7 @@ FunctionSpec read_function(const Field& choice, double end_time, std::vector<std
   spec.is_angle = is_angle;
   spec.where = location_of(field);
   if (field.name() == "polynomial") {
-    if (field.numbers().empty()) field.refuse("at least one coefficient", "an empty list", "give e.g. [0, 1]");
+    if (field.numbers().empty()) field.reject("at least one coefficient", "an empty list", "give e.g. [0, 1]");
     spec.function = make_polynomial(field.numbers());
   } else if (field.name() == "expression") {
     spec.function = made_function(field, [&] { return make_expression(field.text()); });

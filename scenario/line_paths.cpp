@@ -24,7 +24,7 @@ WrapSpec read_surface(const Field& field, const std::vector<BodySpec>& bodies) {
   const int given = static_cast<int>(field.has("sphere")) + static_cast<int>(field.has("cylinder")) +
                     static_cast<int>(field.has("ellipsoid"));
   if (given != 1) {
-    field.refuse("one of `sphere`, `cylinder`, `ellipsoid`", fmt::format("{}", given), "give its radius or radii");
+    field.reject("one of `sphere`, `cylinder`, `ellipsoid`", fmt::format("{}", given), "give its radius or radii");
   }
   WrapShape& shape = surface.shape;
   if (field.has("ellipsoid")) shape.radii = field["ellipsoid"].vector3();
@@ -34,14 +34,14 @@ WrapSpec read_surface(const Field& field, const std::vector<BodySpec>& bodies) {
     shape.radii << r, r, std::numeric_limits<double>::infinity();
     if (field.has("length")) shape.half_length = 0.5 * field["length"].number();
   } else if (field.has("length")) {
-    field["length"].refuse("a length of a `cylinder`", "one of another surface", "leave it out");
+    field["length"].reject("a length of a `cylinder`", "one of another surface", "leave it out");
   }
   if (field.has("side")) {
     shape.side = read_direction(field["side"]);
     // The axial component is not a side of a cylinder.
     if (field.has("cylinder")) shape.side.z() = 0.0;
     if (!(shape.side.norm() > 0.1)) {
-      field["side"].refuse("a direction across the axis of the cylinder, which is z", "one along it",
+      field["side"].reject("a direction across the axis of the cylinder, which is z", "one along it",
                            "give e.g. [1, 0, 0]");
     }
   }
@@ -54,7 +54,7 @@ LinePoint read_point(const Field& field, const std::vector<WrapSpec>& surfaces, 
   for (std::size_t k = 0; field.has("moves") && k < 3; ++k) {
     const auto terms = field["moves"].entries_of(axes[k]);
     if (terms.size() > 1) {
-      field["moves"][axes[k]].refuse("one coordinate", fmt::format("{}", terms.size()), "keep one of them");
+      field["moves"][axes[k]].reject("one coordinate", fmt::format("{}", terms.size()), "keep one of them");
     }
     if (!terms.empty()) point.moves[k] = {terms[0].name(), read_coordinate_function(terms[0])};
   }
@@ -64,13 +64,13 @@ LinePoint read_point(const Field& field, const std::vector<WrapSpec>& surfaces, 
     const auto range = within["range"].numbers();
     point.range = {range[0], range[1]};
     if (!(range[0] < range[1]))
-      within["range"].refuse("a range [from, to] with from < to", "none", "exchange its numbers");
+      within["range"].reject("a range [from, to] with from < to", "none", "exchange its numbers");
   }
   if (!field.has("wrap")) return point;
   const Field wrap = field["wrap"];
   const auto surface = std::ranges::find(surfaces, wrap.text(), &WrapSpec::name);
   if (surface == surfaces.end()) {
-    wrap.refuse("a name in `surfaces` of this entry", fmt::format("'{}'", wrap.text()), "describe it in `surfaces`");
+    wrap.reject("a name in `surfaces` of this entry", fmt::format("'{}'", wrap.text()), "describe it in `surfaces`");
   }
   point.wrap = *surface;
   return point;
@@ -84,11 +84,11 @@ LineSpec read_line(const Field& field, const std::string& name, const std::vecto
     line.points.push_back(read_point(Field(path.document(), *item, path.path()), surfaces, bodies));
   }
   if (line.points.size() < 2) {
-    path.refuse("at least two points", fmt::format("{}", line.points.size()), "give both insertions");
+    path.reject("at least two points", fmt::format("{}", line.points.size()), "give both insertions");
   }
   const std::string& first = line.points.front().body;
   if (std::ranges::all_of(line.points, [&](const LinePoint& point) { return point.body == first; })) {
-    path.refuse("points in at least two bodies", fmt::format("all in '{}'", first),
+    path.reject("points in at least two bodies", fmt::format("all in '{}'", first),
                 "its length would be constant: name the body of the other insertion");
   }
   return line;
@@ -193,7 +193,7 @@ void check_insertions(const LineSpec& line, const std::vector<BodySpec>& bodies)
       const LinePoint& end = line.points[k];
       const double level = wrap_level(surface.shape, X_SW * (initial_pose(end.body, bodies) * end.point));
       if (level >= 1.0) continue;
-      line.keys["path"].refuse(
+      line.keys["path"].reject(
           fmt::format("points outside the surface '{}'", surface.name),
           fmt::format("point {} of '{}' inside it, at {:.3g} of its radius", k + 1, end.body, level),
           "a line cannot wrap over a surface that contains its insertion: make the surface smaller or leave out "

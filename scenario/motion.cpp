@@ -79,9 +79,9 @@ FootSpec read_recorded_foot(const Field& field) {
     read_members(field["registration"], registration_members(), foot.registration.emplace());
   }
   if (foot.markers.hindfoot.size() < 3) {
-    field["hindfoot"].refuse("at least three markers", fmt::format("{}", foot.markers.hindfoot.size()), "add markers");
+    field["hindfoot"].reject("at least three markers", fmt::format("{}", foot.markers.hindfoot.size()), "add markers");
   }
-  if (foot.markers.origin.empty()) field["origin"].refuse("at least one marker", "none", "name e.g. both malleoli");
+  if (foot.markers.origin.empty()) field["origin"].reject("at least one marker", "none", "name e.g. both malleoli");
   return foot;
 }
 
@@ -132,12 +132,12 @@ MarkerMotionSpec read_marker_motion(const Field& field, std::vector<std::string>
   motion.where = location_of(field);
   read_members(field, motion_members(), motion);
   if (motion.order % 2 != 0) {
-    field["order"].refuse("an even number (two passes)", fmt::format("{}", motion.order), "choose e.g. 4");
+    field["order"].reject("an even number (two passes)", fmt::format("{}", motion.order), "choose e.g. 4");
   }
   for (const Field& foot : field["feet"].entries()) {
     motion.feet.push_back(read_recorded_foot(foot));
     if (!motion.feet.back().plate.empty() && motion.plates.empty()) {
-      foot["plate"].refuse("the key `plates` of the recording, with the file of ground forces", "nothing", "add it");
+      foot["plate"].reject("the key `plates` of the recording, with the file of ground forces", "nothing", "add it");
     }
   }
   for (const std::string& name : {motion.markers, motion.standing, motion.plates}) add_file(files, name);

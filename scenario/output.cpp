@@ -35,24 +35,24 @@ FieldOutput read_fields(const Field& field, const AnalysisSpec& analysis) {
   FieldOutput output;
   read_members(field, field_members(), output);
   if (output.at_events && !analysis.traits.finds_events) {
-    field["at"].refuse("a forward analysis, whose steps locate contact events",
+    field["at"].reject("a forward analysis, whose steps locate contact events",
                        fmt::format("`type: {}`", analysis.type),
                        "give `interval` instead: its frames are those of the rows");
   }
   if (!output.at_events && !field.has("interval")) {
-    field.refuse("`interval` or `at`", "neither", "say when files are written, e.g. `fields: {interval: 0.05}`");
+    field.reject("`interval` or `at`", "neither", "say when files are written, e.g. `fields: {interval: 0.05}`");
   }
   // File names have five digits.
   constexpr double max_files = 100'000;
   if (output.interval > 0.0 && end_time / output.interval > max_files) {
-    field["interval"].refuse(fmt::format("at least {} s, for at most {} files", end_time / max_files, max_files),
+    field["interval"].reject(fmt::format("at least {} s, for at most {} files", end_time / max_files, max_files),
                              fmt::format("{} s", output.interval), "make it larger");
   }
   std::vector<std::string> known;
   for (const FieldQuantity& quantity : field_quantities) known.emplace_back(quantity.name);
   for (const std::string& name : output.quantities) {
     if (std::ranges::find(known, name) != known.end()) continue;
-    field["quantities"].refuse(fmt::format("names among {}", fmt::join(known, ", ")),
+    field["quantities"].reject(fmt::format("names among {}", fmt::join(known, ", ")),
                                fmt::format("'{}'", excerpt(name)), suggestion(name, known, "choose among them"));
   }
   return output;
@@ -100,13 +100,13 @@ OutputSpec read_output(const Field& field, const AnalysisSpec& analysis) {
   read_members(field, output_members(), output);
   const double end_time = analysis.end_time;
   if (output.interval > end_time) {
-    field["interval"].refuse(fmt::format("at most analysis.end_time ({} s) [s]", end_time),
+    field["interval"].reject(fmt::format("at most analysis.end_time ({} s) [s]", end_time),
                              fmt::format("{} s", output.interval),
                              "rows would only be written at the start; make it smaller");
   }
   check_grid(field["interval"], end_time, output.interval, analysis.budget.rows, "rows", "analysis.budget.rows");
   if (output.checkpoint_interval && !analysis.traits.finds_events) {
-    field["checkpoint_interval"].refuse("a forward analysis, the only one with steps between its rows",
+    field["checkpoint_interval"].reject("a forward analysis, the only one with steps between its rows",
                                         fmt::format("`type: {}`", analysis.type),
                                         "leave it out: checkpoint_period is for all");
   }

@@ -154,7 +154,7 @@ std::vector<Keys> contact_targets(const Assignment& assignment, const Node& root
 Document load_map(std::string_view yaml, const std::string& file_name) {
   Document document = config::load_document(yaml, file_name);
   if (document.root->type != Node::Type::map) {
-    config::refuse(document, *document.root, "scenario", "a map of keys", config::describe(*document.root),
+    config::reject(document, *document.root, "scenario", "a map of keys", config::describe(*document.root),
                    "write `key: value` lines");
   }
   return document;

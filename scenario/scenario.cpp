@@ -32,7 +32,7 @@ void check_version(const Document& document) {
   }
   double value = 0.0;
   if (config::read_number(*version, value) && value > config::scenario_version) {
-    config::refuse(document, *version, "heelstrike", fmt::format("a version up to {}", config::scenario_version),
+    config::reject(document, *version, "heelstrike", fmt::format("a version up to {}", config::scenario_version),
                    version->scalar, "the file is for a newer Heelstrike: update the program");
   }
 }
@@ -41,7 +41,7 @@ void check_version(const Document& document) {
 void check_imported(const Document& document) {
   const Node* section = document.root->type == Node::Type::map ? document.root->find(import_section) : nullptr;
   if (section == nullptr) return;
-  config::refuse(document, *section, import_section, "a scenario with the imported model", "the name",
+  config::reject(document, *section, import_section, "a scenario with the imported model", "the name",
                  "give the file to heelstrike run, validate or another program that reads it from the disk");
 }
 
@@ -90,7 +90,7 @@ class Reader {
       issues_.attempt([&] { scenario.bodies.back() = read_body(body); });
     }
     attempt("bodies", {}, [&](const Field& bodies) {
-      if (scenario.bodies.empty()) bodies.refuse("at least one body", "none", "add one");
+      if (scenario.bodies.empty()) bodies.reject("at least one body", "none", "add one");
     });
     for (std::size_t i = 0; const Field& body : root_.entries_of("bodies")) {
       const BodySpec& spec = scenario.bodies[i++];

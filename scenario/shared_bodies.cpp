@@ -65,7 +65,7 @@ std::optional<SharedBody> find_shared_body(std::span<const PairSpec> pairs,
   return std::nullopt;
 }
 
-void refuse_shared_bodies(std::span<const PairSpec> pairs, const std::function<bool(const std::string&)>& elastic) {
+void reject_shared_bodies(std::span<const PairSpec> pairs, const std::function<bool(const std::string&)>& elastic) {
   const auto shared = find_shared_body(pairs, elastic);
   if (!shared) return;
   const PairSpec& later = pairs[shared->later];

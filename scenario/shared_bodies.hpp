@@ -34,6 +34,6 @@ struct SharedBody {
 extern const std::string shared_body_advice;
 
 /// @throws Error{invalid_input} if there is a shared body
-void refuse_shared_bodies(std::span<const PairSpec> pairs, const std::function<bool(const std::string&)>& elastic);
+void reject_shared_bodies(std::span<const PairSpec> pairs, const std::function<bool(const std::string&)>& elastic);
 
 }  // namespace heelstrike

@@ -89,38 +89,38 @@ Eigen::SparseMatrix<double> Reader::matrix(const std::string& path) const {
   const int rows = integer(path + "/m"), columns = integer(path + "/n"), nz = integer(path + "/nz");
   const std::vector<int> p = integers(path + "/p"), i = integers(path + "/i");
   const Eigen::VectorXd x = numbers(path + "/x");
-  const auto refuse = [&](const std::string& found) {
+  const auto reject = [&](const std::string& found) {
     throw input_error(path, fmt::format("{}: expected a sparse matrix at {}, found {}", name_, path, found));
   };
-  if (rows < 1 || columns < 1) refuse(fmt::format("{} rows and {} columns", rows, columns));
-  if (nz < compressed_rows) refuse(fmt::format("nz = {}", nz));
+  if (rows < 1 || columns < 1) reject(fmt::format("{} rows and {} columns", rows, columns));
+  if (nz < compressed_rows) reject(fmt::format("nz = {}", nz));
   const int majors = nz == by_columns ? columns : rows;
   const int minors = nz == by_columns ? rows : columns;
   const std::size_t n_entries =
       nz >= 0 ? static_cast<std::size_t>(nz) : (p.empty() || p.back() < 0 ? 0 : static_cast<std::size_t>(p.back()));
   if (i.size() < n_entries || static_cast<std::size_t>(x.size()) < n_entries) {
-    refuse(fmt::format("{} entries of which {} have an index and {} a value", n_entries, i.size(), x.size()));
+    reject(fmt::format("{} entries of which {} have an index and {} a value", n_entries, i.size(), x.size()));
   }
   std::vector<Eigen::Triplet<double>> entries;
   const auto add = [&](int row, int column, std::size_t k) {
     if (row < 0 || row >= rows || column < 0 || column >= columns) {
-      refuse(fmt::format("an entry in row {} and column {} of {} x {}", row, column, rows, columns));
+      reject(fmt::format("an entry in row {} and column {} of {} x {}", row, column, rows, columns));
     }
     entries.emplace_back(row, column, x[static_cast<Eigen::Index>(k)]);
   };
   if (nz >= 0) {
-    if (p.size() < n_entries) refuse("triplets without columns");
+    if (p.size() < n_entries) reject("triplets without columns");
     for (std::size_t k = 0; k < n_entries; ++k) add(i[k], p[k], k);
   } else {
     if (p.size() != static_cast<std::size_t>(majors) + 1)
-      refuse(fmt::format("{} starts for {} lines", p.size(), majors));
+      reject(fmt::format("{} starts for {} lines", p.size(), majors));
     for (int line = 0; line < majors; ++line) {
       const int first = p[static_cast<std::size_t>(line)], last = p[static_cast<std::size_t>(line) + 1];
       if (first < 0 || last < first || static_cast<std::size_t>(last) > n_entries)
-        refuse("starts of lines that are not in order");
+        reject("starts of lines that are not in order");
       for (int k = first; k < last; ++k) {
         const int minor = i[static_cast<std::size_t>(k)];
-        if (minor < 0 || minor >= minors) refuse(fmt::format("an index {} of {}", minor, minors));
+        if (minor < 0 || minor >= minors) reject(fmt::format("an index {} of {}", minor, minors));
         add(nz == compressed_rows ? line : minor, nz == compressed_rows ? minor : line, static_cast<std::size_t>(k));
       }
     }

@@ -141,19 +141,20 @@ PositionError position_error(const TimeSeries& run, const TimeSeries& reference)
   const auto bodies = origins(reference);
   if (origins(run) != bodies) throw input_error("schemes", "the compared runs do not have the same bodies");
   PositionError error;
-  double way = 0.0;
+  double path_length = 0.0;
   const std::size_t n_run = run.columns.size(), n_reference = reference.columns.size();
   std::size_t at = 0;
   for (std::size_t i = 0; i < reference.rows(); ++i) {
     const double* there = &reference.values[i * n_reference];
-    for (const std::size_t body : bodies) way = std::max(way, distance(there + body, &reference.values[body]));
+    for (const std::size_t body : bodies)
+      path_length = std::max(path_length, distance(there + body, &reference.values[body]));
     while (at < run.rows() && run.values[at * n_run] < there[0]) ++at;
     // Rows of the output interval have equal times in both runs; integrator steps generally do not.
     if (at == run.rows() || run.values[at * n_run] != there[0]) continue;
     const double* here = &run.values[at * n_run];
     for (const std::size_t body : bodies) error.largest = std::max(error.largest, distance(here + body, there + body));
   }
-  if (way > 0.0) error.relative = error.largest / way;
+  if (path_length > 0.0) error.relative = error.largest / path_length;
   return error;
 }
 
@@ -176,12 +177,12 @@ ExitCode Comparison::exit_code() const {
 }
 
 std::vector<std::string> Comparison::failures() const {
-  std::vector<std::string> sentences;
+  std::vector<std::string> messages;
   for (const ComparisonRow& row : rows) {
     if (is_whole(row)) continue;
-    sentences.push_back(fmt::format("{}: {}{}", row.backend, has_numbers(row) ? "incomplete: " : "", row.failure));
+    messages.push_back(fmt::format("{}: {}{}", row.backend, has_numbers(row) ? "incomplete: " : "", row.failure));
   }
-  return sentences;
+  return messages;
 }
 
 Table Comparison::table() const {

@@ -249,7 +249,7 @@ ComparisonRow run_one(const CompareOptions& options, const Variant& variant, con
       return row;
     }
     RunFolder run_folder = open_folder(options, folder / variant.folder, request);
-    report::write_shapes(run_folder, body_shapes(request.scenario, request.files, report::shown_triangles));
+    report::write_shapes(run_folder, body_shapes(request.scenario, request.files, report::max_displayed_triangles));
     row.summary = execute(runner, request, run_folder, quiet, stop);
     if (row.summary.status != "completed") {
       row.failure = row.summary.error ? row.summary.error->what() : "stopped on request";

@@ -133,13 +133,13 @@ std::vector<std::string> find_prescribed_components(const GrfReport& report, con
   return {vertical_name(report)};
 }
 
-bool is_given(const GrfReport& report, const StanceComparison& c, const ComponentError& e) {
+bool is_prescribed(const GrfReport& report, const StanceComparison& c, const ComponentError& e) {
   return !find_prescribed_components(report, c).empty() && e.name == vertical_name(report);
 }
 
 std::string origin(const GrfReport& report, const StanceComparison& c, const ComponentError& e) {
   if (!report.has_scenario) return "unknown";
-  return is_given(report, c, e) ? "given" : "predicted";
+  return is_prescribed(report, c, e) ? "given" : "predicted";
 }
 
 /// Explanation of the numbers, below the table.

@@ -80,7 +80,7 @@ class ServerUnderTest {
       channel_ = rpc::make_channel(endpoint_);
       (void)channel_->GetState(true);
     } catch (const Error& error) {
-      refusal_ = error;
+      rejection_ = error;
     }
   }
 
@@ -91,7 +91,7 @@ class ServerUnderTest {
   template <class Service, class Request>
   bool examine(std::vector<Check>& checks, Clock::time_point until) const {
     const bool there = add_check(checks, peer_ + " is reachable", [&] {
-      if (refusal_) throw *refusal_;
+      if (rejection_) throw *rejection_;
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
       // The last server has time for one attempt even if earlier ones used up the common time.
       rpc::wait_for_ready(*channel_, endpoint_, std::max(left, std::chrono::milliseconds{100}));
@@ -136,7 +136,7 @@ class ServerUnderTest {
   rpc::Endpoint endpoint_;
   std::string peer_;
   std::shared_ptr<grpc::Channel> channel_;
-  std::optional<Error> refusal_;  ///< reason for a missing channel
+  std::optional<Error> rejection_;  ///< reason for a missing channel
 };
 
 /// Stores the rows of the trial run.

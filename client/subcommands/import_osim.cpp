@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 struct ImportOptions {
   fs::path model;
   std::vector<std::string> joints;
-  std::vector<std::string> held;
+  std::vector<std::string> fixed_joints;
   std::vector<fs::path> geometry;
   std::vector<std::string> meshes;
   std::vector<std::string> coordinates;
@@ -38,7 +38,8 @@ struct ImportOptions {
 };
 
 osim::ImportOptions make_import_options(const ImportOptions& options) {
-  osim::ImportOptions import_options{.joints = options.joints, .held = options.held, .meshes = {}, .folders = {}};
+  osim::ImportOptions import_options{
+      .joints = options.joints, .fixed_joints = options.fixed_joints, .meshes = {}, .folders = {}};
   import_options.drawer_force = options.drawer_force;
   import_options.excluded = options.excluded;
   import_options.activation = options.activation;
@@ -101,7 +102,7 @@ Action add_import_osim(CLI::App& command, bool& as_json) {
       ->delimiter(',')
       ->type_name("JOINT");
   command
-      .add_option("--lock-joints", options->held,
+      .add_option("--lock-joints", options->fixed_joints,
                   "Joints that are locked at their coordinates: bodies attached by them are merged with the bodies of "
                   "the subset, and muscles attached to them are imported")
       ->delimiter(',')

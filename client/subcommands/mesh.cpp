@@ -156,7 +156,7 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
       throw input_error("output", fmt::format("--output: expected a name ending in .msh, .vtu or .stl, found '{}'",
                                               options.output.string()));
     }
-    const bool has_volume = fills || holds_volume(job);
+    const bool has_volume = fills || is_volume_mesh(job);
     if (job.output_format != "stl" && !has_volume) {
       throw input_error("size", fmt::format("--size: missing; expected the edge length of the tetrahedra in {}",
                                             options.output.string()));
@@ -167,7 +167,7 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
 
 nlohmann::ordered_json to_json(const MeshReport& outcome) {
   nlohmann::ordered_json json = {
-      {"sound", outcome.sound}, {"repaired", outcome.repaired}, {"warnings", outcome.warnings}};
+      {"sound", outcome.is_valid}, {"repaired", outcome.repaired}, {"warnings", outcome.warnings}};
   for (const MeshQuantity& fact : outcome.facts) {
     std::string name = fact.name;
     std::ranges::replace(name, ' ', '_');
@@ -188,7 +188,7 @@ ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& st
   if (as_json) {
     fmt::print("{}\n", to_json(outcome).dump(2));
   } else {
-    for (const std::string& sentence : outcome.repaired) fmt::print("repaired: {}\n", sentence);
+    for (const std::string& message : outcome.repaired) fmt::print("repaired: {}\n", message);
     if (!outcome.surface_report.empty()) fmt::print("{}\n", outcome.surface_report);
     if (!outcome.volume_report.empty()) fmt::print("{}\n", outcome.volume_report);
     if (!options.output.empty()) {
@@ -197,7 +197,7 @@ ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& st
   }
   for (const std::string& warning : outcome.warnings)
     fmt::print(stderr, "heelstrike: warning: {}\n", printable(warning));
-  if (outcome.sound) return ExitCode::ok;
+  if (outcome.is_valid) return ExitCode::ok;
   fmt::print(stderr, "heelstrike: error: {}: {}; the report shows where\n", printable(job.name), outcome.defects);
   return ExitCode::bad_input;
 }

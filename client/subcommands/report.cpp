@@ -42,10 +42,10 @@ std::vector<std::filesystem::path> run_folders(const std::filesystem::path& fold
 
 std::vector<std::string> write_files(const ReportOptions& options) {
   std::vector<std::string> files = {report::write_report(options.folder, scenario_catalog()).string()};
-  for (const auto& [wanted, format] :
+  for (const auto& [requested, format] :
        {std::pair{options.png, report::PictureFormat::png}, std::pair{options.svg, report::PictureFormat::svg},
         std::pair{options.pdf, report::PictureFormat::pdf}}) {
-    if (!wanted) continue;
+    if (!requested) continue;
     report::PictureStyle style = options.style;
     style.format = format;
     if (options.contact > 0) style.contact = options.contact;

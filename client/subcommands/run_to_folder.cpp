@@ -45,7 +45,7 @@ ExitCode run_to_folder(const RunRequest& request, RunFolder& folder, const Conne
 ExitCode run_to_folder(Runner& runner, const RunRequest& request, RunFolder& folder,
                        const SummaryOptions& summary_options, const std::stop_token& stop) {
   const fs::path& path = folder.path();
-  report::write_shapes(folder, body_shapes(request.scenario, request.files, report::shown_triangles));
+  report::write_shapes(folder, body_shapes(request.scenario, request.files, report::max_displayed_triangles));
   const RunSummary summary = execute(runner, request, folder, summary_options.quiet || summary_options.json, stop);
   // During a run, and while it is resumable, rows are text, which survives the end of the process row by row.
   const bool is_complete = summary.status == "completed";

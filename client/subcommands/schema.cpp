@@ -10,10 +10,10 @@
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "library/registries/catalog.hpp"
-#include "scenario/sections.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/scenario_schema.hpp"
 #include "scenario/schema/schema.hpp"
+#include "scenario/sections.hpp"
 
 namespace heelstrike::client {
 namespace {

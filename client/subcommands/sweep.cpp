@@ -139,8 +139,8 @@ void finish(Task& task, const ProcessEnd& how, const fs::path& folder) {
     task.row.failure = task.row.summary.error->what();
     return;
   }
-  const std::string said = last_line(log_of(folder, task));
-  task.row.failure = said.empty() ? how.text() : fmt::format("{} ({})", said, how.text());
+  const std::string last_message = last_line(log_of(folder, task));
+  task.row.failure = last_message.empty() ? how.text() : fmt::format("{} ({})", last_message, how.text());
 }
 
 /// "12 of 20 runs, 1 failed, 2 running, 0:30 left"

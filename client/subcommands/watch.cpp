@@ -186,7 +186,7 @@ struct WatchOptions {
 };
 
 constexpr std::chrono::milliseconds redraw_distance{250};
-constexpr std::size_t max_shown = 8;
+constexpr std::size_t max_displayed = 8;
 
 /// HOST:PORT, with digits only after the last colon, or unix:/path.
 bool is_address(const std::string& text) {
@@ -219,14 +219,14 @@ struct Picture {
 };
 
 /// The selected run, or the current runs, or, if none is running, the latest ones.
-Picture picture_of(LiveRuns& runs, const std::string& wanted) {
+Picture picture_of(LiveRuns& runs, const std::string& requested) {
   Picture picture;
-  std::size_t n_shown = 0;
+  std::size_t n_displayed = 0;
   for (const LiveRunEntry& entry : runs.list()) {
-    if (!wanted.empty() && entry.id != wanted) continue;
-    if (n_shown++ == max_shown) break;
+    if (!requested.empty() && entry.id != requested) continue;
+    if (n_displayed++ == max_displayed) break;
     // Runs that have ended are not fetched again unless they are selected.
-    const bool follow = !entry.state.over() || !wanted.empty() || !runs.can_cancel();
+    const bool follow = !entry.state.over() || !requested.empty() || !runs.can_cancel();
     if (follow) {
       const auto run = runs.find(entry.id);
       picture.over = picture.over && run->state().over();
@@ -236,8 +236,8 @@ Picture picture_of(LiveRuns& runs, const std::string& wanted) {
           fmt::format("{}: {} at t = {:.6g} s\n", entry.label, entry.state.state, entry.state.progress.time);
     }
   }
-  if (n_shown == 0) {
-    if (!wanted.empty()) throw not_found_error(fmt::format("{} has no run '{}'", runs.source(), wanted));
+  if (n_displayed == 0) {
+    if (!requested.empty()) throw not_found_error(fmt::format("{} has no run '{}'", runs.source(), requested));
     picture.text = fmt::format("{}: no runs\n", runs.source());
   }
   return picture;

@@ -32,7 +32,7 @@ std::shared_ptr<const PendingRequest> Contact::post(RequestKind kind, std::int64
   request->kind = kind;
   request->step = step;
   request->responses.resize(states.size());
-  request->error = refusal([&] {
+  request->error = rejection_error([&] {
     if (kind == RequestKind::commit) return commit(step, states, request->responses);
     evaluate(step, 0, states, request->responses);
   });
@@ -55,7 +55,7 @@ MotionResponses Contact::commit_motion(std::int64_t first_step, std::span<const 
   std::vector<Response> responses(states.size());
   for (std::size_t i = 0; i < n_states; ++i) {
     for (std::size_t pair = 0; pair < states.size(); ++pair) state[pair] = states[pair][i];
-    motion.error = refusal([&] { commit(first_step + static_cast<std::int64_t>(i), state, responses); });
+    motion.error = rejection_error([&] { commit(first_step + static_cast<std::int64_t>(i), state, responses); });
     if (motion.error && motion.error->code() == ErrorCode::out_of_order) throw_typed(*motion.error);
     if (motion.error) break;
     for (std::size_t pair = 0; pair < states.size(); ++pair) motion.responses[pair].push_back(responses[pair]);

@@ -33,11 +33,11 @@ GapInterval gap_interval(const GapBound& bound, double gap, const Pose& X_evalua
   const double size = 1.0 + X_evaluated.p.norm() + state.X_AB.p.norm() + bound.p_C.norm() + bound.reach + std::abs(gap);
   const double rounding = operations * size;
   const Vector3 v = velocity_of_C(bound, state);
-  const double turning = state.V_AB.w.norm() * bound.reach;
+  const double rotation_rate = state.V_AB.w.norm() * bound.reach;
   return {.lower = gap + (convex ? along : -distance) - rotation - rounding,
           .upper = gap + (bound.flat ? along : distance) + rotation + rounding,
-          .falling = (convex ? bound.normal.dot(v) : -v.norm()) - turning,
-          .rising = (convex ? bound.normal.dot(v) : v.norm()) + turning};
+          .falling = (convex ? bound.normal.dot(v) : -v.norm()) - rotation_rate,
+          .rising = (convex ? bound.normal.dot(v) : v.norm()) + rotation_rate};
 }
 
 }  // namespace heelstrike

@@ -15,7 +15,7 @@ Error untyped_error(const std::exception& thrown, std::string_view defect) {
   return {ErrorCode::internal, std::string(defect) + ": " + thrown.what()};
 }
 
-std::shared_ptr<const Error> refusal(const std::function<void()>& work) {
+std::shared_ptr<const Error> rejection_error(const std::function<void()>& work) {
   try {
     work();
   } catch (const RecoverableError& error) {

@@ -16,6 +16,6 @@ namespace heelstrike {
 
 /// @return the exception of `work`, RecoverableError unchanged and types other than Error as untyped_error(); null
 /// without exception
-[[nodiscard]] std::shared_ptr<const Error> refusal(const std::function<void()>& work);
+[[nodiscard]] std::shared_ptr<const Error> rejection_error(const std::function<void()>& work);
 
 }  // namespace heelstrike

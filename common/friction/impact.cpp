@@ -109,14 +109,14 @@ VectorXd find_min_norm_reactions(const MatrixXd& W, const VectorXd& mu, const Ve
     // The second derivative is singular for motions that no point can oppose; the shift decreases with the error.
     MatrixXd H = V.transpose() * DV;
     H.diagonal().array() += std::clamp(error, accurate, 1e-3);
-    const VectorXd way = -H.llt().solve(slope);
-    const double value = value_of(y, x), fall = slope.dot(way);
+    const VectorXd direction = -H.llt().solve(slope);
+    const double value = value_of(y, x), fall = slope.dot(direction);
     double length = 1.0;
-    while (length > 1e-9 && value_of(project(x + length * way, false), x + length * way) >
+    while (length > 1e-9 && value_of(project(x + length * direction, false), x + length * direction) >
                                 value + 1e-4 * length * fall + 1e-15 * std::abs(value)) {
       length *= 0.5;
     }
-    x += length * way;
+    x += length * direction;
   }
 }
 
@@ -167,20 +167,20 @@ class NonNegativeMinimum {
   bool shrink(const VectorXd& b) {
     for (Index round = 0; round <= p_.size(); ++round) {
       const VectorXd next = minimum(b);
-      double way = 1.0;
+      double direction = 1.0;
       Index blocking = -1;
       for (Index i = 0; i < p_.size(); ++i) {
         if (!passive_[static_cast<std::size_t>(i)] || next[i] > 0.0) continue;
         const double here = p_[i] - next[i] > 0.0 ? p_[i] / (p_[i] - next[i]) : 0.0;
-        if (blocking >= 0 && here >= way) continue;
-        way = here;
+        if (blocking >= 0 && here >= direction) continue;
+        direction = here;
         blocking = i;
       }
       if (blocking < 0) {
         p_ = next;
         return next.allFinite();
       }
-      p_ += way * (next - p_);
+      p_ += direction * (next - p_);
       p_[blocking] = 0.0;
       for (Index i = 0; i < p_.size(); ++i) {
         if (p_[i] <= 0.0) {
@@ -323,10 +323,10 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
 [[nodiscard]] double energy_neutral_fraction(const MatrixXd& W, const VectorXd& u_before, const VectorXd& P,
                                              const VectorXd& P_law) {
   if (energy_of(W, P_law, u_before) <= 0.0) return 1.0;
-  const VectorXd way = P_law - P;
+  const VectorXd direction = P_law - P;
   const double c = std::min(0.0, energy_of(W, P, u_before));
-  const double b = way.dot(u_before + W * P);
-  const double a = 0.5 * way.dot(W * way);
+  const double b = direction.dot(u_before + W * P);
+  const double a = 0.5 * direction.dot(W * direction);
   const double root = std::sqrt(std::max(0.0, b * b - 4.0 * a * c));
   const double fraction = b > 0.0 ? -2.0 * c / (b + root) : (a > 0.0 ? (root - b) / (2.0 * a) : 0.0);
   return std::clamp(fraction, 0.0, 1.0);

@@ -154,18 +154,18 @@ std::string time_heading(const std::vector<std::string>& headings, const std::st
 BodyRecordPtr read_body_record(std::string_view text, const std::string& file_name, const std::string& body,
                                const std::string& time_column) {
   const auto headings = motion_headings(text);
-  std::vector<std::string> wanted = {time_heading(headings, time_column)};
-  const auto want = [&](std::span<const Component> group) {
-    for (const Component& c : group) wanted.push_back(heading_of(headings, body, c));
+  std::vector<std::string> required_columns = {time_heading(headings, time_column)};
+  const auto require_columns = [&](std::span<const Component> group) {
+    for (const Component& c : group) required_columns.push_back(heading_of(headings, body, c));
   };
   Samples samples;
   samples.has_rates = has_all(headings, body, twist_columns);
   samples.has_accelerations = samples.has_rates && has_all(headings, body, acceleration_columns);
-  want(position_columns);
-  want(quaternion_columns);
-  if (samples.has_rates) want(twist_columns);
-  if (samples.has_accelerations) want(acceleration_columns);
-  samples = samples_of(motion_columns(text, file_name, wanted), std::move(samples), file_name);
+  require_columns(position_columns);
+  require_columns(quaternion_columns);
+  if (samples.has_rates) require_columns(twist_columns);
+  if (samples.has_accelerations) require_columns(acceleration_columns);
+  samples = samples_of(motion_columns(text, file_name, required_columns), std::move(samples), file_name);
 
   auto record = std::make_shared<BodyRecord>();
   record->body = body;

@@ -59,7 +59,7 @@ class SpawnSetup {
 
 /// Copies with numbers above all numbers in the child, so that passing one does not overwrite the next and none is
 /// duplicated onto itself, which would leave it close-on-exec.
-std::vector<Descriptor> duplicate_above(const std::vector<ProcessOptions::PassedDescriptor>& passed) {
+std::vector<Descriptor> duplicate_above(const std::vector<ProcessOptions::InheritedDescriptor>& passed) {
   int first_free = 0;
   for (const auto& descriptor : passed) first_free = std::max(first_free, descriptor.child + 1);
   std::vector<Descriptor> copies;

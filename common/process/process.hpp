@@ -40,10 +40,10 @@ struct ProcessOptions {
   std::vector<std::string> arguments = {};  ///< without the program itself
   /// A descriptor of this process and its number in the child. Of the others the child inherits those that are not
   /// close-on-exec.
-  struct PassedDescriptor {
+  struct InheritedDescriptor {
     int parent, child;
   };
-  std::vector<PassedDescriptor> descriptors = {};
+  std::vector<InheritedDescriptor> descriptors = {};
 };
 
 /// How a program ended.

@@ -89,7 +89,7 @@ struct Equations {
   double before = 0.0;  ///< its length
   Flow end;
   Vector3 bend;     ///< curvature vector at the end of the geodesic
-  Matrix3 turn_P;   ///< dt0/dP = -dt0/dy1
+  Matrix3 dt0_dP;   ///< dt0/dP = -dt0/dy1
   Matrix63 end_P;   ///< d(x, t)/dP at the end
   Matrix63 end_y1;  ///< d(x, t)/dy1
 };
@@ -101,8 +101,8 @@ Equations equations(const Vector3& d, const Vector3& y1, const Vector3& y2, cons
   e.t0 = (u.P - y1) / e.before;
   e.end = flow.run(u.P, e.t0, u.arc, steps);
   e.bend = flow.acceleration(e.end.x, e.end.t);
-  e.turn_P = (Matrix3::Identity() - e.t0 * e.t0.transpose()) / e.before;
-  e.end_y1 = -e.end.by_start.rightCols<3>() * e.turn_P;
+  e.dt0_dP = (Matrix3::Identity() - e.t0 * e.t0.transpose()) / e.before;
+  e.end_y1 = -e.end.by_start.rightCols<3>() * e.dt0_dP;
   e.end_P = e.end.by_start.leftCols<3>() - e.end_y1;
   const Vector3 DP = d.cwiseProduct(u.P);
   const Vector3 Dy1 = d.cwiseProduct(y1);
@@ -207,11 +207,11 @@ Unknowns first_guess(const WrapShape& shape, const PlaneArc& start, const Vector
     const double radius = shape.radii[(i + 1) % 3];
     Vector3 flat1 = P - y1, flat2 = y2 - Q;
     flat1[i] = flat2[i] = 0.0;
-    const double way = flat1.norm() + radius * start.angle + flat2.norm();
+    const double path_length = flat1.norm() + radius * start.angle + flat2.norm();
     const double rise = y2[i] - y1[i];
-    P[i] = y1[i] + rise * flat1.norm() / way;
-    Q[i] = y2[i] - rise * flat2.norm() / way;
-    arc = radius * start.angle * std::hypot(way, rise) / way;
+    P[i] = y1[i] + rise * flat1.norm() / path_length;
+    Q[i] = y2[i] - rise * flat2.norm() / path_length;
+    arc = radius * start.angle * std::hypot(path_length, rise) / path_length;
   }
   return {.P = P, .arc = arc, .rest = (y2 - Q).norm()};
 }
@@ -248,8 +248,8 @@ WrappedLine with_derivatives(const Vector3& d, const Vector3& y1, const Vector3&
   line.last = unit * e.end.x;
   // A motion of the line on the surface does not change the shortest length to first order; only the ends contribute.
   line.gradient << -e.t0, e.end.t;
-  Eigen::Matrix<double, 3, 6> dt0 = e.turn_P * du.topRows<3>();
-  dt0.leftCols<3>() -= e.turn_P;
+  Eigen::Matrix<double, 3, 6> dt0 = e.dt0_dP * du.topRows<3>();
+  dt0.leftCols<3>() -= e.dt0_dP;
   Eigen::Matrix<double, 3, 6> dt = e.end_P.bottomRows<3>() * du.topRows<3>() + e.bend * du.row(3);
   dt.leftCols<3>() += e.end_y1.bottomRows<3>();
   Matrix6 hessian;

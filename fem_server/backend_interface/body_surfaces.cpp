@@ -48,7 +48,7 @@ SurfaceMesh placed(SurfaceMesh mesh, const Pose& X_BodyMesh) {
 SurfaceMesh read_triangles(const MeshSurface& surface, const PrepareContext& context, const std::string& where) {
   const AssetContent& asset = context.asset(surface.asset());
   const ReadOptions read = read_options(surface, asset, context);
-  if (holds_volume(asset.content, read)) {
+  if (is_volume_mesh(asset.content, read)) {
     throw input_error(where,
                       fmt::format("{}: expected triangles, found a volume mesh in '{}'; give a surface mesh (stl, "
                                   "obj, ply, vtp)",
@@ -100,7 +100,7 @@ CastingTriangles solid_triangles(const VolumeMesh& solid, const ParameterScope* 
   if (sets == nullptr) return {.mesh = boundary.surface, .back = {}};
   CastingTriangles result;
   const std::vector<std::uint32_t> clamped = clamped_nodes(solid, *sets);
-  const auto is_held = [&](std::size_t t) {
+  const auto is_supported = [&](std::size_t t) {
     return std::ranges::all_of(boundary.surface.triangles[t], [&](std::uint32_t corner) {
       return std::ranges::binary_search(clamped, boundary.vertex_nodes[corner]);
     });
@@ -108,13 +108,13 @@ CastingTriangles solid_triangles(const VolumeMesh& solid, const ParameterScope* 
   const std::vector<ElementFace> touching = contact_faces(solid, {}, *sets);
   std::vector<ElementFace> chosen;
   result.mesh = part_of(boundary, [&](std::size_t t) {
-    const bool is_chosen = std::ranges::binary_search(touching, boundary.faces[t]) && !is_held(t);
+    const bool is_chosen = std::ranges::binary_search(touching, boundary.faces[t]) && !is_supported(t);
     if (is_chosen) chosen.push_back(boundary.faces[t]);
     return is_chosen;
   });
   name_groups(solid, chosen, result.mesh);
   if (clamped.empty()) return result;
-  result.back = part_of(boundary, is_held);
+  result.back = part_of(boundary, is_supported);
   for (Triangle& corners : result.back->triangles) std::swap(corners[1], corners[2]);
   return result;
 }
@@ -183,7 +183,7 @@ CastingTriangles cast_triangles(const Surface& surface, const TriangleSize& size
   if (const auto mesh = MeshSurface::of(surface)) {
     const AssetContent& asset = context.asset(mesh->asset());
     const ReadOptions read = read_options(*mesh, asset, context);
-    if (holds_volume(asset.content, read)) {
+    if (is_volume_mesh(asset.content, read)) {
       VolumeMesh solid = read_volume(asset.content, read);
       for (Vector3& node : solid.nodes) node = mesh->X_BodyMesh * node;
       result = solid_triangles(solid, sets);
@@ -250,8 +250,8 @@ std::optional<Vector3> surface_extents(const Surface& surface, const PrepareCont
   if (!mesh) return std::nullopt;
   const AssetContent& asset = context.asset(mesh->asset());
   const ReadOptions read = read_options(*mesh, asset, context);
-  return extents_of(holds_volume(asset.content, read) ? read_volume(asset.content, read).nodes
-                                                      : read_surface(asset.content, read).vertices);
+  return extents_of(is_volume_mesh(asset.content, read) ? read_volume(asset.content, read).nodes
+                                                        : read_surface(asset.content, read).vertices);
 }
 
 }  // namespace heelstrike::fem

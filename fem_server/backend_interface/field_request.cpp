@@ -19,7 +19,7 @@ void check_quantities(const FieldRequest& request) {
   }
 }
 
-bool wanted(const FieldRequest& request, std::string_view name) {
+bool is_requested(const FieldRequest& request, std::string_view name) {
   return request.quantities.empty() || std::ranges::find(request.quantities, name) != request.quantities.end();
 }
 

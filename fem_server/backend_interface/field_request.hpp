@@ -12,7 +12,7 @@ namespace heelstrike::fem {
 
 /// @throws Error{invalid_input} for an unknown quantity
 void check_quantities(const FieldRequest& request);
-[[nodiscard]] bool wanted(const FieldRequest& request, std::string_view name);
+[[nodiscard]] bool is_requested(const FieldRequest& request, std::string_view name);
 /// @pre `name` is in field_quantities
 [[nodiscard]] std::string unit_of(std::string_view name);
 /// Body index of each cell, which distinguishes the parts when a viewer merges them.

@@ -33,7 +33,7 @@ Vector3 middle_of(const SurfaceMesh& mesh) {
 
 /// Expands `sets` and `halves` to names of regions.
 std::vector<std::string> parse_regions(const std::string& names, const RegionSurface& surface, const std::string& key) {
-  std::vector<std::string> wanted;
+  std::vector<std::string> requested;
   std::istringstream words(names);
   for (std::string word; words >> word;) {
     if (word == "sets") {
@@ -42,20 +42,20 @@ std::vector<std::string> parse_regions(const std::string& names, const RegionSur
                                            "use planes, e.g. 'z- z+', or a file with groups (obj, msh)",
                                            key, surface.name));
       }
-      for (const auto& [name, triangles] : surface.sets) wanted.push_back(name);
+      for (const auto& [name, triangles] : surface.sets) requested.push_back(name);
     } else if (word == "halves") {
-      wanted.insert(wanted.end(), halves.begin(), halves.end());
+      requested.insert(requested.end(), halves.begin(), halves.end());
     } else {
-      wanted.push_back(std::move(word));
+      requested.push_back(std::move(word));
     }
   }
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const auto here = wanted.begin() + static_cast<std::ptrdiff_t>(i);
-    if (std::find(wanted.begin(), here, *here) == here) continue;
+  for (std::size_t i = 0; i < requested.size(); ++i) {
+    const auto here = requested.begin() + static_cast<std::ptrdiff_t>(i);
+    if (std::find(requested.begin(), here, *here) == here) continue;
     throw input_error(key,
-                      fmt::format("{}: expected every region once, found '{}' twice; name it once", key, wanted[i]));
+                      fmt::format("{}: expected every region once, found '{}' twice; name it once", key, requested[i]));
   }
-  return wanted;
+  return requested;
 }
 
 /// Names of regions become headers of table columns.

@@ -39,7 +39,7 @@ ParameterMap law_of_parameters(const PairSpec& pair) {
   return law;
 }
 
-void refuse_unused_law(const PairSpec& pair) {
+void reject_unused_law(const PairSpec& pair) {
   for (const ParameterSchema& schema : material_parameters("")) {
     const auto given = pair.parameters.find(schema.name);
     if (given == pair.parameters.end() || (schema.fallback && given->second == *schema.fallback)) continue;
@@ -65,7 +65,7 @@ PairSpec with_laws(PairSpec pair) {
   const bool any = !pair.main.materials.empty() || !pair.partner.materials.empty();
   if (any && std::ranges::all_of(pair.main.materials, has_own) &&
       std::ranges::all_of(pair.partner.materials, has_own)) {
-    refuse_unused_law(pair);
+    reject_unused_law(pair);
   }
   const auto complete = [&](const char* side, ContactBody& body) {
     for (Material& material : body.materials) {

@@ -57,7 +57,7 @@ void check_body(const ContactBody& body, const ParameterScope& place) {
   }
   const bool directed = !place.numbers("contact_direction", 3).empty();
   if (!is_meshed_by_backend(body.surface)) return;
-  refuse_blocks_elements(body.surface, place);
+  reject_elements_of_blocks(body.surface, place);
   if (is_layer(body.surface)) {
     (void)count_elements_through(body.surface, place);
     return;
@@ -145,7 +145,7 @@ struct InspectedBody {
 InspectedBody seen(const ContactBody& body, const ParameterScope& place, const PrepareContext& context) {
   const auto file = MeshSurface::of(body.surface);
   const AssetContent* asset = file && !body.materials.empty() ? &context.asset(file->asset()) : nullptr;
-  if (asset != nullptr && holds_volume(asset->content, read_options(*file, *asset, context))) {
+  if (asset != nullptr && is_volume_mesh(asset->content, read_options(*file, *asset, context))) {
     const VolumeMesh mesh = read_volume(asset->content, read_options(*file, *asset, context));
     return {.extents = extents_of(mesh.nodes),
             .element = find_supported_element(mesh.nodes_per_element, place, asset->name)};

@@ -61,14 +61,14 @@ void NodalPressures::add_stiffness(SparseMatrix& matrix, unsigned n_threads) con
   const PressureSpace& pressures = body_.pressures();
   // Every part owns its columns and adds all pressures in order: the bits do not depend on the threads.
   const auto add_to = [&](std::size_t begin, std::size_t end) {
-    const auto holds = [&](std::uint32_t node) { return node >= begin && node < end; };
+    const auto contains = [&](std::uint32_t node) { return node >= begin && node < end; };
     for (std::size_t a = 0; a < pressures.size(); ++a) {
       const auto nodes = pressures.nodes(a);
       if (nodes.back() < begin || nodes.front() >= end) continue;
       // The square root on both factors makes the sum symmetric to the bit.
       const Eigen::Matrix3Xd b = std::sqrt(body_.pressure_lambda(a) / body_.pressure_volume(a)) * couplings_[a];
       for (std::size_t j = 0; j < nodes.size(); ++j) {
-        if (!holds(nodes[j])) continue;
+        if (!contains(nodes[j])) continue;
         for (Eigen::Index l = 0; l < 3; ++l) {
           const double factor = b(l, static_cast<Eigen::Index>(j));
           const std::int64_t column = 3 * static_cast<std::int64_t>(nodes[j]) + l;
@@ -76,8 +76,8 @@ void NodalPressures::add_stiffness(SparseMatrix& matrix, unsigned n_threads) con
           double* value = matrix.valuePtr() + matrix.outerIndexPtr()[column];
           // Both lists ascend: one pass over the column finds all nodes.
           for (std::size_t i = 0; i < nodes.size(); ++i) {
-            const std::int64_t wanted = 3 * static_cast<std::int64_t>(nodes[i]);
-            while (*row != wanted) {
+            const std::int64_t requested = 3 * static_cast<std::int64_t>(nodes[i]);
+            while (*row != requested) {
               row += 3;
               value += 3;
             }

@@ -118,7 +118,7 @@ void BodyModel::assign_materials(std::span<const Material> materials) {
 }
 
 void BodyModel::check_elements() const {
-  std::size_t n_bad = 0;
+  std::size_t n_invalid = 0;
   std::size_t first = 0;
   for (std::size_t e = 0; e < mesh_.n_elements(); ++e) {
     bool good = true;
@@ -126,14 +126,14 @@ void BodyModel::check_elements() const {
       // The integrals use the determinant at the points of the stiffness rule.
       good = good && point_geometry(reference_.stiffness, e, q).weight > 0.0;
     }
-    if (!good && n_bad++ == 0) first = e;
+    if (!good && n_invalid++ == 0) first = e;
   }
-  if (n_bad == 0) return;
+  if (n_invalid == 0) return;
   const Vector3& p = mesh_.nodes[mesh_.element(first)[0]];
   throw input_error("mesh",
                     fmt::format("{} of {} elements are inverted or degenerate, the first is element {} near ({}, {}, "
                                 "{}) m; remesh the body",
-                                n_bad, mesh_.n_elements(), first, p.x(), p.y(), p.z()));
+                                n_invalid, mesh_.n_elements(), first, p.x(), p.y(), p.z()));
 }
 
 CellNodes BodyModel::places(std::size_t element) const {

@@ -21,7 +21,7 @@ namespace {
 
 /// Passes that average the directions of folded columns with their neighbours; each extends the region by one ring of
 /// vertices.
-constexpr int max_smoothing_passes = 60;
+constexpr int max_smoothing_sweeps = 60;
 /// Mean ratio below which an element counts as folded.
 constexpr double min_quality = 0.02;
 
@@ -73,7 +73,7 @@ class SlipPaths {
   SlipPaths(const SurfaceMesh& outer, const SurfaceMesh& inner, const LayerOptions& options, LayerMesh& result)
       : outer_(outer), inner_(inner), options_(options), normals_(vertex_normals(outer)), near_(neighbours(outer)) {
     find(result);
-    fill_beside(result);
+    fill_adjacent(result);
   }
 
   [[nodiscard]] const std::vector<Vector3>& offsets() const { return offsets_; }
@@ -112,11 +112,11 @@ class SlipPaths {
       const auto behind = inner_.crossing(p, back, options_.search_distance, false, 0);
       const auto crossed = inner_.crossing(p, normals_[v], options_.search_distance, true, 0);
       double thickness = 0.0;
-      if (behind && (!crossed || behind->way <= crossed->way)) {
-        thickness = behind->way;
+      if (behind && (!crossed || behind->ray_distance <= crossed->ray_distance)) {
+        thickness = behind->ray_distance;
       } else if (crossed) {
-        thickness = -crossed->way;
-        if (crossed->way > options_.min_thickness) {
+        thickness = -crossed->ray_distance;
+        if (crossed->ray_distance > options_.min_thickness) {
           ++n_in_front;
           in_front = p;
         }
@@ -142,7 +142,7 @@ class SlipPaths {
   }
 
   /// Vertices whose ray misses the inner surface take the mean vector of their neighbours, ring by ring.
-  void fill_beside(LayerMesh& result) {
+  void fill_adjacent(LayerMesh& result) {
     beyond_rim_ = known_;
     beyond_rim_.flip();
     result.n_beyond_rim = static_cast<std::size_t>(std::ranges::count(beyond_rim_, true));
@@ -332,7 +332,7 @@ LayerMesh mesh_layer(const SurfaceMesh& given, const SurfaceMesh& inner, const L
   mesh.nodes_per_element = options.keep_prisms ? 6 : 4;
   mesh.connectivity = Columns(outer, options).connectivity();
   bool folds = true;
-  for (int pass = 0; pass <= max_smoothing_passes; ++pass) {
+  for (int pass = 0; pass <= max_smoothing_sweeps; ++pass) {
     place_nodes(outer, offsets.offsets(), options.layers, mesh);
     const std::vector<bool> folded = folded_columns(mesh, outer.vertices.size(), folds);
     if (!folds) break;

@@ -35,8 +35,8 @@ struct Format {
     return kind == MeshKind::surface ? surface != nullptr : volume != nullptr;
   }
   [[nodiscard]] MeshKind kind_of(std::string_view bytes) const {
-    const bool holds_surface = is_surface != nullptr ? is_surface(bytes) : surface != nullptr;
-    return holds_surface ? MeshKind::surface : MeshKind::volume;
+    const bool has_surface = is_surface != nullptr ? is_surface(bytes) : surface != nullptr;
+    return has_surface ? MeshKind::surface : MeshKind::volume;
   }
 };
 
@@ -152,7 +152,7 @@ std::optional<MeshKind> kind_of_format(std::string_view name) {
   return format->supports(MeshKind::volume) ? MeshKind::volume : MeshKind::surface;
 }
 
-bool holds_volume(std::string_view bytes, const ReadOptions& options) {
+bool is_volume_mesh(std::string_view bytes, const ReadOptions& options) {
   check_options(bytes, options);
   const MarkedText text(bytes);
   return find_format(text.bytes(), options).kind_of(text.bytes()) == MeshKind::volume;

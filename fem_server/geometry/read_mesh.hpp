@@ -48,7 +48,7 @@ enum class MeshKind { surface, volume };
 
 /// Whether a file contains a volume mesh, by its format, its name or, if these are ambiguous, its content.
 /// @throws Error{invalid_input} for an unknown format
-[[nodiscard]] bool holds_volume(std::string_view bytes, const ReadOptions& options);
+[[nodiscard]] bool is_volume_mesh(std::string_view bytes, const ReadOptions& options);
 
 /// Vertices of an STL are merged when their coordinates are equal bit for bit (-0 counts as 0). Polygons of other
 /// formats are split into triangles around their first corner.

@@ -36,14 +36,14 @@ class LocalRemeshing {
   void run(SliverOutcome& outcome) {
     // Every collapse removes two triangles. Edges could be swapped back and forth: each pass changes a triangle at most
     // once, and the number of passes with swaps only is limited.
-    int edge_swap_passes = 0;
-    constexpr int max_edge_swap_passes = 10;
-    while (edge_swap_passes < max_edge_swap_passes) {
+    int n_edge_swap_sweeps = 0;
+    constexpr int max_edge_swap_sweeps = 10;
+    while (n_edge_swap_sweeps < max_edge_swap_sweeps) {
       const std::size_t collapsed = outcome.n_collapsed;
       const std::size_t swapped = outcome.n_swapped;
       pass(outcome);
       if (outcome.n_collapsed == collapsed && outcome.n_swapped == swapped) break;
-      edge_swap_passes = outcome.n_collapsed == collapsed ? edge_swap_passes + 1 : 0;
+      n_edge_swap_sweeps = outcome.n_collapsed == collapsed ? n_edge_swap_sweeps + 1 : 0;
     }
   }
 
@@ -98,7 +98,7 @@ class LocalRemeshing {
       if (!alive_[t] || height(mesh_.triangles[t]) >= thickness_) continue;
       if (collapse_shortest_edge(t)) {
         ++outcome.n_collapsed;
-      } else if (swap_longest_edge(t)) {
+      } else if (swap_edge_of_max_length(t)) {
         ++outcome.n_swapped;
       }
     }
@@ -188,7 +188,7 @@ class LocalRemeshing {
   }
 
   /// Replaces the longest edge by that between the two opposite corners.
-  bool swap_longest_edge(std::uint32_t t) {
+  bool swap_edge_of_max_length(std::uint32_t t) {
     const Triangle own = mesh_.triangles[t];
     const std::size_t k = extreme_edge(own, true);
     const std::uint32_t a = own[k];

@@ -144,7 +144,7 @@ std::vector<bool> find_inconsistent_winding(const SurfaceMesh& mesh) {
     }
     i = end;
   }
-  std::vector<bool> turn(mesh.triangles.size(), false);
+  std::vector<bool> reversed(mesh.triangles.size(), false);
   std::vector<bool> reached(mesh.triangles.size(), false);
   std::vector<std::uint32_t> stack;
   for (std::uint32_t seed = 0; seed < mesh.triangles.size(); ++seed) {
@@ -158,12 +158,12 @@ std::vector<bool> find_inconsistent_winding(const SurfaceMesh& mesh) {
         if (reached[link.to]) continue;
         reached[link.to] = true;
         // Edges with more than two triangles are excluded: no winding is consistent there.
-        turn[link.to] = turn[t] != link.opposite;
+        reversed[link.to] = reversed[t] != link.opposite;
         stack.push_back(link.to);
       }
     }
   }
-  return turn;
+  return reversed;
 }
 
 }  // namespace
@@ -233,20 +233,20 @@ std::size_t remove_duplicate_triangles(SurfaceMesh& mesh) {
 }
 
 std::size_t reorient_triangles(SurfaceMesh& mesh) {
-  std::vector<bool> turn = find_inconsistent_winding(mesh);
+  std::vector<bool> reversed = find_inconsistent_winding(mesh);
   SurfaceMesh consistent = mesh;
-  for (std::size_t t = 0; t < turn.size(); ++t) {
-    if (turn[t]) std::swap(consistent.triangles[t][1], consistent.triangles[t][2]);
+  for (std::size_t t = 0; t < reversed.size(); ++t) {
+    if (reversed[t]) std::swap(consistent.triangles[t][1], consistent.triangles[t][2]);
   }
   const Components components = connected_components(consistent);
   const std::vector<ComponentVolume> bodies = component_volumes(consistent, components);
   std::size_t n_reversed = 0;
-  for (std::size_t t = 0; t < turn.size(); ++t) {
+  for (std::size_t t = 0; t < reversed.size(); ++t) {
     const ComponentVolume& body = bodies[components.of_triangle[t]];
     // Open pieces have no outside and keep the winding of their first triangle.
     const bool wrong_side = body.closed && (body.volume > 0.0) == body.cavity;
     // Reversed twice is unchanged.
-    if (turn[t] == wrong_side) continue;
+    if (reversed[t] == wrong_side) continue;
     std::swap(mesh.triangles[t][1], mesh.triangles[t][2]);
     ++n_reversed;
   }
@@ -300,22 +300,22 @@ std::vector<std::string> repair_surface(SurfaceMesh& mesh, const RepairOptions& 
                                                     options.max_hole_edges));
   }
   std::vector<std::string> done;
-  const auto say = [&](std::size_t n, std::string_view what) {
+  const auto report = [&](std::size_t n, std::string_view what) {
     if (n > 0) done.push_back(fmt::format("{} {}", n, what));
   };
   if (options.merge_tolerance != 0.0) {
-    say(merge_near_vertices(mesh, options.merge_tolerance),
-        fmt::format("vertices merged within {} m", options.merge_tolerance));
+    report(merge_near_vertices(mesh, options.merge_tolerance),
+           fmt::format("vertices merged within {} m", options.merge_tolerance));
   }
-  if (options.remove_degenerate) say(remove_degenerate_triangles(mesh), "triangles without area removed");
-  if (options.remove_duplicate) say(remove_duplicate_triangles(mesh), "repeated triangles removed");
+  if (options.remove_degenerate) report(remove_degenerate_triangles(mesh), "triangles without area removed");
+  if (options.remove_duplicate) report(remove_duplicate_triangles(mesh), "repeated triangles removed");
   if (options.sliver_thickness != 0.0) report_slivers(mesh, options, done);
-  if (options.reorient) say(reorient_triangles(mesh), "triangles reversed");
+  if (options.reorient) report(reorient_triangles(mesh), "triangles reversed");
   if (options.max_hole_edges > 0) {
     const std::size_t n = fill_holes(mesh, options.max_hole_edges);
-    say(n, fmt::format("holes of at most {} edges filled", options.max_hole_edges));
+    report(n, fmt::format("holes of at most {} edges filled", options.max_hole_edges));
     // An inverted component may not have been recognised as closed before.
-    if (n > 0 && options.reorient) say(reorient_triangles(mesh), "triangles reversed after filling holes");
+    if (n > 0 && options.reorient) report(reorient_triangles(mesh), "triangles reversed after filling holes");
   }
   return done;
 }

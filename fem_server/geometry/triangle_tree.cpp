@@ -163,36 +163,37 @@ std::optional<double> TriangleTree::distance_through(std::uint32_t t, const Vect
       direction.dot(a.cross(b)) / through < margin) {
     return std::nullopt;
   }
-  const double way = cross.dot(a) / through;
-  if (!(way >= 0.0 && way <= reach)) return std::nullopt;
-  return way;
+  const double ray_distance = cross.dot(a) / through;
+  if (!(ray_distance >= 0.0 && ray_distance <= reach)) return std::nullopt;
+  return ray_distance;
 }
 
 std::optional<RayCrossing> TriangleTree::crossing(const Vector3& origin, const Vector3& direction, double reach,
                                                   bool leaving, std::uint32_t near) const {
   std::optional<RayCrossing> best;
   const auto visit = [&](std::uint32_t t) {
-    const auto way = distance_through(t, origin, direction, best ? best->way : reach, leaving);
-    if (way && (!best || *way < best->way || t < best->triangle)) best = {.way = *way, .triangle = t};
+    const auto ray_distance = distance_through(t, origin, direction, best ? best->ray_distance : reach, leaving);
+    if (ray_distance && (!best || *ray_distance < best->ray_distance || t < best->triangle))
+      best = {.ray_distance = *ray_distance, .triangle = t};
   };
   visit(near);
   Vector3 inverse;
   for (Eigen::Index k = 0; k < 3; ++k) {  // finite, because its product with 0 must be 0
     inverse[k] = 1.0 / (std::abs(direction[k]) > 1e-150 ? direction[k] : std::copysign(1e-150, direction[k]));
   }
-  const auto meets = [&](const Box& box) {
+  const auto intersects = [&](const Box& box) {
     // The box is enlarged by the rounding bound for either direction of the line.
     const Vector3 one = (box.low - origin).array() * inverse.array() - rounding_ * inverse.array();
     const Vector3 other = (box.high - origin).array() * inverse.array() + rounding_ * inverse.array();
     const double enter = one.cwiseMin(other).maxCoeff();
     const double leave = one.cwiseMax(other).minCoeff();
-    return enter <= leave && leave >= 0.0 && enter <= (best ? best->way : reach);
+    return enter <= leave && leave >= 0.0 && enter <= (best ? best->ray_distance : reach);
   };
   PendingNodes visits;
   visits.push(0);
   while (!visits.empty()) {
     const Node& node = nodes_[visits.pop()];
-    if (!meets(node.box)) continue;
+    if (!intersects(node.box)) continue;
     if (node.count == 0) {
       visits.push(node.right);
       visits.push(node.first);

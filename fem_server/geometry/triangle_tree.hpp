@@ -20,7 +20,7 @@ struct ClosestPoint {
 
 /// Intersection of a straight line with a triangle.
 struct RayCrossing {
-  double way = 0.0;  ///< [m] >= 0 along the line
+  double ray_distance = 0.0;  ///< [m] >= 0 along the line
   std::uint32_t triangle = 0;
 };
 

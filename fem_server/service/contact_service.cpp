@@ -351,7 +351,7 @@ grpc::Status ContactServiceImpl::exchange(rpc::ServedExchange& call) {
     while (call.read(request)) {
       const auto begin = std::chrono::steady_clock::now();
       handler.process(request, reply);
-      call.set_has_session(handler.holds_session());
+      call.set_has_session(handler.has_open_session());
       reply.set_server_time(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
       if (!call.write(reply)) break;
     }

@@ -51,7 +51,7 @@ void ExchangeHandler::process(const v1::ExchangeRequest& request, v1::ExchangeRe
   for (int i = 0; i < request.following_size(); ++i) handle_request(request.following(i), *reply.mutable_following(i));
 }
 
-bool ExchangeHandler::holds_session() const {
+bool ExchangeHandler::has_open_session() const {
   return std::ranges::any_of(attached_, [](const auto& session) { return session && session->session().is_open(); });
 }
 

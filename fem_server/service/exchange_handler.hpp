@@ -24,7 +24,7 @@ class ExchangeHandler {
   ///         violations that end the stream
   void process(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);
   /// Whether this stream keeps a session open.
-  [[nodiscard]] bool holds_session() const;
+  [[nodiscard]] bool has_open_session() const;
 
  private:
   void handle_request(const v1::ExchangeRequest& request, v1::ExchangeResponse& reply);

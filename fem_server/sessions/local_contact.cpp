@@ -134,7 +134,7 @@ ContactFactory local_contact_factory(std::string cache_directory, StateOrigin or
   return [cache_directory = std::move(cache_directory), origin](
              std::span<const PairSpec> pairs, std::span<const AssetContent> assets,
              const OpenContext& context) -> std::unique_ptr<Contact> {
-    refuse_shared_bodies(pairs,
+    reject_shared_bodies(pairs,
                          [](const std::string& name) { return has_elastic_bodies(find_backend(name).parameters); });
     std::vector<std::unique_ptr<Session>> sessions;
     for (const PairSpec& pair : pairs) {

@@ -127,16 +127,16 @@ void Session::evaluate_entries(const History& history, std::span<const PairState
   std::vector<PairState> good;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    entries[i].error = refusal([&] { good.push_back(canonical(states[i], pair_.name)); });
+    entries[i].error = rejection_error([&] { good.push_back(canonical(states[i], pair_.name)); });
     if (!entries[i].error) places.push_back(i);
   }
   const auto handle_request = [&](std::size_t k) {
     BatchEntry& entry = entries[places[k]];
-    entry.error = refusal([&] { entry.response = backend_->evaluate(history, good[k], options); });
+    entry.error = rejection_error([&] { entry.response = backend_->evaluate(history, good[k], options); });
   };
   const BatchEvaluation* batches = backend_->batches();
   if (batches != nullptr && !options.tangents && good.size() > 1) {
-    const auto together = refusal([&] {
+    const auto together = rejection_error([&] {
       std::vector<BatchEntry> batch = batches->evaluate_all(history, good);
       for (std::size_t k = 0; k < places.size(); ++k) entries[places[k]] = std::move(batch[k]);
     });
@@ -167,7 +167,7 @@ Committed Session::commit_after(const CommittedState& last, const PairState& sta
   if (last.step >= 0 || traits().history_independent || !(committed.response.gap <= 0.0)) return committed;
   // Before the first commit friction has no stick point: the response has no tangential stiffness.
   Response stuck;
-  if (refusal([&] { stuck = backend_->evaluate(*committed.history, at); })) return committed;
+  if (rejection_error([&] { stuck = backend_->evaluate(*committed.history, at); })) return committed;
   committed.response.dF_A_dX = stuck.dF_A_dX;
   committed.response.dF_A_dV = stuck.dF_A_dV;
   return committed;
@@ -259,8 +259,8 @@ Session::PreparedMotion Session::prepare_motion(std::int64_t first_step, std::sp
     if (step <= last.step) {
       committed = {.history = last.history, .response = repeated(last, step, state)};
     } else {
-      prepared.error =
-          refusal([&] { committed = backend_->commit(*history, canonical(state, pair_.name), prescribed_motion); });
+      prepared.error = rejection_error(
+          [&] { committed = backend_->commit(*history, canonical(state, pair_.name), prescribed_motion); });
       if (prepared.error) {
         lower(rejected, prepared.states.size());
         break;
@@ -382,16 +382,16 @@ MotionResponses commit_motion_of_sessions(std::span<Session* const> sessions, st
   });
   check_stop(stop, motion_commits_name);
   MotionResponses responses;
-  std::size_t n_taken = n;
+  std::size_t n_used = n;
   for (const Session::PreparedMotion& motion : prepared) {
-    if (motion.states.size() >= n_taken) continue;
-    n_taken = motion.states.size();
+    if (motion.states.size() >= n_used) continue;
+    n_used = motion.states.size();
     responses.error = motion.error;
   }
-  Session::publish_motion(sessions, prepared, n_taken);
+  Session::publish_motion(sessions, prepared, n_used);
   for (const Session::PreparedMotion& motion : prepared) {
     auto& pair_responses = responses.responses.emplace_back();
-    for (std::size_t k = 0; k < n_taken; ++k) pair_responses.push_back(motion.committed[k].response);
+    for (std::size_t k = 0; k < n_used; ++k) pair_responses.push_back(motion.committed[k].response);
   }
   return responses;
 }

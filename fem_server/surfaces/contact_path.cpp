@@ -88,9 +88,9 @@ struct SlipPaths {
 
 SlipPaths slip_path_on_A(double radius, const ContactPointPosition& before, const PointGeometry& now) {
   if (radius == 0.0) {
-    const MovingVector way =
+    const MovingVector lever =
         tangential({.value = now.p_AC - before.geometry.p_AC, .dX = now.dp_dX}, now.n_A, now.dn_dX);
-    return {way, way};
+    return {lever, lever};
   }
   const MovingRadius r = path_radius(radius, before, now);
   const MovingVector m0{.value = before.geometry.n_A};
@@ -101,18 +101,19 @@ SlipPaths slip_path_on_A(double radius, const ContactPointPosition& before, cons
 /// Expressed in A: the start with the earlier pose of B, the end with the current one.
 SlipPaths slip_path_on_B(double radius, const ContactPointPosition& before, const PointGeometry& now,
                          const Pose& X_AB) {
-  const Matrix3 turn = X_AB.R * before.X_AB.R.transpose();
+  const Matrix3 rotation = X_AB.R * before.X_AB.R.transpose();
   if (radius == 0.0) {
-    const Vector3 arm = turn * (before.geometry.p_AC - before.X_AB.p);
-    MovingVector way{.value = now.p_AC - X_AB.p - arm, .dX = now.dp_dX};
-    way.dX.leftCols<3>() += skew(arm);
-    way.dX.rightCols<3>() -= Matrix3::Identity();
-    way = tangential(way, now.n_A, now.dn_dX);
-    return {{.value = turn.transpose() * way.value, .dX = rotate_back(turn, way.value, way.dX)}, way};
+    const Vector3 arm = rotation * (before.geometry.p_AC - before.X_AB.p);
+    MovingVector lever{.value = now.p_AC - X_AB.p - arm, .dX = now.dp_dX};
+    lever.dX.leftCols<3>() += skew(arm);
+    lever.dX.rightCols<3>() -= Matrix3::Identity();
+    lever = tangential(lever, now.n_A, now.dn_dX);
+    return {{.value = rotation.transpose() * lever.value, .dX = rotate_back(rotation, lever.value, lever.dX)}, lever};
   }
   const MovingVector normal_at_start{.value = -before.geometry.n_A};
-  const MovingVector end_before{.value = -(turn.transpose() * now.n_A), .dX = -rotate_back(turn, now.n_A, now.dn_dX)};
-  MovingVector rotated_start_normal{.value = -(turn * before.geometry.n_A)};
+  const MovingVector end_before{.value = -(rotation.transpose() * now.n_A),
+                                .dX = -rotate_back(rotation, now.n_A, now.dn_dX)};
+  MovingVector rotated_start_normal{.value = -(rotation * before.geometry.n_A)};
   rotated_start_normal.dX.leftCols<3>() = -skew(rotated_start_normal.value);
   const MovingVector normal_at_end{.value = -now.n_A, .dX = -now.dn_dX};
   const MovingRadius r = path_radius(radius, before, now);

@@ -166,9 +166,9 @@ std::optional<SurfaceCrossing> SurfaceSheets::leaving(const Vector3& q, const Ve
     const double of_c = shares[2];
     const double of_a = through - of_b - of_c;
     if (std::min({of_a, of_b, of_c}) > inside) {
-      const double way = -at_q[0] / through;
-      if (!(2.0 * std::abs(way) < cells_[t].radius)) return std::nullopt;
-      return SurfaceCrossing{.way = way, .normal = plane.row(0), .triangle = t};
+      const double ray_distance = -at_q[0] / through;
+      if (!(2.0 * std::abs(ray_distance) < cells_[t].radius)) return std::nullopt;
+      return SurfaceCrossing{.ray_distance = ray_distance, .normal = plane.row(0), .triangle = t};
     }
     const std::size_t across = of_c < std::min(of_a, of_b) ? 2 : of_b < of_a ? 1 : 0;
     const std::uint32_t next = cells_[t].neighbours[across];
@@ -216,17 +216,17 @@ class AnalyticTarget final : public TargetSurface {
   [[nodiscard]] std::optional<TargetPoint> crossing(const Vector3& q, const Vector3& direction, double reach,
                                                     bool leaving, std::uint32_t /*near*/) const override {
     const double sense = leaving ? 1.0 : -1.0;
-    double way = 0.0;
+    double ray_distance = 0.0;
     for (int i = 0; i < max_newton_iterations; ++i) {
-      const SurfacePoint point = surface_->closest(q + way * direction);
+      const SurfacePoint point = surface_->closest(q + ray_distance * direction);
       const double slope = sense * point.normal.dot(direction);
       if (!(slope > 0.0)) return std::nullopt;
       const double step = -sense * point.gap / slope;
-      way += step;
-      if (!(way <= reach && way >= -reach)) return std::nullopt;
-      if (std::abs(step) > 1e-15 * (q.norm() + std::abs(way))) continue;
-      TargetPoint found = of(surface_->closest(q + way * direction));
-      found.gap = -sense * way;
+      ray_distance += step;
+      if (!(ray_distance <= reach && ray_distance >= -reach)) return std::nullopt;
+      if (std::abs(step) > 1e-15 * (q.norm() + std::abs(ray_distance))) continue;
+      TargetPoint found = of(surface_->closest(q + ray_distance * direction));
+      found.gap = -sense * ray_distance;
       return found;
     }
     return std::nullopt;
@@ -301,8 +301,10 @@ class MeshTarget final : public TargetSurface {
                                                     bool leaving, std::uint32_t near) const override {
     const auto found = surface_.crossing(q, direction, reach, leaving, near);
     if (!found) return std::nullopt;
-    return at({.gap = leaving ? -found->way : found->way, .normal = found->normal, .triangle = found->triangle},
-              q + found->way * direction);
+    return at({.gap = leaving ? -found->ray_distance : found->ray_distance,
+               .normal = found->normal,
+               .triangle = found->triangle},
+              q + found->ray_distance * direction);
   }
 
   [[nodiscard]] bool local_crossing(const Vector3& q, const Vector3& away, std::uint32_t near,
@@ -310,7 +312,7 @@ class MeshTarget final : public TargetSurface {
     if (!sheets_) return false;
     const auto crossing = sheets_->leaving(q, -away, near);
     if (!crossing) return false;
-    found = {.gap = -crossing->way, .normal = crossing->normal, .triangle = crossing->triangle};
+    found = {.gap = -crossing->ray_distance, .normal = crossing->normal, .triangle = crossing->triangle};
     if (!(found.gap > 0.0)) return true;
     // Relative to the normal of the crossed triangle, the sheet rises by less than 45 degrees everywhere: below q it is
     // at most gap sin(angle) above the crossing, while q is gap cos(angle) above it.

@@ -135,8 +135,8 @@ std::optional<SurfaceCrossing> TriangleSurface::crossing(const Vector3& origin, 
                        (n.x() * direction.x() + n.y() * direction.y() + n.z() * direction.z());
   // For a line nearly parallel to the face the quotient is ill-conditioned; there the sheets return no result that must
   // match.
-  const double way = exact >= 0.0 && exact <= reach ? exact : found->way;
-  return SurfaceCrossing{.way = way, .normal = n, .triangle = found->triangle};
+  const double ray_distance = exact >= 0.0 && exact <= reach ? exact : found->ray_distance;
+  return SurfaceCrossing{.ray_distance = ray_distance, .normal = n, .triangle = found->triangle};
 }
 
 InterpolatedNormal TriangleSurface::interpolated_normal(std::uint32_t triangle, const Vector3& p) const {

@@ -28,7 +28,7 @@ struct SurfaceFoot {
 
 /// Intersection with a line.
 struct SurfaceCrossing {
-  double way = 0.0;                   ///< [m] along the line
+  double ray_distance = 0.0;          ///< [m] along the line
   Vector3 normal = Vector3::UnitZ();  ///< [-] of the triangle
   std::uint32_t triangle = 0;
 };

@@ -170,7 +170,7 @@ class Importer {
   Joint* driven_joint_ = nullptr;                    ///< the driven joint; null = none
   Matrix3 R_axes_ = Matrix3::Identity();             ///< from the model's ground to the axes of the scenario
   std::string flexed_body_, flexed_joint_, driver_;  ///< body, joint and driver of the flexion; empty = none
-  std::set<std::string> left_out_;                   ///< ligaments and muscles
+  std::set<std::string> omitted_;                    ///< ligaments and muscles
   std::map<std::string, double> fixed_;              ///< locked coordinates with their values
   bool all_driven_ = false;                          ///< drivers and couplers determine all coordinates
   std::vector<std::string> bodies_;                  ///< of the scenario, in the order of the model
@@ -192,7 +192,7 @@ bool follows(const Axis& axis, const std::string& coordinate) {
 }
 
 /// True for a coordinate that rotates its joint and is not a translation.
-bool is_turn(const Joint& joint, const std::string& coordinate) {
+bool is_rotation(const Joint& joint, const std::string& coordinate) {
   const auto rotations = joint.axes.begin() + 3;
   // Excluded: a translation equal to the coordinate. Other rotations and translations may depend on a rotation.
   const bool shifts =
@@ -235,8 +235,8 @@ void Importer::set_coordinates() {
                          "expected a coordinate that rotates or translates its joint, found '{}' of {} {}", name,
                          joint.type, joint.name);
         }
-        coordinate.value = is_turn(joint, name) ? import_options_.angle_unit * value : value;
-        if (is_turn(joint, name) && !(std::abs(coordinate.value) <= 2.0 * std::numbers::pi)) {
+        coordinate.value = is_rotation(joint, name) ? import_options_.angle_unit * value : value;
+        if (is_rotation(joint, name) && !(std::abs(coordinate.value) <= 2.0 * std::numbers::pi)) {
           throw error_at("coordinates", "expected a rotation {} of at most 2 pi, found {:.6g} rad", name,
                          coordinate.value);
         }
@@ -259,7 +259,7 @@ void Importer::set_coordinates() {
 
 /// Replaces locked joints by welds at their coordinate values.
 void Importer::lock_joints() {
-  for (const std::string& name : import_options_.held) {
+  for (const std::string& name : import_options_.fixed_joints) {
     const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
     if (joint == model_.joints.end()) {
       throw error_at("lock_joints", "expected names of joints of the model ({}), found '{}'",
@@ -284,7 +284,7 @@ void Importer::begin_motion() {
       if (heading.empty()) continue;
       any = true;
       coordinate.locked = false;
-      coordinate.value = (is_turn(joint, coordinate.name) ? unit_of(*import_options_.motion) : 1.0) *
+      coordinate.value = (is_rotation(joint, coordinate.name) ? unit_of(*import_options_.motion) : 1.0) *
                          import_options_.motion->table.column(heading).front();
     }
   }
@@ -351,11 +351,11 @@ std::vector<std::string> Importer::joint_names() const {
 }
 
 void Importer::choose_joints() {
-  std::set<std::string> wanted;
+  std::set<std::string> requested_names;
   if (is_whole()) {
     merged_frames_["ground"] = {.body = "ground", .X_BF = {}};
     for (const Joint& joint : model_.joints) joints_.push_back(&joint);
-    for (const Body& body : model_.bodies) wanted.insert(body.name);
+    for (const Body& body : model_.bodies) requested_names.insert(body.name);
   }
   for (const std::string& name : import_options_.joints) {
     const auto joint = std::ranges::find(model_.joints, name, &Joint::name);
@@ -364,13 +364,13 @@ void Importer::choose_joints() {
                      name);
     }
     joints_.push_back(&*joint);
-    wanted.insert({joint->parent.body, joint->child.body});
+    requested_names.insert({joint->parent.body, joint->child.body});
     for (const Frame* side : {&joint->parent, &joint->child}) {
       if (side->body == "ground") merged_frames_["ground"] = {.body = "ground", .X_BF = {}};
     }
   }
   for (const Body& body : model_.bodies) {
-    if (!wanted.contains(body.name)) continue;
+    if (!requested_names.contains(body.name)) continue;
     bodies_.push_back(body.name);
     merged_frames_[body.name] = {.body = body.name, .X_BF = {}};
   }
@@ -614,7 +614,7 @@ std::string Importer::motion_file() {
       if (!driven(c.name)) continue;
       text += "," + plain(c.name);
       columns.emplace_back(&table.column(heading_of(c.name, table)),
-                           is_turn(*joint, c.name) ? unit_of(*import_options_.motion) : 1.0);
+                           is_rotation(*joint, c.name) ? unit_of(*import_options_.motion) : 1.0);
     }
   }
   text += "\n";
@@ -831,11 +831,11 @@ std::string Importer::analysis_text() const {
 
 void Importer::leave_out() {
   for (const std::string& name : import_options_.excluded) {
-    const std::size_t before = left_out_.size();
+    const std::size_t before = omitted_.size();
     for (const Line& line : model_.lines) {
-      if (line.name == name || bundle_name(line.name) == name) left_out_.insert(line.name);
+      if (line.name == name || bundle_name(line.name) == name) omitted_.insert(line.name);
     }
-    if (left_out_.size() > before) continue;
+    if (omitted_.size() > before) continue;
     std::set<std::string> known;
     for (const Line& line : model_.lines) known.insert(bundle_name(line.name));
     throw error_at("exclude", "expected names of ligaments or muscles of the model ({}), found '{}'",
@@ -879,7 +879,7 @@ std::string Importer::limits_text() {
                          : fmt::format("its coordinate {} is not in the scenario or locked", limit.coordinate)));
       continue;
     }
-    const double unit = is_turn(*joint, limit.coordinate) ? std::numbers::pi / 180.0 : 1.0;
+    const double unit = is_rotation(*joint, limit.coordinate) ? std::numbers::pi / 180.0 : 1.0;
     text += fmt::format(
         "  {}: {{type: coordinate_limit, coordinate: {}, lower: {}, upper: {}, lower_stiffness: {}, upper_stiffness: "
         "{}, damping: {}, width: {}}}\n",
@@ -974,7 +974,7 @@ std::optional<std::string> Importer::find_unsupported_reason(const Line& line) c
   const bool muscle = curves_of(line).has_value();
   if (line.type != "Blankevoort1991Ligament" && !muscle) return "this force is not supported";
   if (!line.applies) return "it is disabled (appliesForce)";
-  if (left_out_.contains(line.name)) return fmt::format("excluded ({})", option_name("exclude"));
+  if (omitted_.contains(line.name)) return fmt::format("excluded ({})", option_name("exclude"));
   if (line.points.size() < 2) return "it has fewer than two points";
   std::set<std::string> body_names;
   for (const PathPoint& point : line.points) {

@@ -21,8 +21,9 @@ struct Motion {
 };
 
 struct ImportOptions {
-  std::vector<std::string> joints;     ///< names of joints whose bodies are imported; empty = the whole model
-  std::vector<std::string> held = {};  ///< names of joints that are imported as welds at their coordinate values
+  std::vector<std::string> joints;  ///< names of joints whose bodies are imported; empty = the whole model
+  std::vector<std::string> fixed_joints =
+      {};  ///< names of joints that are imported as welds at their coordinate values
   /// replacement files for contact meshes, by mesh name; for its back surface by the name and ".back"
   std::map<std::string, std::filesystem::path> meshes;
   std::vector<std::filesystem::path> folders;  ///< search folders for mesh files, in order

@@ -36,7 +36,7 @@ const Triangles& MeshFiles::triangles(const fs::path& file) {
   return read_.emplace(file, import_options_.read(file)).first->second;
 }
 
-bool MeshFiles::is_there(const fs::path& file, const std::string& owner) {
+bool MeshFiles::exists(const fs::path& file, const std::string& owner) {
   if (fs::is_regular_file(file)) return true;
   missing_.insert(fmt::format("{} of {}", fs::absolute(file).lexically_normal().string(), owner));
   return false;
@@ -48,7 +48,7 @@ void MeshFiles::use(Shape& shape, const fs::path& file, const std::string& owner
     shape.what += ", which was skipped";
     return;
   }
-  if (!is_there(file, owner)) return;
+  if (!exists(file, owner)) return;
   const Triangles& mesh = triangles(file);
   std::string ending = file.extension().string();
   std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });

@@ -35,7 +35,7 @@ class MeshFiles {
   /// Records a missing item for throw_missing().
   void add_missing(std::string what) { missing_.insert(std::move(what)); }
   /// True if the file exists; a missing file is recorded for throw_missing().
-  [[nodiscard]] bool is_there(const std::filesystem::path& file, const std::string& owner);
+  [[nodiscard]] bool exists(const std::filesystem::path& file, const std::string& owner);
   /// Read once. @throws Error{invalid_input}
   [[nodiscard]] const Triangles& triangles(const std::filesystem::path& file);
   /// @throws Error{invalid_input} with all missing files. @param model  for the message

@@ -395,7 +395,7 @@ void MjcfReader::add_geom(pugi::xml_node node, const Scope& scope) {
   if (has_mesh && (weighs || (touches && !is_mesh))) {
     const MeshAsset& mesh = mesh_of(geom, scope);
     const std::string owner = fmt::format("mesh '{}', which defines the mass of geom '{}'", mesh.name, name);
-    if (!mesh.file.empty() && !files_.is_there(mesh.file, owner)) return;
+    if (!mesh.file.empty() && !files_.exists(mesh.file, owner)) return;
     const Triangles triangles = triangles_of(mesh);
     const MassProperties mass = mass_of_mesh(triangles, mesh.kind, mesh.name);
     if (is_mesh) {
@@ -425,7 +425,7 @@ void MjcfReader::add_geom(pugi::xml_node node, const Scope& scope) {
     const MeshAsset& mesh = mesh_of(geom, scope);
     const bool own = mesh.file.empty() || mesh.file.extension() == ".msh" || mesh.X_SM.p != Vector3::Zero() ||
                      mesh.X_SM.R != Matrix3::Identity();
-    if (own && (mesh.file.empty() || (!import_options_.meshes.leave_out && files_.is_there(mesh.file, mesh.name)))) {
+    if (own && (mesh.file.empty() || (!import_options_.meshes.leave_out && files_.exists(mesh.file, mesh.name)))) {
       files_.use(shape, triangles_of(mesh), mesh.name);
     } else {
       files_.use(shape, mesh.file, fmt::format("mesh '{}'", mesh.name), mesh.factors);
@@ -447,16 +447,16 @@ void MjcfReader::add_frame(pugi::xml_node node, const Scope& scope) {
 
 void MjcfReader::add_replicates(pugi::xml_node node, const Scope& scope) {
   const MjcfElement element(scope.source->file, node, "");
-  const double wanted = element.number("count", 0.0);
+  const double requested = element.number("count", 0.0);
   constexpr double most = 1e5;
-  if (!(wanted >= 1.0 && wanted <= most))
-    element.reject(fmt::format("expected a 'count' of 1 to {}, found {}", most, wanted));
+  if (!(requested >= 1.0 && requested <= most))
+    element.reject(fmt::format("expected a 'count' of 1 to {}, found {}", most, requested));
   const std::string separator = element.text("sep", "");
   const Vector3 euler = element.vector("euler");
   const Vector3 step = element.vector("offset");
-  const auto digits = fmt::format("{}", static_cast<int>(wanted)).size();
+  const auto digits = fmt::format("{}", static_cast<int>(requested)).size();
   Pose X;
-  for (int i = 0; i < static_cast<int>(wanted); ++i) {
+  for (int i = 0; i < static_cast<int>(requested); ++i) {
     Scope inner = scope;
     ++inner.depth;
     // The i-th copy is rotated by i times the angles.

@@ -61,7 +61,7 @@ struct TreeModel {
   std::vector<Link> links;
   std::vector<Loop> loops = {};
   std::vector<Shape> ground_shapes = {};
-  bool root_is_held = false;           ///< fixed by default, not by the file
+  bool root_is_fixed = false;          ///< fixed by default, not by the file
   std::vector<std::string> omissions;  ///< skipped elements, one line each
 };
 

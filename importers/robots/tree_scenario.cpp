@@ -150,7 +150,7 @@ std::vector<ScenarioSurface> of_capsule(const Shape& shape) {
 
 }  // namespace
 
-bool lies_along_axes(const Pose& X_BS) {
+bool is_axis_aligned(const Pose& X_BS) {
   // The cosine of 1.4e-6 rad: angles of files have about seven digits.
   constexpr double straight = 1.0 - 1e-12;
   return (X_BS.R.cwiseAbs().colwise().maxCoeff().array() >= straight).all();
@@ -250,7 +250,7 @@ class TreeImporter {
 
  private:
   void place_links();
-  [[nodiscard]] std::string new_name(const std::string& wanted, const std::string& what);
+  [[nodiscard]] std::string new_name(const std::string& preferred, const std::string& what);
   [[nodiscard]] MassProperties repaired(std::size_t link, MassProperties mass);
   [[nodiscard]] std::string find_inertia_error(std::size_t link, const MassProperties& mass) const;
   [[nodiscard]] std::vector<MassProperties> masses();
@@ -280,11 +280,11 @@ class TreeImporter {
 };
 
 /// A unique name in the scenario.
-std::string TreeImporter::new_name(const std::string& wanted, const std::string& what) {
-  std::string name = plain(wanted);
-  for (int i = 2; names_.contains(name); ++i) name = fmt::format("{}_{}", plain(wanted), i);
+std::string TreeImporter::new_name(const std::string& preferred, const std::string& what) {
+  std::string name = plain(preferred);
+  for (int i = 2; names_.contains(name); ++i) name = fmt::format("{}_{}", plain(preferred), i);
   names_.insert(name);
-  if (name != wanted) add_omission(fmt::format("{} '{}': renamed to {}", what, wanted, name));
+  if (name != preferred) add_omission(fmt::format("{} '{}': renamed to {}", what, preferred, name));
   return name;
 }
 
@@ -316,7 +316,7 @@ void TreeImporter::place_links() {
         "model",
         fmt::format("{}: model '{}': expected at least one body moved by a joint, found none{}", model_.file,
                     model_.name,
-                    model_.root_is_held ? "; use --base free for a root link that moves relative to the ground" : ""));
+                    model_.root_is_fixed ? "; use --base free for a root link that moves relative to the ground" : ""));
   }
 }
 
@@ -481,7 +481,7 @@ void TreeImporter::add_loop(const Loop& loop) {
 
 void TreeImporter::add_surface(const Place& place, const std::string& link, Shape shape, std::string& text) {
   shape.X_BS = place.X_BL * shape.X_BS;
-  if (shape.kind == Shape::Kind::box && !lies_along_axes(shape.X_BS)) {
+  if (shape.kind == Shape::Kind::box && !is_axis_aligned(shape.X_BS)) {
     shape.mesh = box_mesh(shape.size, fmt::format("{}_box_{}", place.body, import_.meshes.size()));
     shape.kind = Shape::Kind::mesh;
   }
@@ -524,7 +524,7 @@ Import TreeImporter::run() {
       "{}\n\n{}\n{}{}\n{}"
       "analysis:\n  end_time: 1.0\n\noutput:\n  interval: 0.01\n{}",
       model_.kind, plain(model_.name),
-      model_.root_is_held ? "# The root link is part of the ground; use --base free for a moving root link.\n" : "",
+      model_.root_is_fixed ? "# The root link is part of the ground; use --base free for a moving root link.\n" : "",
       list(model_.gravity), bodies, has_joints ? "joints:\n" : "", joints_,
       forces_.empty() ? "" : "forces:\n" + forces_ + "\n", surfaces);
   return std::move(import_);

@@ -40,6 +40,6 @@ struct ScenarioSurface {
 [[nodiscard]] ImportedMesh box_mesh(const Vector3& half_lengths, const std::string& name);
 
 /// True if the edges of a box with this pose are parallel to the axes of the body.
-[[nodiscard]] bool lies_along_axes(const Pose& X_BS);
+[[nodiscard]] bool is_axis_aligned(const Pose& X_BS);
 
 }  // namespace heelstrike::models

@@ -342,7 +342,7 @@ void UrdfReader::add_link(const std::string& name, Node joint, std::optional<std
     link.joint = "base";
     link.dofs = {{.kind = Kind::free, .name = "base"}};
   } else if (name != "world") {
-    model_.root_is_held = true;
+    model_.root_is_fixed = true;
     add_omission(
         fmt::format("root link {}: URDF does not define whether it moves; it is part of the ground; use --base free "
                     "for a moving root link",

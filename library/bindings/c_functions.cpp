@@ -210,11 +210,11 @@ hs_status hs_contact_evaluate_many(hs_contact* contact, size_t n, const double* 
     for (size_t i = 0; i < n; ++i) {
       states.push_back(state_of(t[i], R + 9 * i, p + 3 * i, V == nullptr ? nullptr : V + 6 * i));
     }
-    const std::vector<hs::BatchResponse> answers = contact->contact.evaluate_many(states, tangents != 0);
+    const std::vector<hs::BatchResponse> results = contact->contact.evaluate_many(states, tangents != 0);
     for (size_t i = 0; i < n; ++i) {
-      statuses[i] = answers[i].ok ? HS_OK : status_of(answers[i].code);
+      statuses[i] = results[i].ok ? HS_OK : status_of(results[i].code);
       responses[i] = no_response();
-      if (answers[i].ok) copy(answers[i].response, responses[i]);
+      if (results[i].ok) copy(results[i].response, responses[i]);
     }
   });
 }
@@ -228,8 +228,8 @@ hs_status hs_contact_fields(hs_contact* contact, double t, const double* R, cons
 hs_status hs_contact_commit(hs_contact* contact, double t, const double* R, const double* p, const double* V,
                             hs_response* response) {
   return guarded_call(contact, "contact", [&] {
-    const hs::Response answer = contact->contact.commit(state_of(t, R, p, V));
-    if (response != nullptr) copy(answer, *response);
+    const hs::Response batch_response = contact->contact.commit(state_of(t, R, p, V));
+    if (response != nullptr) copy(batch_response, *response);
   });
 }
 

@@ -48,9 +48,9 @@ class CallbackSink final : public inner::RunSink {
  private:
   static void report_progress(const RunOptions& options, const inner::Progress& progress) {
     if (!options.on_progress) return;
-    const bool under_way = progress.stage.empty();
+    const bool is_running = progress.stage.empty();
     options.on_progress({.stage = progress.stage,
-                         .fraction = !under_way              ? progress.fraction
+                         .fraction = !is_running             ? progress.fraction
                                      : progress.end_time > 0 ? progress.time / progress.end_time
                                                              : 0.0,
                          .time = progress.time,
@@ -103,8 +103,8 @@ RunOutcome run(const std::string& file, const RunOptions& options, const Changes
     inner::log_import(request, folder);
     inner::RunSummary summary;
     try {
-      inner::report::write_shapes(folder,
-                                  inner::body_shapes(request.scenario, request.files, inner::report::shown_triangles));
+      inner::report::write_shapes(
+          folder, inner::body_shapes(request.scenario, request.files, inner::report::max_displayed_triangles));
       const auto runner = runner_of(options, folder.path());
       CallbackSink sink(folder, options);
       summary = runner->run(request, sink, options.stop);

@@ -109,7 +109,7 @@ void report_extent(const std::vector<Vector3>& vertices, MeshReport& outcome) {
 }
 
 void report_surface(const fem::SurfaceReport& report, MeshReport& outcome) {
-  outcome.sound = report.valid();
+  outcome.is_valid = report.valid();
   for (const fem::SurfaceFinding& finding : report.findings) {
     outcome.defects +=
         fmt::format("{}{} {}", outcome.defects.empty() ? "" : ", ", finding.count, fem::to_string(finding.defect));
@@ -160,8 +160,8 @@ MeshReport process_volume(const MeshJob& job) {
   MeshReport outcome;
   outcome.repaired = mesh.notes;
   const fem::VolumeReport report = fem::check_volume(mesh);
-  outcome.sound = report.valid();
-  if (!outcome.sound) outcome.defects = "not fit for finite elements";
+  outcome.is_valid = report.valid();
+  if (!outcome.is_valid) outcome.defects = "not fit for finite elements";
   report_volume(report, outcome);
   add(fem::find_extent_warnings(extents_of(mesh.nodes), job.length_scale, "--scale"), outcome);
   add(fem::find_quality_warnings(job.name, report), outcome);
@@ -181,8 +181,8 @@ MeshReport process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, Mesh
                                           .min_thickness = job.min_thickness});
   if (job.order == 2) layer.mesh = fem::to_quadratic(layer.mesh);
   const fem::VolumeReport report = fem::check_volume(layer.mesh);
-  outcome.sound = report.valid();
-  outcome.defects = outcome.sound ? "" : "not fit for finite elements";
+  outcome.is_valid = report.valid();
+  outcome.defects = outcome.is_valid ? "" : "not fit for finite elements";
   report_volume(report, outcome);
   outcome.volume_report += fmt::format(
       "\nlayer      {} layers, mean thickness {:.4g} m, minimum distance of the surfaces {:.4g} m; {} nodes "
@@ -203,8 +203,8 @@ MeshReport process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, Mesh
 
 }  // namespace
 
-bool holds_volume(const MeshJob& job) {
-  return !job.foot && !job.knee && read_input([&] { return fem::holds_volume(job.content, read_options(job)); });
+bool is_volume_mesh(const MeshJob& job) {
+  return !job.foot && !job.knee && read_input([&] { return fem::is_volume_mesh(job.content, read_options(job)); });
 }
 
 std::string readable_formats() {
@@ -215,7 +215,7 @@ std::string readable_formats() {
 MeshReport process_mesh(const MeshJob& job, const std::function<void(const char* stage)>& on_stage,
                         std::stop_token stop) {
   on_stage("reading");
-  if (holds_volume(job)) return process_volume(job);
+  if (is_volume_mesh(job)) return process_volume(job);
   fem::SurfaceMesh surface = surface_of(job);
   MeshReport outcome;
   on_stage("checking the surface");
@@ -229,7 +229,7 @@ MeshReport process_mesh(const MeshJob& job, const std::function<void(const char*
   const fem::SurfaceReport report = fem::check_surface(surface);
   report_surface(report, outcome);
   // The surfaces of a knee are open at their rims; these are not defects.
-  if (job.knee) outcome.sound = true;
+  if (job.knee) outcome.is_valid = true;
   report_extent(surface.vertices, outcome);
   const Vector3 extents = extents_of(surface.vertices);
   if (!job.foot && !job.knee) add(fem::find_extent_warnings(extents, job.length_scale, "--scale"), outcome);

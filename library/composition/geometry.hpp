@@ -66,7 +66,7 @@ struct MeshQuantity {
 };
 
 struct MeshReport {
-  bool sound = false;                 ///< the input after the repairs is valid
+  bool is_valid = false;              ///< the input after the repairs is valid
   std::string defects;                ///< defects in one line; empty when sound
   std::vector<std::string> repaired;  ///< one sentence per repair
   std::string surface_report;         ///< report for the user; empty for a volume mesh
@@ -77,7 +77,7 @@ struct MeshReport {
 };
 
 /// Tests whether the input is a volume mesh. @throws Error{invalid_input} for a file of an unknown format
-[[nodiscard]] bool holds_volume(const MeshJob& job);
+[[nodiscard]] bool is_volume_mesh(const MeshJob& job);
 /// "surface (stl, ...) or volume mesh (msh, ...)", for messages.
 [[nodiscard]] std::string readable_formats();
 

@@ -31,7 +31,7 @@ std::optional<fem::SurfaceMesh> mesh_of_file(const MeshSurface& surface, std::sp
   read.name = file->name;
   read.format = surface.format;
   read.length_scale = surface.length_scale;
-  fem::SurfaceMesh mesh = fem::holds_volume(file->content, read)
+  fem::SurfaceMesh mesh = fem::is_volume_mesh(file->content, read)
                               ? fem::boundary_surface(fem::read_volume(file->content, read)).surface
                               : fem::read_surface(file->content, read);
   for (Vector3& vertex : mesh.vertices) vertex = surface.X_BodyMesh * vertex;
@@ -78,13 +78,13 @@ std::vector<Read> read_all(const Scenario& scenario, std::span<const AssetConten
 }
 
 /// Distributes `most`: each gets its request or, if that is larger, an equal share of the remainder.
-std::vector<std::size_t> shares(const std::vector<std::size_t>& wanted, std::size_t most) {
-  std::vector<std::size_t> order(wanted.size());
+std::vector<std::size_t> shares(const std::vector<std::size_t>& requested, std::size_t most) {
+  std::vector<std::size_t> order(requested.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(wanted[i], i); });
-  std::vector<std::size_t> given(wanted.size());
+  std::ranges::sort(order, {}, [&](std::size_t i) { return std::pair(requested[i], i); });
+  std::vector<std::size_t> given(requested.size());
   for (std::size_t k = 0; k < order.size(); ++k) {
-    given[order[k]] = std::min(wanted[order[k]], most / (order.size() - k));
+    given[order[k]] = std::min(requested[order[k]], most / (order.size() - k));
     most -= given[order[k]];
   }
   return given;
@@ -95,15 +95,15 @@ std::vector<std::size_t> shares(const std::vector<std::size_t>& wanted, std::siz
 std::vector<report::BodyShape> body_shapes(const Scenario& scenario, std::span<const AssetContent> files,
                                            std::size_t max_triangles) {
   const std::vector<Read> all = read_all(scenario, files);
-  std::vector<std::size_t> wanted;
-  for (const Read& read : all) wanted.push_back(read.mesh.triangles.size());
-  const std::vector<std::size_t> given = shares(wanted, max_triangles);
+  std::vector<std::size_t> requested;
+  for (const Read& read : all) requested.push_back(read.mesh.triangles.size());
+  const std::vector<std::size_t> given = shares(requested, max_triangles);
   std::vector<report::BodyShape> shapes;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (given[i] == 0) continue;
     const fem::SurfaceMesh mesh = fem::simplified_surface(all[i].mesh, given[i]);
     report::BodyShape shape{
-        .body = all[i].body, .source = all[i].source, .n_read = wanted[i], .points = {}, .triangles = {}};
+        .body = all[i].body, .source = all[i].source, .n_read = requested[i], .points = {}, .triangles = {}};
     for (const Vector3& p : mesh.vertices) shape.points.insert(shape.points.end(), p.begin(), p.end());
     for (const fem::Triangle& t : mesh.triangles) shape.triangles.insert(shape.triangles.end(), t.begin(), t.end());
     shapes.push_back(std::move(shape));

@@ -106,9 +106,9 @@ FMI_EXPORT fmi2Component fmi2Instantiate(fmi2String name, int type, fmi2String g
   const FmiStatus status = guarded(*instance, [&] {
     if (guid == nullptr)
       throw heelstrike::input_error("guid", "an FMU is instantiated with its guid, found none (null)");
-    const bool is_given = resources != nullptr && *resources != '\0';
-    instance->fmu = std::make_unique<Fmu>(is_given ? std::filesystem::path(path_of(resources)) : resources_beside(),
-                                          guid, type != co_simulation);
+    const bool is_prescribed = resources != nullptr && *resources != '\0';
+    instance->fmu = std::make_unique<Fmu>(
+        is_prescribed ? std::filesystem::path(path_of(resources)) : adjacent_resources(), guid, type != co_simulation);
   });
   return status == FmiStatus::ok ? instance.release() : nullptr;
 }

@@ -66,9 +66,9 @@ void make_fmu(FmuInstance& instance, fmi3String token, fmi3String resource_path,
   if (token == nullptr) {
     throw heelstrike::input_error("instantiationToken", "an FMU is instantiated with its token, found none (null)");
   }
-  const bool is_given = resource_path != nullptr && *resource_path != '\0';
-  instance.fmu = std::make_unique<Fmu>(is_given ? std::filesystem::path(resource_path) : resources_beside(), token,
-                                       model_exchange);
+  const bool is_prescribed = resource_path != nullptr && *resource_path != '\0';
+  instance.fmu = std::make_unique<Fmu>(is_prescribed ? std::filesystem::path(resource_path) : adjacent_resources(),
+                                       token, model_exchange);
 }
 
 }  // namespace

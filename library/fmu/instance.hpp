@@ -91,7 +91,7 @@ inline void set_logging(FmuInstance& instance, bool on, std::span<const char* co
 }
 
 /// Resources of an unpacked FMU, for importers that do not pass the path: beside the folder of the binaries.
-inline std::filesystem::path resources_beside() {
+inline std::filesystem::path adjacent_resources() {
   return module_folder().parent_path().parent_path() / "resources";
 }
 

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t shown_episodes = 10;
+constexpr std::size_t max_displayed_episodes = 10;
 
 /// Writes into the folder, and prints messages for the user on the terminal.
 class ReportingSink : public RunSink {
@@ -78,8 +78,8 @@ Table episode_table(const std::vector<ContactEpisode>& episodes) {
   const bool impacts = std::ranges::any_of(episodes, [](const auto& e) { return e.max_impulse.has_value(); });
   if (impacts) table.header.emplace_back("max impulse N s");
   for (const ContactEpisode& e : episodes) {
-    if (table.rows.size() == shown_episodes) {
-      table.rows.push_back({fmt::format("... {} more in summary.json", episodes.size() - shown_episodes)});
+    if (table.rows.size() == max_displayed_episodes) {
+      table.rows.push_back({fmt::format("... {} more in summary.json", episodes.size() - max_displayed_episodes)});
       break;
     }
     table.rows.push_back({e.pair, number_text(e.onset), optional_text(e.end), number_text(e.max_force),

@@ -30,16 +30,16 @@ std::vector<Entry> entries_of(const Field& section, const char* key) {
   return section.has(key) ? section[key].node().entries : std::vector<Entry>();
 }
 
-[[noreturn]] void refuse_entry(const Field& section, const char* key, const Entry& entry, const char* expected,
+[[noreturn]] void reject_entry(const Field& section, const char* key, const Entry& entry, const char* expected,
                                const char* advice) {
-  config::refuse(section.document(), *entry.value, fmt::format("{}.{}.{}", section.path(), key, entry.key), expected,
+  config::reject(section.document(), *entry.value, fmt::format("{}.{}.{}", section.path(), key, entry.key), expected,
                  config::describe(*entry.value), advice);
 }
 
 double number_in(const Field& section, const char* key, const Entry& entry) {
   double value = 0.0;
   if (config::read_number(*entry.value, value) && std::isfinite(value)) return value;
-  refuse_entry(section, key, entry, "a finite number, in rad or m", "write NAME: NUMBER");
+  reject_entry(section, key, entry, "a finite number, in rad or m", "write NAME: NUMBER");
 }
 
 osim::ImportOptions make_import_options(const Field& section, const std::string& model) {
@@ -52,7 +52,7 @@ osim::ImportOptions make_import_options(const Field& section, const std::string&
   import_options.folders = osim::mesh_folders({geometry.begin(), geometry.end()}, model);
   for (const Entry& mesh : entries_of(section, "meshes")) {
     if (mesh.value->type != Node::Type::scalar) {
-      refuse_entry(section, "meshes", mesh, "the name of a file", "write NAME: FILE");
+      reject_entry(section, "meshes", mesh, "the name of a file", "write NAME: FILE");
     }
     import_options.meshes[mesh.key] = mesh.value->scalar;
   }
@@ -109,7 +109,7 @@ models::Import read_model(const Field& section, const std::string& name, const f
 }
 
 /// Errors of an option are reported at its location in the scenario.
-[[noreturn]] void refuse(const Field& section, const std::string& model_key, const Error& error) {
+[[noreturn]] void reject(const Field& section, const std::string& model_key, const Error& error) {
   const Field place = section[section.has(error.field()) ? error.field() : model_key];
   std::string text = error.what();
   if (const std::string key = place.path() + ": "; text.starts_with(key)) text.erase(0, key.size());
@@ -117,25 +117,25 @@ models::Import read_model(const Field& section, const std::string& name, const f
 }
 
 /// A change of a key that the model does not provide.
-void refuse_own(const Document& document, const Entry& change) {
+void reject_own_keys(const Document& document, const Entry& change) {
   const std::string_view first = std::string_view(change.key).substr(0, change.key.find('.'));
   if (first != "heelstrike" && first != config::import_section) return;
-  config::refuse(document, *change.value, fmt::format("{}.set.{}", config::import_section, change.key),
+  config::reject(document, *change.value, fmt::format("{}.set.{}", config::import_section, change.key),
                  "a key of the imported model", fmt::format("'{}'", first), "remove it here");
 }
 
 /// A section that both have: entries of the scenario on their lines, those of the model after them.
 std::shared_ptr<const Node> both(const Document& document, const Entry& own, const Node& model) {
-  const auto refuse_twice = [&](const Node& node, const std::string& key) {
-    config::refuse(
+  const auto reject_duplicates = [&](const Node& node, const std::string& key) {
+    config::reject(
         document, node, key, "a key that the import does not provide", "it in both",
         fmt::format("remove it, or change the imported value: under {}.set, `{}: ...`", config::import_section, key));
   };
-  if (own.value->type != Node::Type::map || model.type != Node::Type::map) refuse_twice(*own.value, own.key);
+  if (own.value->type != Node::Type::map || model.type != Node::Type::map) reject_duplicates(*own.value, own.key);
   auto result = std::make_shared<Node>(*own.value);
   result->flow = true;
   for (const Entry& entry : model.entries) {
-    if (const Node* twice = own.value->find(entry.key)) refuse_twice(*twice, own.key + "." + entry.key);
+    if (const Node* twice = own.value->find(entry.key)) reject_duplicates(*twice, own.key + "." + entry.key);
     result->entries.push_back({.key = entry.key, .line = 0, .value = config::copy_without_lines(*entry.value, "")});
   }
   return result;
@@ -179,10 +179,10 @@ ImportedScenario with_import(std::string_view yaml, const std::string& file_name
     import = read_model(section, model, folder, stop);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;
-    refuse(section, model_key, error);
+    reject(section, model_key, error);
   }
   for (const Entry& change : entries_of(section, "set")) {
-    refuse_own(document, change);
+    reject_own_keys(document, change);
     // Without the folder, so that the text of a scenario does not depend on its location.
     const std::string where = fmt::format("{}:{}", fs::path(file_name).filename().string(), change.value->line);
     import.scenario = config::with_change(import.scenario, model, change, where, catalog);

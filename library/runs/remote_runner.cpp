@@ -60,7 +60,7 @@ RemoteRunner::RemoteRunner(const ServerOptions& options, std::filesystem::path l
       client_(servers_.mbs(), servers_.mbs_text()) {}
 
 void RemoteRunner::forward_messages(RunSink& sink) {
-  for (const std::string& sentence : servers_.take_messages_since()) sink.on_log("warning", sentence_start(sentence));
+  for (const std::string& message : servers_.take_messages_since()) sink.on_log("warning", sentence_start(message));
 }
 
 void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink& sink, std::stop_token stop) {
@@ -77,10 +77,10 @@ void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink
       client_.watch(run_id, before, take, stop);
     } catch (const Error& error) {
       // A restarted server that does not have the run reports an error that is not retryable.
-      const bool may_come_back =
+      const bool may_reconnect =
           error.code() == ErrorCode::unavailable && error.retryable() && !servers_.restart_failure();
       if (reader.last_sequence() > before) backoff.restart();
-      if (reader.failed() || !may_come_back || stop.stop_requested() || !backoff.pause()) throw;
+      if (reader.failed() || !may_reconnect || stop.stop_requested() || !backoff.pause()) throw;
       forward_messages(sink);
       while (!stop.stop_requested() && !servers_.restart_failure() && backoff.remaining().count() > 0 &&
              !client_.wait_for_connection(std::min(poll_interval, backoff.remaining()))) {

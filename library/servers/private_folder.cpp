@@ -26,7 +26,7 @@ constexpr std::string_view prefix = "heelstrike-";
 constexpr const char* lock_name = "lock";
 constexpr std::size_t max_socket_path = sizeof(sockaddr_un::sun_path) - 1;  // 107 bytes on Linux
 // Longest name below the base: "heelstrike-<pid>-XXXXXX/fem.sock.messages".
-constexpr std::size_t room_for_names = 48;
+constexpr std::size_t space_for_names = 48;
 
 std::optional<pid_t> owner_of(const std::string& folder_name) {
   if (!folder_name.starts_with(prefix)) return std::nullopt;
@@ -59,7 +59,7 @@ fs::path runtime_directory() {
   if (given != nullptr && *given == '/') {
     fs::path folder(given);
     if (is_owned_by_user(folder) && ::access(given, W_OK | X_OK) == 0 &&
-        folder.string().size() + room_for_names <= max_socket_path) {
+        folder.string().size() + space_for_names <= max_socket_path) {
       return folder;
     }
   }

@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::seconds stop_grace{5};
 // A Unix socket breaks only when a process ends. A restart takes up to 20 s, and two may be necessary.
 constexpr std::chrono::seconds private_reconnect_timeout{60};
-constexpr std::size_t shown_log_bytes = 2000;
+constexpr std::size_t max_displayed_log_bytes = 2000;
 
 }  // namespace
 
@@ -51,7 +51,7 @@ void Servers::start_fem() {
                    .program = sibling_program("fem_server"),
                    .arguments = {"--listen", address, "--ready-fd", "3", "--exit-with-parent"},
                    .log = log_},
-      [this](const std::string& sentence, bool last) { add_message(sentence, last); });
+      [this](const std::string& message, bool last) { add_message(message, last); });
 }
 
 void Servers::start_mbs(const ServerOptions& options) {
@@ -74,12 +74,12 @@ void Servers::start_mbs(const ServerOptions& options) {
       if (!value.empty()) arguments.insert(arguments.end(), {option, value});
     }
   }
-  mbs_child_ = std::make_unique<SupervisedServer>(
-      ChildOptions{.name = "multibody server (mbs_server)",
-                   .program = sibling_program("mbs_server"),
-                   .arguments = std::move(arguments),
-                   .log = log_},
-      [this](const std::string& sentence, bool last) { add_message(sentence, last); });
+  mbs_child_ =
+      std::make_unique<SupervisedServer>(ChildOptions{.name = "multibody server (mbs_server)",
+                                                      .program = sibling_program("mbs_server"),
+                                                      .arguments = std::move(arguments),
+                                                      .log = log_},
+                                         [this](const std::string& message, bool last) { add_message(message, last); });
 }
 
 void Servers::wait_until_ready() {
@@ -98,7 +98,7 @@ void Servers::wait_until_ready() {
 std::string Servers::end_of_log() const {
   std::ifstream file(log_, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (text.size() > shown_log_bytes) text = "..." + text.substr(text.size() - shown_log_bytes);
+  if (text.size() > max_displayed_log_bytes) text = "..." + text.substr(text.size() - max_displayed_log_bytes);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
@@ -115,11 +115,11 @@ std::chrono::milliseconds Servers::reconnect_timeout(const ServerOptions& option
   return options.mbs.empty() ? private_reconnect_timeout : options.reconnect_timeout;
 }
 
-void Servers::add_message(const std::string& sentence, bool last) {
+void Servers::add_message(const std::string& message, bool last) {
   {
     const std::scoped_lock lock(mutex_);
-    messages_.push_back(sentence);
-    if (last) restart_failure_ = sentence;
+    messages_.push_back(message);
+    if (last) restart_failure_ = message;
   }
   has_messages_ = true;
   // Ends the other server, so that no call waits for one that is not restarted.

@@ -64,7 +64,7 @@ class Servers {
   void start_fem();
   void start_mbs(const ServerOptions& options);
   void wait_until_ready();
-  void add_message(const std::string& sentence, bool last);
+  void add_message(const std::string& message, bool last);
   [[nodiscard]] std::string end_of_log() const;
 
   std::unique_ptr<PrivateFolder> folder_;

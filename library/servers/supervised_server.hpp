@@ -27,7 +27,7 @@ inline constexpr int max_failed_restarts = 5;
 class SupervisedServer {
  public:
   /// Reports a failure and its consequence; `last` when the server is not restarted.
-  using OnEvent = std::function<void(const std::string& sentence, bool last)>;
+  using OnEvent = std::function<void(const std::string& message, bool last)>;
 
   /// Starts the server. @param on_event  called from the thread of this object
   SupervisedServer(ChildOptions options, OnEvent on_event);

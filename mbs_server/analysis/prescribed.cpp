@@ -32,7 +32,7 @@ namespace {
 enum class Kind { kinematic, inverse, hybrid };
 
 /// Batch size of evaluations: large enough to use all threads, small enough for cancellation and progress reports.
-constexpr std::size_t frames_ahead = 256;
+constexpr std::size_t n_prefetched_frames = 256;
 /// Batch size of commits: initially few, then adapted to the time of a call. The maximum exceeds two gait cycles at
 /// 60 Hz, so that both feet have equal work.
 constexpr std::size_t first_frames = 8;
@@ -419,7 +419,7 @@ bool PrescribedRun::solve() {
   begin();
   evaluation_mode_ = choose_evaluation_mode();
   frames_per_call_ = evaluation_mode_ == EvaluationMode::sequential ? 1
-                     : evaluation_mode_ == EvaluationMode::batched  ? frames_ahead
+                     : evaluation_mode_ == EvaluationMode::batched  ? n_prefetched_frames
                                                                     : first_frames;
   if (resumed_) {
     AnalysisState state(resumed_->analysis);
@@ -463,10 +463,10 @@ void require_prescribed_motion(int degrees_of_freedom) {
 
 void check_balances(const config::Field& field, const Scenario& scenario) {
   if (scenario.analysis.balance.empty()) {
-    field["balance"].refuse("at least one entry", "none", "specify which bodies are supported by which force");
+    field["balance"].reject("at least one entry", "none", "specify which bodies are supported by which force");
   }
   if (!(scenario.gravity.norm() > 0.0)) {
-    field["type"].refuse("gravity, which defines the vertical", "[0, 0, 0]", "give e.g. gravity: [0, 0, -9.81]");
+    field["type"].reject("gravity, which defines the vertical", "[0, 0, 0]", "give e.g. gravity: [0, 0, -9.81]");
   }
 }
 

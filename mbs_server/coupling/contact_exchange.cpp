@@ -34,7 +34,7 @@ class WallTimer {
 /// ends, as in PairEventDetector for known gaps. The gap stays positive if the lowest cubic with these ends and rates
 /// keeps half of the smaller end and a sixteenth of the maximum change of the gap: a margin for the difference of the
 /// two polynomials.
-bool gap_stays_positive(double t, const GapInterval& a, double t_end, const GapInterval& b) {
+bool gap_remains_positive(double t, const GapInterval& a, double t_end, const GapInterval& b) {
   double lowest = std::min(a.lower, b.lower);
   if (!(lowest > 0.0 && t_end > t)) return false;
   const double ends = lowest;
@@ -147,7 +147,7 @@ ContactExchange::Bound ContactExchange::bound_of(const Response& response, const
 
 /// The slip speed changes by no more than the velocities of the contact points. Half of it is a margin for their motion
 /// and rotation within the step, which is of second order; otherwise the partner is evaluated.
-bool ContactExchange::keeps_sliding(const Bound& there, const PairState& state) {
+bool ContactExchange::continues_sliding(const Bound& there, const PairState& state) {
   if (there.slip_speed == 0.0) return true;
   const Vector3 change =
       point_velocity(state.V_AB, there.p_ACop - state.X_AB.p) - point_velocity(there.V_AB, there.p_ACop - there.X_AB.p);
@@ -155,25 +155,25 @@ bool ContactExchange::keeps_sliding(const Bound& there, const PairState& state) 
   return there.slip_speed > 2.0 * (change.norm() + radius * (state.V_AB.w - there.V_AB.w).norm());
 }
 
-bool ContactExchange::keeps_contact_state(const ContactStates& states, double t, const ConstVector& q,
-                                          const ConstVector& qd, double t_end, const ConstVector& q_end,
-                                          const ConstVector& qd_end) const {
+bool ContactExchange::has_constant_contact_state(const ContactStates& states, double t, const ConstVector& q,
+                                                 const ConstVector& qd, double t_end, const ConstVector& q_end,
+                                                 const ConstVector& qd_end) const {
   const auto range = [](const Bound& bound, const PairState& state) {
     return gap_interval(bound.bound, bound.gap, bound.X_AB, state);
   };
   // In contact the gap is smaller than its change in a step: each end needs a response evaluated near it.
-  const bool committed_there =
+  const bool is_committed_state =
       posted_.request && posted_.request->completed && !posted_.request->error && posted_.t == t;
   for (std::size_t i = 0; i < n_pairs(); ++i) {
     const Bound& last = bounds_[i];
     if (!last.bound.known) return false;
-    const Bound first = committed_there ? bound_of(posted_.request->responses[i], posted_.states[i]) : last;
+    const Bound first = is_committed_state ? bound_of(posted_.request->responses[i], posted_.states[i]) : last;
     const GapInterval a = range(first, pair_state(model_.pairs[i], t, q, qd));
     const PairState end = pair_state(model_.pairs[i], t_end, q_end, qd_end);
     const GapInterval b = range(last, end);
-    if (states.closed(i) && !keeps_sliding(last, end)) return false;
-    const bool free = states.closed(i) ? gap_stays_positive(t, depth_range(a), t_end, depth_range(b))
-                                       : gap_stays_positive(t, a, t_end, b);
+    if (states.closed(i) && !continues_sliding(last, end)) return false;
+    const bool free = states.closed(i) ? gap_remains_positive(t, depth_range(a), t_end, depth_range(b))
+                                       : gap_remains_positive(t, a, t_end, b);
     if (!free) return false;
   }
   return true;

@@ -63,9 +63,9 @@ class ContactExchange {
 
   /// True if the bounds of the last responses show that between two states closed pairs stay in contact, sliding pairs
   /// continue to slide, and all others stay open.
-  [[nodiscard]] bool keeps_contact_state(const ContactStates& states, double t, const ConstVector& q,
-                                         const ConstVector& qd, double t_end, const ConstVector& q_end,
-                                         const ConstVector& qd_end) const;
+  [[nodiscard]] bool has_constant_contact_state(const ContactStates& states, double t, const ConstVector& q,
+                                                const ConstVector& qd, double t_end, const ConstVector& q_end,
+                                                const ConstVector& qd_end) const;
 
   /// Poses and twists of all pairs at the state of the last call of responses(), commit() or kinematics_at().
   [[nodiscard]] const PairKinematics& kinematics() const { return kinematics_; }
@@ -137,7 +137,7 @@ class ContactExchange {
   };
   [[nodiscard]] static Bound bound_of(const Response& response, const PairState& state);
   /// True if a pair that slid there slides in the same direction at another state.
-  [[nodiscard]] static bool keeps_sliding(const Bound& there, const PairState& state);
+  [[nodiscard]] static bool continues_sliding(const Bound& there, const PairState& state);
   /// The response before the last one: at an onset, integrator and event detector evaluate both ends of a step.
   struct CachedResponse {
     bool known = false;

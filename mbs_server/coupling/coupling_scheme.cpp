@@ -32,9 +32,9 @@ class Monolithic final : public CouplingScheme {
   std::span<const Response> accept(double t, const ConstVector& q, const ConstVector& qd) override {
     return exchange_.commit(t, q, qd);
   }
-  [[nodiscard]] bool keeps_contact_state(double t, const ConstVector& q, const ConstVector& qd, double t_end,
-                                         const ConstVector& q_end, const ConstVector& qd_end) const override {
-    return exchange_.keeps_contact_state(states_, t, q, qd, t_end, q_end, qd_end);
+  [[nodiscard]] bool has_constant_contact_state(double t, const ConstVector& q, const ConstVector& qd, double t_end,
+                                                const ConstVector& q_end, const ConstVector& qd_end) const override {
+    return exchange_.has_constant_contact_state(states_, t, q, qd, t_end, q_end, qd_end);
   }
   void accept_deferred(double t, const ConstVector& q, const ConstVector& qd) override {
     exchange_.post_commit(t, q, qd);

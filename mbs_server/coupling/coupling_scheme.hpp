@@ -59,9 +59,10 @@ class CouplingScheme {
 
   /// True if bounds exclude, without evaluation, that a pair opens or closes between two states of a step; the
   /// relevant response of the partner is then known.
-  [[nodiscard]] virtual bool keeps_contact_state(double /*t*/, const ConstVector& /*q*/, const ConstVector& /*qd*/,
-                                                 double /*t_end*/, const ConstVector& /*q_end*/,
-                                                 const ConstVector& /*qd_end*/) const {
+  [[nodiscard]] virtual bool has_constant_contact_state(double /*t*/, const ConstVector& /*q*/,
+                                                        const ConstVector& /*qd*/, double /*t_end*/,
+                                                        const ConstVector& /*q_end*/,
+                                                        const ConstVector& /*qd_end*/) const {
     return false;
   }
   /// accept() without waiting for the partner, when no pair becomes active or inactive.

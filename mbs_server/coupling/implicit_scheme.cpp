@@ -56,7 +56,7 @@ class Implicit final : public MacroStepScheme {
     double value = 0.0, allowed = 0.0;
   };
   [[nodiscard]] Change max_change(const VectorX& x, const VectorX& response) const;
-  [[noreturn]] void give_up(double t, double end, const Change& change) const;
+  [[noreturn]] void throw_failure(double t, double end, const Change& change) const;
 
   ImplicitOptions options_;
   std::unique_ptr<Acceleration> acceleration_;
@@ -208,10 +208,10 @@ void Implicit::prepare(double t, double end, TrialMotion& trial) {
     valid = x;
     x = acceleration_->next(x, response);
   }
-  give_up(t, end, change);
+  throw_failure(t, end, change);
 }
 
-void Implicit::give_up(double t, double end, const Change& change) const {
+void Implicit::throw_failure(double t, double end, const Change& change) const {
   const bool is_torque = change.quantity == 0;
   throw Error(
       ErrorCode::solver_failed,
@@ -324,13 +324,13 @@ std::vector<config::KeySchema> implicit_keys() {
 void check_implicit(const config::Field& coupling, const Scenario& scenario) {
   check_macro_steps(coupling, scenario);
   if (coupling["interpolation"].text() == "quadratic" && coupling["substeps"].number() < 2.0) {
-    coupling["substeps"].refuse("at least 2 with interpolation: quadratic", coupling["substeps"].text(),
+    coupling["substeps"].reject("at least 2 with interpolation: quadratic", coupling["substeps"].text(),
                                 "a parabola needs the start and two more times of the macro step");
   }
   const AccelerationEntry& acceleration = config::type_named(acceleration_registry(), coupling["acceleration"].text());
   for (const char* key : {"filter", "reused_steps"}) {
     if (acceleration.has_columns || !coupling.has(key)) continue;
-    coupling[key].refuse("this key with acceleration: iqn_ils only",
+    coupling[key].reject("this key with acceleration: iqn_ils only",
                          fmt::format("it with '{}'", coupling["acceleration"].text()), "remove it");
   }
 }

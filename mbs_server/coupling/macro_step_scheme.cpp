@@ -87,25 +87,26 @@ bool MacroStepScheme::try_macro_step(double t, double end, TrialMotion& trial) {
     error = energy_error(t, end, trial);
   } catch (const Error& e) {
     if (e.code() != ErrorCode::solver_failed && e.code() != ErrorCode::recoverable) throw;
-    reject(t, length, control.after_failure(length), e.what());
+    reject_step(t, length, control.after_failure(length), e.what());
     return false;
   }
   const double next = control.next_length(error, length, degree());
   if (control.ratio(error, length) > 1.0) {
-    reject(t, length, next,
-           fmt::format("it creates or destroys {:.3g} J, {:.3g} W, coupling.step_control allows{}{}", error,
-                       error / length,
-                       control.limits().energy ? fmt::format(" {:.3g} J", *control.limits().energy) : std::string(),
-                       control.limits().power ? fmt::format(" {:.3g} W", *control.limits().power) : std::string()));
+    reject_step(
+        t, length, next,
+        fmt::format("it creates or destroys {:.3g} J, {:.3g} W, coupling.step_control allows{}{}", error,
+                    error / length,
+                    control.limits().energy ? fmt::format(" {:.3g} J", *control.limits().energy) : std::string(),
+                    control.limits().power ? fmt::format(" {:.3g} W", *control.limits().power) : std::string()));
     return false;
   }
   progress_.length = next;
   return true;
 }
 
-void MacroStepScheme::reject(double t, double length, double next_length, const std::string& why) {
+void MacroStepScheme::reject_step(double t, double length, double next_length, const std::string& why) {
   ++progress_.statistics.rejected_macro_steps;
-  if (!options_.control->is_smallest(length)) {
+  if (!options_.control->is_minimum(length)) {
     progress_.length = next_length;
     return;
   }
@@ -214,18 +215,18 @@ config::KeySchema extrapolation_key(bool with_tangent, const std::string& meanin
 void check_macro_steps(const config::Field& coupling, const Scenario& scenario) {
   const AnalysisSpec& analysis = scenario.analysis;
   if (!analysis.traits.finds_events) {
-    coupling["scheme"].refuse("a scheme without macro steps for an analysis without time integration",
+    coupling["scheme"].reject("a scheme without macro steps for an analysis without time integration",
                               fmt::format("'{}' with analysis.type: {}", coupling["scheme"].text(), analysis.type),
                               "remove the section `coupling`, or choose analysis.type: forward");
   }
   const config::Field field = coupling["macro_step"];
   const double macro_step = field.number();
   if (macro_step > analysis.end_time) {
-    field.refuse(fmt::format("at most the whole run, {} s (analysis.end_time)", analysis.end_time),
+    field.reject(fmt::format("at most the whole run, {} s (analysis.end_time)", analysis.end_time),
                  fmt::format("{} s", macro_step), "reduce it, or extend the run");
   }
   if (analysis.integrator.step && macro_step < *analysis.integrator.step) {
-    field.refuse(fmt::format("at least the step of the integrator, {} s", *analysis.integrator.step),
+    field.reject(fmt::format("at least the step of the integrator, {} s", *analysis.integrator.step),
                  fmt::format("{} s", macro_step), "increase it, or reduce analysis.integrator.step");
   }
   config::check_grid(field, analysis.end_time, macro_step, analysis.budget.steps, "macro steps",

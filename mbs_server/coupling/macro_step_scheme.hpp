@@ -84,7 +84,7 @@ class MacroStepScheme : public CouplingScheme {
   [[nodiscard]] double next_end(double t, double t_end) const;
   /// @returns true if the criterion is satisfied; otherwise the macro step is repeated with a shorter length
   [[nodiscard]] bool try_macro_step(double t, double end, TrialMotion& trial);
-  void reject(double t, double length, double next_length, const std::string& why);
+  void reject_step(double t, double length, double next_length, const std::string& why);
 
   MacroStepOptions options_;
   Progress progress_;

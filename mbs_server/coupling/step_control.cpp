@@ -19,7 +19,7 @@ constexpr double min_step_reduction = 0.1;
 constexpr double max_step_reduction = 0.5;
 /// Default ratio of minimum to initial macro step: sixteen bisections cover the range of contact times from an impact
 /// to a standing load.
-constexpr double default_smallest = 1.0 / 65536.0;
+constexpr double default_minimum = 1.0 / 65536.0;
 /// Lengths are sums and differences of times of a run.
 constexpr double rounding = 1e-9;
 
@@ -49,7 +49,7 @@ double StepControl::after_failure(double length) const {
   return std::max(limits_.smallest, max_step_reduction * length);
 }
 
-bool StepControl::is_smallest(double length) const {
+bool StepControl::is_minimum(double length) const {
   return length <= limits_.smallest * (1.0 + rounding);
 }
 
@@ -74,17 +74,17 @@ void check_step_control(const config::Field& coupling) {
   if (!coupling.has("step_control")) return;
   const config::Field control = coupling["step_control"];
   if (!control.has("energy_tolerance") && !control.has("power_tolerance")) {
-    control.refuse("energy_tolerance [J], power_tolerance [W], or both", "neither",
+    control.reject("energy_tolerance [J], power_tolerance [W], or both", "neither",
                    "give e.g. energy_tolerance: 1.0e-6, a millionth of the energy of the motion");
   }
   const StepControl::Limits limits = read_step_control(coupling)->limits();
   const double first = coupling["macro_step"].number();
   if (control.has("min_step") && limits.smallest > first) {
-    control["min_step"].refuse(fmt::format("at most macro_step, {} s", first), fmt::format("{} s", limits.smallest),
+    control["min_step"].reject(fmt::format("at most macro_step, {} s", first), fmt::format("{} s", limits.smallest),
                                "the first macro step is macro_step");
   }
   if (control.has("max_step") && limits.largest < first) {
-    control["max_step"].refuse(fmt::format("at least macro_step, {} s", first), fmt::format("{} s", limits.largest),
+    control["max_step"].reject(fmt::format("at least macro_step, {} s", first), fmt::format("{} s", limits.largest),
                                "the first macro step is macro_step");
   }
 }
@@ -95,7 +95,7 @@ std::optional<StepControl> read_step_control(const config::Field& coupling) {
   const double first = coupling["macro_step"].number();
   return StepControl({.energy = control.optional_number("energy_tolerance"),
                       .power = control.optional_number("power_tolerance"),
-                      .smallest = control.optional_number("min_step").value_or(default_smallest * first),
+                      .smallest = control.optional_number("min_step").value_or(default_minimum * first),
                       .largest = control.optional_number("max_step").value_or(first)});
 }
 

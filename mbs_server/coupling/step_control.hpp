@@ -28,7 +28,7 @@ class StepControl {
   /// [s] The repetition of a macro step whose trial failed.
   [[nodiscard]] double after_failure(double length) const;
   /// True if the minimum length is reached.
-  [[nodiscard]] bool is_smallest(double length) const;
+  [[nodiscard]] bool is_minimum(double length) const;
 
  private:
   Limits limits_;

@@ -101,7 +101,7 @@ const JointSpec& read_joint_name(const config::Field& field, const Scenario& sce
     if (has(type.coordinates)) types.push_back(type.name);
   }
   const auto near = nearest_name(field.text(), fitting);
-  field.refuse(fmt::format("the name of a joint with {} ({})", what, fmt::join(types, ", ")),
+  field.reject(fmt::format("the name of a joint with {} ({})", what, fmt::join(types, ", ")),
                fmt::format("'{}'", config::excerpt(field.text())),
                near ? fmt::format("did you mean '{}'?", *near) : "name one of these joints");
 }
@@ -122,7 +122,7 @@ const JointSpec& read_coordinate_name(const config::Field& field, const std::str
     }
   }
   const auto near = nearest_name(name, known);
-  field.refuse("the name of a coordinate of a joint defined earlier", fmt::format("'{}'", config::excerpt(name)),
+  field.reject("the name of a coordinate of a joint defined earlier", fmt::format("'{}'", config::excerpt(name)),
                near ? fmt::format("did you mean '{}'?", *near) : "custom joints have coordinates");
 }
 

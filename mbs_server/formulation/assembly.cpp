@@ -286,11 +286,13 @@ void report_moves(const System& system, const VectorX& before, const VectorX& af
     const Pose X_old = pose_from_coordinates(before.segment<12>(first));
     const Pose X_new = pose_from_coordinates(after.segment<12>(first));
     const double distance = (X_new.p - X_old.p).norm();
-    const Matrix3 turn = X_old.R.transpose() * X_new.R;
+    const Matrix3 R_change = X_old.R.transpose() * X_new.R;
     // Sine and cosine together are well conditioned for every angle; the arc cosine of the trace loses half of the
     // digits of small angles.
-    const double sine = 0.5 * Vector3(turn(2, 1) - turn(1, 2), turn(0, 2) - turn(2, 0), turn(1, 0) - turn(0, 1)).norm();
-    const double angle = std::atan2(sine, 0.5 * (turn.trace() - 1.0));
+    const double sine =
+        0.5 * Vector3(R_change(2, 1) - R_change(1, 2), R_change(0, 2) - R_change(2, 0), R_change(1, 0) - R_change(0, 1))
+                  .norm();
+    const double angle = std::atan2(sine, 0.5 * (R_change.trace() - 1.0));
     if (distance < 1e-9 && angle < 1e-9) continue;
     const bool significant = angle > significant_angle || distance > significant_distance;
     log(significant ? "warning" : "info",

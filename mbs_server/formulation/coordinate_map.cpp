@@ -362,9 +362,9 @@ Eigen::Matrix<double, 6, 1> CoordinateMap::values(const ConstVector& q) const {
   const VectorX u = solve(at);
   Values jets{};
   for (std::size_t i = 0; i < n(); ++i) jets[i].f = u[static_cast<Eigen::Index>(i)];
-  const Rows rows_here = rows_at(at, jets);
+  const Rows local_rows = rows_at(at, jets);
   Eigen::Matrix<double, 6, 1> values;
-  for (std::size_t r = n(); r < 6; ++r) values[static_cast<Eigen::Index>(r - n())] = rows_here[r].value.f;
+  for (std::size_t r = n(); r < 6; ++r) values[static_cast<Eigen::Index>(r - n())] = local_rows[r].value.f;
   values.tail(u.size()) = u;
   return values;
 }

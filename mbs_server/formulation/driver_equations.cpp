@@ -99,13 +99,13 @@ Jet rotation_entry(int row, int column, const Jet& a, const Jet& b, const Jet& c
 
 /// v_2.d_3 = v_3.d_1 = v_1.d_2 = 0 for the prescribed directions d_l(t) of the axes v_k. Half a turn about one of them
 /// also satisfies these equations; v_k.d_k is positive for all k only on the intended branch.
-constexpr std::array<std::array<int, 2>, 3> turn_pairs = {{{1, 2}, {2, 0}, {0, 1}}};
+constexpr std::array<std::array<int, 2>, 3> rotation_pairs = {{{1, 2}, {2, 0}, {0, 1}}};
 
 /// @param entry  component c of d_l at a time
 template <typename Entry>
 std::vector<RheonomicEquation> orientation_equations(BodyIndex body, Entry entry) {
   std::vector<RheonomicEquation> equations;
-  for (const auto& [v, d] : turn_pairs) {
+  for (const auto& [v, d] : rotation_pairs) {
     RheonomicEquation equation;
     for (int c = 0; c < 3; ++c) {
       equation.terms.push_back({.factor = [entry, c, d = d](double t) { return entry(c, d, t); },
@@ -157,7 +157,7 @@ RheonomicEquation recorded_displacement(const Joint& joint, const BodyRecordPtr&
 /// The axes of b have their recorded directions in a.
 std::vector<RheonomicEquation> recorded_rotation(const Joint& joint, const BodyRecordPtr& a, const BodyRecordPtr& b) {
   std::vector<RheonomicEquation> equations;
-  for (const auto& [v, d] : turn_pairs) {
+  for (const auto& [v, d] : rotation_pairs) {
     RheonomicEquation equation;
     for (int c = 0; c < 3; ++c) {
       const auto factor_of = [&](int axis) {

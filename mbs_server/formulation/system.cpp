@@ -503,7 +503,7 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
   throw RecoverableError(
       fmt::format("projection onto the constraints did not converge in {} iterations (largest "
                   "residual {:g}, in '{}')",
-                  max_iterations, last, name_of_largest(gamma_)));
+                  max_iterations, last, name_of_maximum(gamma_)));
 }
 
 void System::project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved) {
@@ -541,12 +541,12 @@ double System::compute_min_singular_value(double t, const ConstVector& q, std::s
   }
   if (dependent_joint != nullptr) {
     c.head(n_rigid()).setZero();
-    *dependent_joint = name_of_largest(c);
+    *dependent_joint = name_of_maximum(c);
   }
   return 1.0 / std::sqrt(growth);
 }
 
-std::string System::name_of_largest(const VectorX& rows) const {
+std::string System::name_of_maximum(const VectorX& rows) const {
   Eigen::Index row = 0;
   rows.cwiseAbs().maxCoeff(&row);
   return name_of_row(row);

@@ -201,7 +201,7 @@ class System {
   void project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved);
   [[nodiscard]] int n_rigid() const { return rigid_constraints_per_body * static_cast<int>(mass_.size()); }
   [[nodiscard]] std::string name_of_row(Eigen::Index row) const;
-  [[nodiscard]] std::string name_of_largest(const VectorX& rows) const;
+  [[nodiscard]] std::string name_of_maximum(const VectorX& rows) const;
   [[nodiscard]] const std::string& body_of(Eigen::Index coordinate) const;
   [[noreturn]] void throw_nonfinite_forces(const MotionState& at);
   template <typename Fill>

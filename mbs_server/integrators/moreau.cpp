@@ -335,10 +335,10 @@ StepResult Moreau::step(double t_end) {
   if (right_gap < -tolerance) {
     // The Illinois variant of false position, as for roots: the first closure ends the step.
     double left = 0.0, right = h;
-    double left_gap = std::max(gaps_at(from_t_, from_y_).inactive, tolerance);
-    if (!std::isfinite(left_gap)) left_gap = -right_gap;
+    double max_residual_gap = std::max(gaps_at(from_t_, from_y_).inactive, tolerance);
+    if (!std::isfinite(max_residual_gap)) max_residual_gap = -right_gap;
     for (int i = 0; i < 100 && std::abs(right_gap) > 0.0; ++i) {
-      h = (left * right_gap - right * left_gap) / (right_gap - left_gap);
+      h = (left * right_gap - right * max_residual_gap) / (right_gap - max_residual_gap);
       if (!(h > left && h < right)) h = 0.5 * (left + right);
       try_step(h);
       const double gap = gaps_at(from_t_ + h, end_y_).inactive;
@@ -346,10 +346,10 @@ StepResult Moreau::step(double t_end) {
       if (gap < 0.0) {
         right = h;
         right_gap = gap;
-        left_gap *= 0.5;
+        max_residual_gap *= 0.5;
       } else {
         left = h;
-        left_gap = std::isfinite(gap) ? gap : -right_gap;
+        max_residual_gap = std::isfinite(gap) ? gap : -right_gap;
         right_gap *= 0.5;
       }
     }

@@ -175,9 +175,9 @@ bool RunLogReader::read(v1::RunEvent& event) {
 }
 
 bool RunLogReader::next(v1::RunEvent& event, const std::function<bool()>& is_cancelled) {
-  if (has_ahead_) {
-    event.Swap(&ahead_);
-    has_ahead_ = false;
+  if (has_prefetched_) {
+    event.Swap(&prefetched_);
+    has_prefetched_ = false;
   } else {
     while (!read(event)) {
       if (is_cancelled()) return false;
@@ -202,13 +202,13 @@ bool RunLogReader::read_unwritten_end(v1::RunEvent& event) {
 
 void RunLogReader::join_rows(v1::RunEvent& event) {
   auto& values = *event.mutable_samples()->mutable_values();
-  while (values.size() < max_joined_values_ && read(ahead_)) {
-    if (!ahead_.has_samples()) {
-      has_ahead_ = true;
+  while (values.size() < max_joined_values_ && read(prefetched_)) {
+    if (!prefetched_.has_samples()) {
+      has_prefetched_ = true;
       break;
     }
-    values.MergeFrom(ahead_.samples().values());
-    event.set_sequence(ahead_.sequence());
+    values.MergeFrom(prefetched_.samples().values());
+    event.set_sequence(prefetched_.sequence());
   }
   if (rate_limit_.max_rows == 0 || n_columns_ == 0) return;
   const auto n_rows = static_cast<std::size_t>(values.size()) / n_columns_;

@@ -122,8 +122,8 @@ class RunLogReader {
   std::size_t n_columns_ = 0;
   RunLog::Clock::time_point next_wait_{};
   std::uint64_t readable_ = 0;
-  v1::RunEvent ahead_;  ///< read while joining rows, not yet returned
-  bool has_ahead_ = false;
+  v1::RunEvent prefetched_;  ///< read while joining rows, not yet returned
+  bool has_prefetched_ = false;
 };
 
 /// Limits of one run in the spool.

@@ -269,9 +269,9 @@ void CoupledModel::add_rigid_contact(const MotionState& at, std::vector<double>&
   for (std::size_t i = 0; i < change.size(); ++i) row[i] += change[i];
 }
 
-void CoupledModel::complete_row(const PendingRequest& answered, std::vector<double>& row) const {
-  check_posted_response(answered);
-  write_gaps(system_.model(), answered.responses, row);
+void CoupledModel::complete_row(const PendingRequest& completed, std::vector<double>& row) const {
+  check_posted_response(completed);
+  write_gaps(system_.model(), completed.responses, row);
 }
 
 void CoupledModel::fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row) {

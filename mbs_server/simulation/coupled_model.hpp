@@ -114,7 +114,7 @@ class CoupledModel {
                                                                 std::vector<double>& row,
                                                                 std::span<const double> own = {});
   /// @throws the error of the request
-  void complete_row(const PendingRequest& answered, std::vector<double>& row) const;
+  void complete_row(const PendingRequest& completed, std::vector<double>& row) const;
   /// begin_row() and complete_row(), waiting for the response.
   void fill_row(double t, const VectorX& y, const VectorX& z, std::vector<double>& row);
 

@@ -71,7 +71,7 @@ void EpisodeTracker::refine_indentation() {
   episode_->max_indentation_time = lowest->t;
 }
 
-bool EpisodeTracker::passed_peak() const {
+bool EpisodeTracker::has_passed_peak() const {
   if (recent_.size() < 3) return false;
   const Point& a = recent_[0];
   const Point& b = recent_[1];

@@ -33,7 +33,7 @@ class EpisodeTracker {
   ContactEpisode end(double t, const Response& response);
 
   /// True if the step before the last one had the peak force so far, and the last one less.
-  [[nodiscard]] bool passed_peak() const;
+  [[nodiscard]] bool has_passed_peak() const;
 
   [[nodiscard]] const std::string& pair() const { return pair_; }
   [[nodiscard]] bool open() const { return episode_.has_value(); }

@@ -53,7 +53,7 @@ void EventDetector::detect_pair_events(const StepResult& step, Integrator& integ
   const auto q = model_.q(integrator.y());
   const auto qd = model_.qd(integrator.y());
   if (step.roots.empty() &&
-      model_.scheme().keeps_contact_state(t_start, model_.q(y_start), model_.qd(y_start), step.t, q, qd)) {
+      model_.scheme().has_constant_contact_state(t_start, model_.q(y_start), model_.qd(y_start), step.t, q, qd)) {
     return;
   }
   // The rounding is that of the end of the step, where the decision is made, and the one that RunProblem::roots() used.

@@ -88,9 +88,10 @@ void FreeMotion::initialise(const ContactFactory& open_contact) {
     const auto q = model_.start().q.segment<coordinates_per_body>(coordinates_per_body * i);
     const auto qd = model_.start().qd.segment<coordinates_per_body>(coordinates_per_body * i);
     const Pose X_WB = pose_from_coordinates(q);
-    const Quaternion turn = quaternion_from_rotation(X_WB.R);
+    const Quaternion orientation = quaternion_from_rotation(X_WB.R);
     const Twist V_WB = twist_from_rates(q, qd);
-    x_.segment<per_body>(per_body * i) << X_WB.p, turn.w(), turn.x(), turn.y(), turn.z(), V_WB.v, V_WB.w;
+    x_.segment<per_body>(per_body * i) << X_WB.p, orientation.w(), orientation.x(), orientation.y(), orientation.z(),
+        V_WB.v, V_WB.w;
   }
   x_.tail(system.n_states() + EnergyQuadrature::n).setZero();
   const VectorX y = motion();
@@ -182,9 +183,9 @@ VectorX FreeMotion::rates() {
         acceleration_from_rates(at.q.segment<coordinates_per_body>(k), at.qd.segment<coordinates_per_body>(k),
                                 a.qdd.segment<coordinates_per_body>(k));
     // dq/dt = w q / 2, with w in the world as a quaternion without real part.
-    const Quaternion turn = Quaternion(0.0, V_WB.w.x(), V_WB.w.y(), V_WB.w.z()) * quaternion_of(x_, first);
-    xd.segment<per_body>(first) << V_WB.v, 0.5 * turn.w(), 0.5 * turn.x(), 0.5 * turn.y(), 0.5 * turn.z(), A_WB.v,
-        A_WB.w;
+    const Quaternion orientation = Quaternion(0.0, V_WB.w.x(), V_WB.w.y(), V_WB.w.z()) * quaternion_of(x_, first);
+    xd.segment<per_body>(first) << V_WB.v, 0.5 * orientation.w(), 0.5 * orientation.x(), 0.5 * orientation.y(),
+        0.5 * orientation.z(), A_WB.v, A_WB.w;
   }
   system.states().rates(at, xd.segment(first_internal_state(), system.n_states()));
   xd[xd.size() - EnergyQuadrature::n + EnergyQuadrature::dissipated] = a.energy.dissipated_power;
@@ -354,9 +355,9 @@ VectorX FreeMotion::rate_change(std::size_t state, const VectorX& xd) {
     }
     const Twist dA = acceleration_from_rates(y.segment<coordinates_per_body>(k), Vector12(Vector12::Zero()), left);
     const auto pure = [](const Vector3& w) { return Quaternion(0.0, w.x(), w.y(), w.z()); };
-    const Eigen::Vector4d turn = 0.5 * ((pure(dV.w) * quaternion_of(x_, first)).coeffs() +
-                                        (pure(V_WB.w) * quaternion_of(dx, first)).coeffs());  // real part last
-    dxd.segment<per_body>(first) << dV.v, turn[3], turn.head<3>(), dA.v, dA.w;
+    const Eigen::Vector4d orientation = 0.5 * ((pure(dV.w) * quaternion_of(x_, first)).coeffs() +
+                                               (pure(V_WB.w) * quaternion_of(dx, first)).coeffs());  // real part last
+    dxd.segment<per_body>(first) << dV.v, orientation[3], orientation.head<3>(), dA.v, dA.w;
   }
   dxd.segment(first_internal_state(), system.n_states()) = dyd.tail(system.n_states());
   return dxd;

@@ -108,7 +108,7 @@ class FreeMotion {
   [[nodiscard]] VectorX nearest_evaluable_motion();
   void require_valid(std::span<const double> x) const;
   /// True if an open pair touches or a closed pair has separated.
-  [[nodiscard]] bool switches(std::size_t pair, const Response& answer, double rounding);
+  [[nodiscard]] bool switches(std::size_t pair, const Response& response, double rounding);
   /// {dq, dqd, ds} of motion() along dx.
   [[nodiscard]] VectorX motion_change(const VectorX& dx) const;
   /// Change of rates() along entry `state` of x; those of the energies are zero. @param xd  rates()

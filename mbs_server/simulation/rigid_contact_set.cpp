@@ -224,11 +224,11 @@ std::span<const Response> RigidContactSet::mean_responses(std::span<const Respon
 
 std::span<const Response> RigidContactSet::episode_responses(std::span<const Response> responses,
                                                              const ConstVector& q) {
-  const auto answers = mean_responses(responses, q);
+  const auto committed_responses = mean_responses(responses, q);
   for (std::size_t pair = 0; any_ && pair < mean_responses_.size(); ++pair) {
     if (impact_[pair].departure > 0.0) mean_responses_[pair].gap_rate = impact_[pair].departure;
   }
-  return answers;
+  return committed_responses;
 }
 
 }  // namespace heelstrike::mbs

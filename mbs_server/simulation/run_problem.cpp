@@ -129,7 +129,7 @@ void RunProblem::roots(double t, const ConstRef& y, MutableRef values) {
 bool RunProblem::no_roots(double t, const ConstRef& y, double t_end, const ConstRef& y_end) const {
   if (unilateral_.any()) return false;
   const auto n = system_.n_q();
-  return scheme_.keeps_contact_state(t, y.head(n), y.segment(n, n), t_end, y_end.head(n), y_end.segment(n, n));
+  return scheme_.has_constant_contact_state(t, y.head(n), y.segment(n, n), t_end, y_end.head(n), y_end.segment(n, n));
 }
 
 std::vector<int> RunProblem::root_directions() const {

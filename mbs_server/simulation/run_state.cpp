@@ -235,8 +235,8 @@ std::string checksum(const Checkpoint& checkpoint, std::string_view state) {
   return sha256_hex(all.append(state));
 }
 
-void expect(bool holds, std::string_view expected, const std::string& found) {
-  if (!holds) reject(fmt::format("expected {}, found {}", expected, found));
+void expect(bool condition, std::string_view expected, const std::string& found) {
+  if (!condition) reject(fmt::format("expected {}, found {}", expected, found));
 }
 
 void check_episode(const ContactEpisode& e, const std::string& pair, double start, double t) {

@@ -353,7 +353,7 @@ bool Simulation::advance_to(double t, bool stop_at_events) {
     } while (!try_finish_commit());
   } catch (...) {
     // The original error is reported, not that the partner is unavailable.
-    (void)refusal([this] { committer_->finish(); });
+    (void)rejection_error([this] { committer_->finish(); });
     committer_->forget();
     pending_.reset();
     now_ = committed_.t;

@@ -150,7 +150,7 @@ void StepCommitter::store_responses(double t_before, const VectorX& y_before, st
     EpisodeTracker& tracker = model_.trackers()[i];
     if (const auto impulse = rigid.impact_impulse(i)) tracker.note_impact(*impulse);
     tracker.update(t, responses[i]);
-    if (!tracker.passed_peak()) continue;
+    if (!tracker.has_passed_peak()) continue;
     listener_->on_event({.kind = SimulationEvent::Kind::peak, .t = t_before, .pair = i, .y = &y_before});
   }
 }

@@ -254,10 +254,10 @@ std::string LiveRun::text(const std::string& name) const {
     text += state.over() ? state.state : std::string("note");
     text += state.note.empty() ? std::string("\n") : ": " + state.note + "\n";
   }
-  std::size_t n_shown = 0;
+  std::size_t n_displayed = 0;
   for (const Trace& trace : traces_) {
-    if (!trace.varies || trace.unit != "N" || n_shown == text_curves) continue;
-    ++n_shown;
+    if (!trace.varies || trace.unit != "N" || n_displayed == text_curves) continue;
+    ++n_displayed;
     text += fmt::format("{:<24} {} {:.5g} N\n", trace.name, spark_line(blocks_of(trace.history.samples(), text_width)),
                         trace.last);
   }

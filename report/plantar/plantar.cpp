@@ -107,10 +107,10 @@ void add_loads(const report::FieldGrid& grid, const Segment& segment, const std:
 
 /// Name of the foot of a pair.
 std::string foot_of(const std::vector<report::Foot>& feet, const std::string& pair) {
-  const auto holds = [&](const report::Foot& foot) {
+  const auto matches = [&](const report::Foot& foot) {
     return std::ranges::find(foot.parts, pair, &report::LoadedPart::pair) != foot.parts.end();
   };
-  const auto foot = std::ranges::find_if(feet, holds);
+  const auto foot = std::ranges::find_if(feet, matches);
   return foot == feet.end() ? pair : foot->name;
 }
 
@@ -264,8 +264,8 @@ void find_instants(PlantarFoot& foot) {
     i = end + 1;
   }
   if (to == from) return;
-  const auto first = [&](std::size_t begin, const auto& holds) {
-    while (begin + 1 < to && !holds(foot.frames[begin])) ++begin;
+  const auto first = [&](std::size_t begin, const auto& matches) {
+    while (begin + 1 < to && !matches(foot.frames[begin])) ++begin;
     return begin;
   };
   const std::size_t flat = first(from, [](const PlantarFrame& f) {

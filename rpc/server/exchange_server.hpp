@@ -47,7 +47,7 @@ class ServedExchange {
   [[nodiscard]] bool write(v1::ExchangeResponse& reply);
   [[nodiscard]] grpc::ServerContext& context() { return context_; }
   /// Sets whether a session would lose its client with this call (StreamSlots).
-  void set_has_session(bool holds) { slot_->set_has_session(holds); }
+  void set_has_session(bool has_session) { slot_->set_has_session(has_session); }
 
  private:
   friend class ExchangeServer;

@@ -157,7 +157,7 @@ class AbortLogger {
         "the server needs more threads or memory than available: raise ulimit -v, ulimit -u, or the limits of the "
         "container or systemd unit\"\n";
     (void)!::write(STDERR_FILENO, text.data(), text.size());
-    ::_exit(exit_cannot_listen);
+    ::_exit(exit_listen_failed);
   }
 };
 
@@ -207,7 +207,7 @@ class ReflectionWatch final : public grpc::experimental::ServerInterceptorFactor
 class ExitTimerGuard {
  public:
   explicit ExitTimerGuard(ExitTimer& end) : end_(end) {}
-  ~ExitTimerGuard() { end_.arm(stop_grace, exit_cannot_listen); }
+  ~ExitTimerGuard() { end_.arm(stop_grace, exit_listen_failed); }
   ExitTimerGuard(const ExitTimerGuard&) = delete;
   ExitTimerGuard& operator=(const ExitTimerGuard&) = delete;
 
@@ -254,7 +254,7 @@ ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* c
   const auto exchange = serve_exchange ? serve_exchange(builder, options.max_threads) : nullptr;
   const ExitTimerGuard certain(end);
   {
-    const AbortLogger said;
+    const AbortLogger abort_logger;
     server = builder.BuildAndStart();
   }
   if (!server) throw Error(ErrorCode::internal, "gRPC could not build the server; see its log lines above");
@@ -263,7 +263,7 @@ ServerExit serve(const ServerProgramOptions& options, std::span<grpc::Service* c
     end.arm(stop_grace, report_failure(options.program, *silent));
     listener.stop();
     shut_down(*server, exchange.get(), {}, false);
-    return exit_cannot_listen;
+    return exit_listen_failed;
   }
   set_health(*server, options, true);
   listener.start([&](int connection) { exchange->take_socket(connection, listen.max_message_bytes); });
@@ -317,13 +317,13 @@ void require_threads() {
   constexpr int few_arenas = 2;  // each reserves 64 MiB of address space, the size of eight stacks
   if (::getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) ::mallopt(M_ARENA_MAX, few_arenas);
   // An idle server has 16; each stream and each run needs one.
-  constexpr int n_needed = 32;
+  constexpr int n_required = 32;
   std::latch over(1);
   std::vector<std::jthread> probes;
   std::string failure;
   try {
-    probes.reserve(n_needed);
-    while (probes.size() < n_needed) {
+    probes.reserve(n_required);
+    while (probes.size() < n_required) {
       probes.emplace_back([&over] {
         const std::unique_ptr<void, decltype(&std::free)> memory(std::malloc(1), &std::free);
         (void)::malloc_usable_size(memory.get());  // prevents elimination of the allocation
@@ -342,7 +342,7 @@ void require_threads() {
   throw limit_error("threads",
                     fmt::format("a server needs {} threads and memory for their stacks, this one can create {}: {}; "
                                 "raise ulimit -v, ulimit -u, or the limits of the container or systemd unit",
-                                n_needed, n_created, failure));
+                                n_required, n_created, failure));
 }
 
 ServerExit report_failure(const std::string& program, const std::exception& failure) {
@@ -354,7 +354,7 @@ ServerExit report_failure(const std::string& program, const std::exception& fail
                                   : untyped_error(failure, "defect of the program");
   spdlog::error("event=failed program={} code=\"{}\" message=\"{}\"", program, to_string(error.code()),
                 one_line(error.what()));
-  if (error.code() == ErrorCode::unavailable || error.code() == ErrorCode::limit) return exit_cannot_listen;
+  if (error.code() == ErrorCode::unavailable || error.code() == ErrorCode::limit) return exit_listen_failed;
   return error.code() == ErrorCode::internal ? exit_internal : exit_usage;
 }
 

@@ -49,7 +49,7 @@ enum ServerExit : int {
   exit_ok = 0,             ///< stopped on request
   exit_internal = 1,       ///< a defect of the program
   exit_usage = 2,          ///< options, configuration or their files
-  exit_cannot_listen = 3,  ///< address in use or not available, or no threads or memory to serve with
+  exit_listen_failed = 3,  ///< address in use or not available, or no threads or memory to serve with
   exit_not_accepting = 4,  ///< connections are no longer accepted: restart required
 };
 

@@ -51,7 +51,7 @@ class StreamSlots {
       last_used_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
       busy_.store(false, std::memory_order_relaxed);
     }
-    void set_has_session(bool holds) { has_session_.store(holds, std::memory_order_relaxed); }
+    void set_has_session(bool has_session) { has_session_.store(has_session, std::memory_order_relaxed); }
 
    private:
     friend class StreamSlots;

@@ -55,9 +55,9 @@ ErrorCode guess(grpc::StatusCode status) {
 }
 
 /// gRPC drops a call whose headers exceed 8 KiB; the message is sent twice (status and details).
-std::string shortened(const std::string& sentence) {
+std::string shortened(const std::string& full_message) {
   constexpr std::size_t limit = 1500;
-  std::string text = valid_utf8(sentence);
+  std::string text = valid_utf8(full_message);
   // The truncation may split a character.
   if (text.size() > limit) text = valid_utf8(text.substr(0, limit)) + " ... (shortened)";
   return text;

@@ -18,7 +18,7 @@ namespace heelstrike::wire {
 namespace {
 
 constexpr std::size_t max_varint_bytes = 10;
-constexpr std::size_t read_ahead = 1U << 16U;  // [bytes] a few hundred events per system call
+constexpr std::size_t prefetch_bytes = 1U << 16U;  // [bytes] a few hundred events per system call
 
 Error io_error(const std::filesystem::path& path, const char* what, int code) {
   return file_error(path.string(),
@@ -87,9 +87,9 @@ bool EventFileReader::fill(std::size_t bytes) {
   buffer_start_ = position_;
   while (buffer_.size() < bytes) {
     const std::size_t have = buffer_.size();
-    const std::size_t want = std::max(bytes - have, read_ahead);
-    buffer_.resize(have + want);
-    const ssize_t got = ::pread(file_, buffer_.data() + have, want, static_cast<off_t>(buffer_start_ + have));
+    const std::size_t n_wanted_bytes = std::max(bytes - have, prefetch_bytes);
+    buffer_.resize(have + n_wanted_bytes);
+    const ssize_t got = ::pread(file_, buffer_.data() + have, n_wanted_bytes, static_cast<off_t>(buffer_start_ + have));
     buffer_.resize(have + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
     if (got <= 0) return false;
   }

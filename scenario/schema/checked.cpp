@@ -34,27 +34,27 @@ std::vector<std::string> names_of(const KeySchema& schema) {
   return names;
 }
 
-[[noreturn]] void throw_wrong_kind(const Document& document, const Node& node, const KeySchema& schema,
+[[noreturn]] void throw_kind_error(const Document& document, const Node& node, const KeySchema& schema,
                                    const std::string& path) {
   const std::string advice = schema.meaning.empty() ? "change it" : "it is the " + schema.meaning;
-  refuse(document, node, path, expectation(schema), describe(node), advice);
+  reject(document, node, path, expectation(schema), describe(node), advice);
 }
 
 void check_number(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
   double value = 0.0;
   if (!read_number(node, value)) {
-    refuse(document, node, path, expectation(schema), describe(node), number_advice(node, schema.unit));
+    reject(document, node, path, expectation(schema), describe(node), number_advice(node, schema.unit));
   }
   if (const auto advice = number_violation(schema, value)) {
-    refuse(document, node, path, expectation(schema), describe(node), *advice);
+    reject(document, node, path, expectation(schema), describe(node), *advice);
   }
 }
 
 void check_numbers(const Document& document, const Node& node, const KeySchema& schema, const std::string& path,
                    Issues& issues) {
-  if (node.type != Node::Type::sequence) throw_wrong_kind(document, node, schema, path);
+  if (node.type != Node::Type::sequence) throw_kind_error(document, node, schema, path);
   if (const auto advice = size_violation(schema, node.items.size())) {
-    refuse(document, node, path, expectation(schema), describe(node), *advice);
+    reject(document, node, path, expectation(schema), describe(node), *advice);
   }
   KeySchema entry = schema;
   entry.kind = KeyKind::number;
@@ -66,16 +66,16 @@ void check_numbers(const Document& document, const Node& node, const KeySchema& 
 void check_text(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
   const bool may_be_empty = schema.fallback && text_of(*schema.fallback).empty();
   if (node.type != Node::Type::scalar || (node.scalar.empty() && !may_be_empty)) {
-    throw_wrong_kind(document, node, schema, path);
+    throw_kind_error(document, node, schema, path);
   }
   if (const auto advice = text_violation(schema, node.scalar)) {
-    refuse(document, node, path, expectation(schema), describe(node), *advice);
+    reject(document, node, path, expectation(schema), describe(node), *advice);
   }
 }
 
 void check_flag(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
   const bool ok = node.type == Node::Type::scalar && node.plain && (node.scalar == "true" || node.scalar == "false");
-  if (!ok) throw_wrong_kind(document, node, schema, path);
+  if (!ok) throw_kind_error(document, node, schema, path);
 }
 
 bool is_name(const std::string& word) {
@@ -132,7 +132,7 @@ std::string other_types_advice(const KeySchema* variant, const std::string& key)
 
 void require_map(const Document& document, const Node& node, const KeySchema& schema, const std::string& path) {
   if (node.type == Node::Type::map) return;
-  refuse(document, node, path.empty() ? "scenario" : path, expectation(schema), describe(node),
+  reject(document, node, path.empty() ? "scenario" : path, expectation(schema), describe(node),
          "write `key: value` lines, indented below it");
 }
 
@@ -168,7 +168,7 @@ void check_other_form(const Document& document, const Node& map, const KeySchema
     if (other.form == form && map.find(other.name) != nullptr) others.push_back(other.name);
   }
   const std::string full = joined(path, key.name);
-  refuse(document, *value, full, fmt::format("either `{}` or `{}`", fmt::join(others, "`, `"), key.name), "both",
+  reject(document, *value, full, fmt::format("either `{}` or `{}`", fmt::join(others, "`, `"), key.name), "both",
          "remove one");
 }
 
@@ -247,7 +247,7 @@ std::shared_ptr<const Node> checked_variant(const Document& document, const Node
   if (choice.name.empty()) {
     auto names = names_of(variant);
     names.erase(names.begin());
-    refuse(document, node, path, fmt::format("one of the keys {}", fmt::join(names, ", ")), "none", "add one");
+    reject(document, node, path, fmt::format("one of the keys {}", fmt::join(names, ", ")), "none", "add one");
   }
   if (const Node* given = node.find(choice.name)) check_text(document, *given, choice, joined(path, choice.name));
   KeySchema needed = choice;
@@ -262,7 +262,7 @@ std::shared_ptr<const Node> checked_variant(const Document& document, const Node
 std::shared_ptr<const Node> checked_named(const Document& document, const Node& node, const KeySchema& schema,
                                           const std::string& path, Issues& issues) {
   if (node.type != Node::Type::map) {
-    refuse(document, node, path, expectation(schema), describe(node), "write `name: {...}` lines, indented below it");
+    reject(document, node, path, expectation(schema), describe(node), "write `name: {...}` lines, indented below it");
   }
   auto result = std::make_shared<Node>(node);
   for (Entry& entry : result->entries) {
@@ -289,7 +289,7 @@ std::shared_ptr<const Node> checked_one_of(const Document& document, const Node&
                                            const std::string& path, Issues& issues) {
   check_map_shape(document, node, schema, path, issues);
   if (node.entries.size() != 1) {
-    refuse(document, node, path, "exactly one of " + fmt::format("{}", fmt::join(names_of(schema), ", ")),
+    reject(document, node, path, "exactly one of " + fmt::format("{}", fmt::join(names_of(schema), ", ")),
            describe(node), "keep one of them");
   }
   auto result = std::make_shared<Node>(node);
@@ -303,7 +303,7 @@ std::shared_ptr<const Node> checked_one_of(const Document& document, const Node&
 
 std::shared_ptr<const Node> checked_list(const Document& document, const Node& node, const KeySchema& schema,
                                          const std::string& path, Issues& issues) {
-  if (node.type != Node::Type::sequence) throw_wrong_kind(document, node, schema, path);
+  if (node.type != Node::Type::sequence) throw_kind_error(document, node, schema, path);
   auto result = std::make_shared<Node>(node);
   for (std::size_t i = 0; i < node.items.size(); ++i) {
     issues.attempt([&] {
@@ -320,7 +320,7 @@ std::string location(const Document& document, const Node& node) {
   return note.empty() ? fmt::format("{}:{}", document.file_name, node.line) : note;
 }
 
-void refuse(const Document& document, const Node& node, const std::string& path, const std::string& expected,
+void reject(const Document& document, const Node& node, const std::string& path, const std::string& expected,
             const std::string& found, const std::string& advice) {
   throw issue_at(document, node, path, fmt::format("{}: expected {}, found {}; {}", path, expected, found, advice));
 }
@@ -403,7 +403,7 @@ std::shared_ptr<const Node> checked(const Document& document, const Node& node, 
     case KeyKind::variant:
       return checked_variant(document, node, schema, path, issues);
     case KeyKind::parameters:
-      if (node.type != Node::Type::map) throw_wrong_kind(document, node, schema, path);
+      if (node.type != Node::Type::map) throw_kind_error(document, node, schema, path);
       break;
   }
   return std::make_shared<const Node>(node);

@@ -42,7 +42,7 @@ Matrix3 read_rotation(const Field& field) {
   const auto q = field.numbers();
   const double norm = std::sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
   if (!(std::abs(norm - 1.0) <= quaternion_norm_tolerance)) {
-    field.refuse(fmt::format("a unit quaternion [w, x, y, z] (norm within {:g} of 1)", quaternion_norm_tolerance),
+    field.reject(fmt::format("a unit quaternion [w, x, y, z] (norm within {:g} of 1)", quaternion_norm_tolerance),
                  fmt::format("norm {}", norm),
                  norm > 0.0 ? "divide its entries by this norm" : "no rotation is [1, 0, 0, 0]");
   }
@@ -54,7 +54,7 @@ Vector3 read_direction(const Field& field) {
   const double length = direction.norm();
   constexpr double shortest = 1e-9;  // for entries near one; far above underflow of their squares
   if (!(length >= shortest)) {
-    field.refuse(fmt::format("a direction of nonzero length (at least {:g})", shortest),
+    field.reject(fmt::format("a direction of nonzero length (at least {:g})", shortest),
                  fmt::format("length {:g}", length), "give e.g. [0, 0, 1]");
   }
   return direction / length;
@@ -71,7 +71,7 @@ std::vector<Vector3> read_two(const Field& field, bool directions) {
     values.push_back(directions ? read_direction(entry) : entry.vector3());
   }
   if (values.size() != 2) {
-    field.refuse("two vectors: one for each body", fmt::format("{}", values.size()), "give [[...], [...]]");
+    field.reject("two vectors: one for each body", fmt::format("{}", values.size()), "give [[...], [...]]");
   }
   return values;
 }

@@ -42,8 +42,8 @@ class Field {
   [[nodiscard]] std::vector<double> numbers() const;
   [[nodiscard]] Vector3 vector3() const;
 
-  [[noreturn]] void refuse(const std::string& expected, const std::string& found, const std::string& advice) const {
-    config::refuse(*document_, *node_, path_, expected, found, advice);
+  [[noreturn]] void reject(const std::string& expected, const std::string& found, const std::string& advice) const {
+    config::reject(*document_, *node_, path_, expected, found, advice);
   }
 
  private:

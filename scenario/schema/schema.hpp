@@ -41,7 +41,7 @@ struct TypedKey {
 [[nodiscard]] std::string location(const Document& document, const Node& node);
 
 /// Throws "location: path: expected ..., found ...; advice".
-[[noreturn]] void refuse(const Document& document, const Node& node, const std::string& path,
+[[noreturn]] void reject(const Document& document, const Node& node, const std::string& path,
                          const std::string& expected, const std::string& found, const std::string& advice);
 
 /// A plain scalar as a number; false for anything else. `.inf` and `.nan` are numbers, which ranges then reject.

@@ -30,11 +30,11 @@ SpringStickPoint onset_point(const Spring& spring, double gap_before, double d, 
     since = d > 0.0 ? d / (gap_before + d) : 0.0;
     if (d > 0.0) dsince = gap_before / ((gap_before + d) * (gap_before + d)) * dd.transpose();
   }
-  const Vector3 way = before - spring.point;
-  point.p_C = spring.point + since * way;
+  const Vector3 displacement = before - spring.point;
+  point.p_C = spring.point + since * displacement;
   Matrix36 transported;
   transported << -skew(before - X_CT.p), Matrix3::Identity();
-  point.dX = since * transported + way * dsince;
+  point.dX = since * transported + displacement * dsince;
   return point;
 }
 

@@ -245,8 +245,8 @@ void CastingSurface::find_triangles_around() {
 
 void CastingSurface::place_springs(const CastingOptions& options, std::span<const double> thickness,
                                    const std::vector<Vector3>& normals) {
-  const auto place = [&](const Vector3& point, const Vector3& normal, double thickness_here) {
-    Spring spring{.point = point, .normal = normal, .thickness = thickness_here};
+  const auto place = [&](const Vector3& point, const Vector3& normal, double local_thickness) {
+    Spring spring{.point = point, .normal = normal, .thickness = local_thickness};
     if (options.shape) {
       const SurfacePoint nearest = options.shape->closest(point);
       // Near an edge of the shape the nearest point may lie on another face.
@@ -360,7 +360,9 @@ std::vector<double> thickness_over(const SurfaceMesh& surface, const SurfaceMesh
     }
     // Where the surface overhangs the bone, the thickness is the distance to the rim.
     const auto below = bone.crossing(p, -normals[v], search.reach, false, near);
-    const double h = below ? below->way : nearest.surface.gap < 0.0 ? -nearest.surface.gap : nearest.surface.gap;
+    const double h = below                       ? below->ray_distance
+                     : nearest.surface.gap < 0.0 ? -nearest.surface.gap
+                                                 : nearest.surface.gap;
     if (!(h > 0.0 && h <= search.reach)) {
       throw input_error(key, fmt::format("{}: expected the back surface within {:g} m below vertex {} at ({:g}, {:g}, "
                                          "{:g}) m, found it {:g} m away; use the back surface of this layer, in metres",

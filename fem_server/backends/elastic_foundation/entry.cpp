@@ -522,7 +522,7 @@ void warn_about_unused_sets(const Roles& roles, bool is_casting, const PrepareCo
   const auto mesh = MeshSurface::of(roles.body(is_casting).surface);
   if (mesh) {
     const AssetContent& asset = context.asset(mesh->asset());
-    if (holds_volume(asset.content, read_options(*mesh, asset, context))) return;
+    if (is_volume_mesh(asset.content, read_options(*mesh, asset, context))) return;
   }
   for (const ParameterSchema& set : body_set_parameters()) {
     const std::string name = roles.set_prefix(is_casting) + set.name;
@@ -567,8 +567,8 @@ int refine_to_resolution(const Roles& roles, const ResolvedContact& seen, Castin
   return cuts;
 }
 
-std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, const PrepareContext& context) {
-  const PairSpec pair = add_shape_thickness(pair_given);
+std::unique_ptr<ContactBackend> make_foundation(const PairSpec& is_pair_given, const PrepareContext& context) {
+  const PairSpec pair = add_shape_thickness(is_pair_given);
   const Roles roles(pair);
   const ParameterMap& given = pair.parameters;
   for (const bool is_casting : {true, false}) warn_about_unused_sets(roles, is_casting, context);
@@ -625,8 +625,8 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& pair_given, cons
 
 /// [m] Maximum of layers in number form, with its key; none without a layer, and for back surfaces, which have the
 /// length unit of the body.
-std::optional<std::pair<double, std::string>> max_given_thickness(const Roles& roles, bool is_casting,
-                                                                  const PrepareContext& context) {
+std::optional<std::pair<double, std::string>> max_prescribed_thickness(const Roles& roles, bool is_casting,
+                                                                       const PrepareContext& context) {
   const std::string& name = roles.thickness_name(is_casting);
   if (const auto one = optional_number(roles.pair.parameters, name)) return std::pair(*one, roles.parameter_key(name));
   std::string key;
@@ -667,7 +667,7 @@ std::vector<std::string> find_foundation_warnings(const PairSpec& pair, const Pr
   }
   for (const bool is_casting : {true, false}) {
     const auto& extents = is_casting == roles.casting_is_main ? main : partner;
-    const auto layer = extents ? max_given_thickness(roles, is_casting, context) : std::nullopt;
+    const auto layer = extents ? max_prescribed_thickness(roles, is_casting, context) : std::nullopt;
     if (layer) add(find_thickness_warnings(layer->first, layer->second, *extents), layer->second);
   }
   if (main && partner) add(find_proportion_warnings(*main, *partner), where);

@@ -91,7 +91,7 @@ std::string write_casting_fields(const SpringBed& bed, const BedState& loads, co
   const SurfaceMesh& mesh = casting.mesh();
   std::vector<MeshField> of_points;
   std::vector<MeshField> of_cells{part_of_cells(request.part, mesh.triangles.size())};
-  if (wanted(request, "contact_pressure")) {
+  if (is_requested(request, "contact_pressure")) {
     SpringValues springs(bed, loads, state.V_AB.vector(), casting_fields.dissipation);
     FaceValues faces(casting, loads, springs, casting_fields.dissipation, state.V_AB.vector());
     if (casting.places() == SpringPlaces::centres) {

@@ -44,7 +44,7 @@ const double short_ray_cosine = min_short_ray_cosine();
 
 /// [m] Springs around a point are not behind T if no part of T is among them and the point is in front of T, or lies
 /// beyond its rim farther behind than the search distance.
-double clearance_behind(const TargetPoint& around, double search_distance) {
+double back_clearance(const TargetPoint& around, double search_distance) {
   if (around.gap > 0.0) return around.gap;
   return around.beside ? -around.gap - search_distance : 0.0;
 }
@@ -206,7 +206,7 @@ SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> targ
   clearance_ = ClearanceGrid(
       low - margin, high + margin,
       [target = target_.get(), search_distance = options_.search_distance](const Vector3& p, std::uint32_t near) {
-        return clearance_behind(target->closest(p, near), search_distance);
+        return back_clearance(target->closest(p, near), search_distance);
       });
 }
 
@@ -305,12 +305,12 @@ SpringContact SpringBed::along_ray(const Search& search, const Spring& s, const 
       .target_point = rotated(target_point, search.X_CT.R), .by_ray = true, .direction = options_.direction};
   TargetPoint shortest = rotated(nearest, search.X_CT.R);
   if ((target_point.gap > 0.0) != (nearest.gap > 0.0)) reverse_side(shortest);
-  const double way = max_ray_ratio * std::abs(nearest.gap);
+  const double ray_length = max_ray_ratio * std::abs(nearest.gap);
   if (target_point.gap < 0.0 && target_point.curvature.isZero(0.0) && shortest.curvature.isZero(0.0)) {
     const double facing = spring_facing_factor(s, spring_contact.target_point, shortest);
-    if (max_ray_ratio * facing < std::min(1.0, way / -target_point.gap)) spring_contact.facing = facing;
+    if (max_ray_ratio * facing < std::min(1.0, ray_length / -target_point.gap)) spring_contact.facing = facing;
   }
-  if (spring_contact.facing || std::abs(target_point.gap) > way) {
+  if (spring_contact.facing || std::abs(target_point.gap) > ray_length) {
     spring_contact.shortest = shortest;
   } else {
     spring_contact.flat = options_.direction == ForceDirection::energy && target_point.curvature.isZero(0.0);
@@ -337,9 +337,9 @@ std::optional<SpringContact> SpringBed::find_spring_contact(const Search& search
   // increases away from the rim.
   if (!behind && point.gap < 0.0) reverse_side(point);
   // Without contact, the spring only defines how far the load extends into its triangles.
-  const bool meets = !options_.by_ray && !nearest.beside && faces;
+  const bool is_facing = !options_.by_ray && !nearest.beside && faces;
   const ForceDirection direction =
-      meets || options_.direction == ForceDirection::normal ? options_.direction : ForceDirection::energy;
+      is_facing || options_.direction == ForceDirection::normal ? options_.direction : ForceDirection::energy;
   return SpringContact{.target_point = point, .by_ray = false, .direction = direction};
 }
 
@@ -434,9 +434,9 @@ inline bool SpringBed::find_local_crossing(Search& search, std::uint32_t spring,
   std::array<std::uint32_t, 2> near{last.triangle, search.near};
   if (!((q - last.p_T).squaredNorm() < (q - search.p_TNear).squaredNorm())) std::swap(near[0], near[1]);
   const Vector3 away = search.X_TC.R * casting_.springs()[spring].normal;
-  const bool meets = target_->local_crossing(q, away, near[0], target_point) ||
-                     (near[0] != near[1] && target_->local_crossing(q, away, near[1], target_point));
-  if (!meets || (!target_->closed() && std::abs(target_point.gap) > options_.search_distance)) return false;
+  const bool is_facing = target_->local_crossing(q, away, near[0], target_point) ||
+                         (near[0] != near[1] && target_->local_crossing(q, away, near[1], target_point));
+  if (!is_facing || (!target_->closed() && std::abs(target_point.gap) > options_.search_distance)) return false;
   if (-target_point.normal.dot(away) < short_ray_cosine) return false;
   search.note(q, target_point.triangle);
   return true;
@@ -478,7 +478,7 @@ void SpringBed::project_springs(Search& search, const SpringGroup& group) const 
 }
 
 double SpringBed::clearance_of(const TargetPoint& around) const {
-  return clearance_behind(around, options_.search_distance);
+  return back_clearance(around, options_.search_distance);
 }
 
 /// [m] no spring nearer to a point than this is behind T; <= 0: no bound.

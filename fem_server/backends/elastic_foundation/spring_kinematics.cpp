@@ -47,9 +47,9 @@ Matrix6 change_over_plane(const Vector3& arm, const Vector3& u, const Vector3& n
     change.block<3, 1>(0, 3 + j) = -m * w[j];
     change.block<3, 1>(3, j) = -w * m[j];
   }
-  const Matrix3 turn = skew(u);
-  change.topRightCorner<3, 3>() += turn;
-  change.bottomLeftCorner<3, 3>() -= turn;
+  const Matrix3 rotation_matrix = skew(u);
+  change.topRightCorner<3, 3>() += rotation_matrix;
+  change.bottomLeftCorner<3, 3>() -= rotation_matrix;
   change.bottomRightCorner<3, 3>().setZero();
   return change;
 }
@@ -76,12 +76,12 @@ struct Shortened {
     if (spring_contact.facing) {
       by_cosine(-spring_contact.target_point.gap, *spring_contact.facing);
     } else {
-      by_way(-spring_contact.target_point.gap, -spring_contact.shortest->gap);
+      by_distances(-spring_contact.target_point.gap, -spring_contact.shortest->gap);
     }
   }
 
  private:
-  void by_way(double s, double k) {
+  void by_distances(double s, double k) {
     const double r = max_ray_ratio * k / s;
     const double r2 = r * r;
     const double curved = (4.0 - 12.0 * r2) / s;
@@ -151,7 +151,7 @@ Matrix6 differentiate_shortened_ray(const Spring& spring, const SpringContact& s
   const Vector6 by_x = shortening_rate(spring, spring_contact, arm);
   Matrix36 carried;
   carried << -skew(arm), Matrix3::Identity();
-  const Matrix36 turn = normal_change(normal, spring_contact.shortest->curvature, Matrix36::Zero(), carried);
+  const Matrix36 rotation_matrix = normal_change(normal, spring_contact.shortest->curvature, Matrix36::Zero(), carried);
   Matrix6 dx = Matrix6::Zero();
   if (spring_contact.facing) {
     const PieceOrientation facing(spring, spring_contact.target_point.normal);
@@ -161,7 +161,7 @@ Matrix6 differentiate_shortened_ray(const Spring& spring, const SpringContact& s
             skew(Vector3(spring_contact.shortest->normal + facing.by_cosine * spring_contact.target_point.normal)) +
         facing.by_cosine_twice * rotated * rotated.transpose();
   } else {
-    dx = line_change(arm, normal, Matrix36::Zero(), turn);
+    dx = line_change(arm, normal, Matrix36::Zero(), rotation_matrix);
   }
   return f.by_s * change + f.by_x * dx + f.by_ss * by_ray * by_ray.transpose() + f.by_xx * by_x * by_x.transpose() +
          f.by_sx * (by_ray * by_x.transpose() + by_x * by_ray.transpose());

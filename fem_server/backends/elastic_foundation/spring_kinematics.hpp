@@ -78,9 +78,9 @@ class WrenchRotationSum {
  public:
   void add(const Spring& spring, const SpringKinematics& motion, const Vector3& p_CT, double force) {
     const Vector3 w = motion.rate.tail<3>();
-    const Vector3 turn = force * spring.normal.cross(w);
+    const Vector3 change = force * spring.normal.cross(w);
     const Vector3 arm = spring.point - p_CT - motion.d * spring.normal;
-    for (Eigen::Index j = 0; j < 3; ++j) rotated_.col(j) += turn[j] * motion.rate;
+    for (Eigen::Index j = 0; j < 3; ++j) rotated_.col(j) += change[j] * motion.rate;
     carried_ += force * w * arm.transpose();
     force_ += force * w;
   }

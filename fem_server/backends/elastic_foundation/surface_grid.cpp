@@ -56,7 +56,7 @@ class Projection {
     const auto found = surface_.crossing(q, direction_, reach_, /*leaving=*/false, near_);
     if (!found) return std::nullopt;
     near_ = found->triangle;
-    return GridProjection{.point = q + found->way * direction_, .triangle = found->triangle};
+    return GridProjection{.point = q + found->ray_distance * direction_, .triangle = found->triangle};
   }
 
  private:
@@ -79,10 +79,10 @@ SurfaceMesh over_grid(const SurfaceMesh& surface, const SurfaceGrid& grid, const
   std::vector<std::uint32_t> corners((n + 1) * (m + 1), none);
   for (std::size_t j = 0; j <= m; ++j) {
     for (std::size_t i = 0; i <= n; ++i) {
-      const auto met = projection.at(static_cast<double>(i), static_cast<double>(j));
-      if (!met) continue;
+      const auto hit = projection.at(static_cast<double>(i), static_cast<double>(j));
+      if (!hit) continue;
       corners[j * (n + 1) + i] = static_cast<std::uint32_t>(result.vertices.size());
-      result.vertices.push_back(met->point);
+      result.vertices.push_back(hit->point);
     }
   }
   for (std::size_t j = 0; j < m; ++j) {

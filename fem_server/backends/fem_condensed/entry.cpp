@@ -75,13 +75,13 @@ void add_partner(PreparedPartner partner, const PreparedBody& main, const Prepar
       main.contact.nodes.size(), model.deformable, main.options.max_penetration);
 }
 
-void refuse_distance_length(const PairSpec& pair, const char* expected) {
+void reject_distance_length(const PairSpec& pair, const char* expected) {
   if (!optional_number(pair.parameters, "distance_length")) return;
   const std::string key = "contact." + pair.name + ".parameters.distance_length";
   throw input_error(key, fmt::format("{}: expected only {}; remove it", key, expected));
 }
 
-void refuse_regions(const PairSpec& pair) {
+void reject_regions(const PairSpec& pair) {
   if (text(pair.parameters, regions_parameter).empty()) return;
   const std::string key = "contact." + pair.name + ".parameters." + regions_parameter;
   throw input_error(key, key + ": expected none with a point cloud, whose points carry the load; remove it");
@@ -135,12 +135,12 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
 }
 
 void check_cloud(const PairSpec& pair) {
-  refuse_regions(pair);
+  reject_regions(pair);
   if (const auto named = named_element(text(pair.parameters, element_key))) {
     require_linear_tetrahedra(pair, named->n_nodes);
   }
   if (text(pair.parameters, "cloud_distance") == "exact") {
-    refuse_distance_length(pair, "with cloud_distance: approximate");
+    reject_distance_length(pair, "with cloud_distance: approximate");
   }
 }
 
@@ -151,7 +151,7 @@ void check_condensed_pair(const PairSpec& pair) {
     check_cloud(pair);
     return;
   }
-  refuse_distance_length(pair, "with a point cloud as partner and cloud_distance: approximate");
+  reject_distance_length(pair, "with a point cloud as partner and cloud_distance: approximate");
   if (text(pair.parameters, "cloud_distance") == "exact") return;
   const std::string key = "contact." + pair.name + ".parameters.cloud_distance";
   throw input_error(key, key + ": expected only with a point cloud as partner; remove it");

@@ -38,7 +38,7 @@ constexpr double step_tolerance = 1e-9;
 constexpr double difference_step = 1e-4;
 /// Relative change of the force derivatives between passes; each pass gains a factor of the order of the strains.
 constexpr double derivative_accuracy = 1e-7;
-constexpr int derivative_passes = 20;
+constexpr int n_derivative_iterations = 20;
 /// Relative accuracy of each correction.
 constexpr double correction_accuracy = 1e-5;
 
@@ -48,10 +48,10 @@ const InterfacePoint* find_interface_point(const std::vector<InterfacePoint>& pl
 }
 
 /// `axes` (normal, two tangents) after a small motion that rotates them and the normal.
-Matrix3 carried(const Matrix3& axes, const Matrix3& turn, const Vector3& normal) {
+Matrix3 carried(const Matrix3& axes, const Matrix3& rotation, const Vector3& normal) {
   Matrix3 moved;
   moved.col(0) = normal;
-  const Vector3 along = turn * axes.col(1);
+  const Vector3 along = rotation * axes.col(1);
   moved.col(1) = (along - normal.dot(along) * normal).normalized();
   moved.col(2) = normal.cross(moved.col(1));
   return moved;
@@ -531,18 +531,18 @@ void FullBodies::differentiate_geometry(const FullBodiesHistory& history, const 
         there.gap += step * (place.normal.dot(relative(place, state.X_AB.R, now.u)) -
                              gap_wrench(solution.nodes[i], state.X_AB.p).dot(e));
       }
-      const Matrix3 turned = carried(axes, poses[end].R * state.X_AB.R.transpose(), there.normal);
+      const Matrix3 rotated_axes = carried(axes, poses[end].R * state.X_AB.R.transpose(), there.normal);
       const double weight = 0.5 / step;
       const auto row = 3 * static_cast<Eigen::Index>(i);
       now.motion[row] += weight * there.gap;
       if (model_.options.friction > 0.0) {
-        now.motion.segment<2>(row + 1) += weight * (turned.rightCols<2>().transpose() *
+        now.motion.segment<2>(row + 1) += weight * (rotated_axes.rightCols<2>().transpose() *
                                                     compute_slip_increment(history, poses[end], there, u[end], u[end]));
       }
       now.normal[i] += weight * there.normal;
       now.point[i] += weight * there.point;
-      now.traction[i] += weight * (turned.rightCols<2>() * force.tail<2>());
-      add_loads(there, poses[end].R, weight * (turned * force), now.load);
+      now.traction[i] += weight * (rotated_axes.rightCols<2>() * force.tail<2>());
+      add_loads(there, poses[end].R, weight * (rotated_axes * force), now.load);
     }
   }
 }
@@ -585,7 +585,7 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
   for (Eigen::Index k = 0; k < 6; ++k) {
     Derivative& now = directions[static_cast<std::size_t>(k)];
     double before = std::numeric_limits<double>::infinity();
-    for (int pass = 0; pass < derivative_passes; ++pass) {
+    for (int cycle = 0; cycle < n_derivative_iterations; ++cycle) {
       differentiate_geometry(history, state, undeformed, solution, k, now);
       PerBody<Eigen::VectorXd> loads = now.load;
       add_all(now.force, loads);
@@ -633,7 +633,7 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
 
 Response FullBodies::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                    const PairState& state) const {
-  Response response = answer(solution, model_.options, {}, model_.regions, approach_velocity, state);
+  Response response = contact_response(solution, model_.options, {}, model_.regions, approach_velocity, state);
   response.dissipated_increment = solution.dissipated;
   if (solution.nodes.empty()) return response;
   response.stored_energy = solution.energy;
@@ -679,10 +679,11 @@ Committed FullBodies::commit(const History& history, const PairState& state, con
 std::vector<Vector3> FullBodies::on_nodes(const Solution& solution, const PairState& state, std::size_t body,
                                           const std::function<Vector3(std::size_t)>& of_function) const {
   std::vector<Vector3> values(bodies_[body].contact_nodes().size(), Vector3::Zero());
-  const Matrix3 turn = body == 0 ? Matrix3(Matrix3::Identity()) : Matrix3(-state.X_AB.R.transpose());
+  const Matrix3 rotation = body == 0 ? Matrix3(Matrix3::Identity()) : Matrix3(-state.X_AB.R.transpose());
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const InterfacePoint& place = solution.contact_point_at(i);
-    for (const auto& [c, weight] : body == 0 ? place.on_A : place.on_B) values[c] += weight * (turn * of_function(i));
+    for (const auto& [c, weight] : body == 0 ? place.on_A : place.on_B)
+      values[c] += weight * (rotation * of_function(i));
   }
   return values;
 }

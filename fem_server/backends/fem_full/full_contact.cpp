@@ -33,7 +33,7 @@ constexpr double tolerance = 1e-10;
 /// Penalty over the node's own stiffness: the multipliers gain this factor per iteration, and rounding grows with it.
 constexpr double penalty_factor = 1e3;
 /// Each pass gains three digits.
-constexpr int tangent_passes = 3;
+constexpr int n_tangent_iterations = 3;
 /// For the unsymmetric systems of the tangents with friction.
 constexpr double tangent_accuracy = 1e-9;
 constexpr Eigen::Index max_krylov_dimension = 80;
@@ -404,8 +404,8 @@ namespace {
 
 /// Derivatives of slip and traction of one active node by the pose at fixed u.
 struct TangentialByPose {
-  Matrix36 slip = Matrix36::Zero();     ///< in axes that rotate with B
-  Matrix36 turning = Matrix36::Zero();  ///< of the traction with these axes
+  Matrix36 slip = Matrix36::Zero();           ///< in axes that rotate with B
+  Matrix36 rotation_term = Matrix36::Zero();  ///< of the traction with these axes
 };
 
 TangentialByPose tangential_by_pose(const ContactNodeState& node, const StickPoint& stick_point, const Vector3& p_AB) {
@@ -413,7 +413,7 @@ TangentialByPose tangential_by_pose(const ContactNodeState& node, const StickPoi
   const Vector3 off = node.x - stick_point.p_AP;
   Matrix36 bending = normal_rotation(node, p_AB);
   TangentialByPose result;
-  result.turning = force_rotation(node, p_AB) - node.lambda * bending;
+  result.rotation_term = force_rotation(node, p_AB) - node.lambda * bending;
   bending.leftCols<3>() += skew(n);
   result.slip = -stick_point.dp_dX - n.dot(off) * bending;
   result.slip.leftCols<3>() += skew(off);
@@ -449,7 +449,7 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
     return change;
   };
   Eigen::MatrixXd du;
-  for (int pass = 0; pass < tangent_passes; ++pass) {
+  for (int cycle = 0; cycle < n_tangent_iterations; ++cycle) {
     Eigen::MatrixXd rhs = Eigen::MatrixXd::Zero(n, 6);
     for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
       const std::uint32_t c = solution.touching[i];
@@ -457,25 +457,25 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
       const Eigen::Matrix<double, 1, 6> dp = penalty_[c] * gap_wrench(node, p_AB).transpose() + dlambda[i];
       rhs.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c])) +=
           node.surface.normal * dp + node.lambda * normal_rotation(node, p_AB) +
-          traction_change(i, dp, Matrix36::Zero()) + by_pose[i].turning;
+          traction_change(i, dp, Matrix36::Zero()) + by_pose[i].rotation_term;
     }
     du = solve_system(rest, rhs, tangent_accuracy);
     for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
       const std::uint32_t c = solution.touching[i];
       const ContactNodeState& node = solution.nodes[i];
-      const Matrix36 own_du = du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
-      dlambda[i] += penalty_[c] * (gap_wrench(node, p_AB).transpose() - node.surface.normal.transpose() * own_du);
-      dtau[i] = traction_change(i, dlambda[i], own_du);
+      const Matrix36 element_du = du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
+      dlambda[i] += penalty_[c] * (gap_wrench(node, p_AB).transpose() - node.surface.normal.transpose() * element_du);
+      dtau[i] = traction_change(i, dlambda[i], element_du);
     }
   }
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const ContactNodeState& node = solution.nodes[i];
-    const Matrix36 own_du =
+    const Matrix36 element_du =
         du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[solution.touching[i]]));
-    solution.derivatives.u.emplace_back(own_du);
-    solution.derivatives.traction.emplace_back(dtau[i] + by_pose[i].turning -
+    solution.derivatives.u.emplace_back(element_du);
+    solution.derivatives.traction.emplace_back(dtau[i] + by_pose[i].rotation_term -
                                                node.surface.normal *
-                                                   (node.traction.transpose() * node.surface.curvature * own_du));
+                                                   (node.traction.transpose() * node.surface.curvature * element_du));
     solution.derivatives.lambda.emplace_back(dlambda[i]);
   }
 }
@@ -604,7 +604,7 @@ void FullContact::update_history(const FullHistory& history, const PairState& st
 Response FullContact::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                     const PairState& state) const {
   Response response =
-      answer(solution, prepared_.options, prepared_.pressure, prepared_.regions, approach_velocity, state);
+      contact_response(solution, prepared_.options, prepared_.pressure, prepared_.regions, approach_velocity, state);
   if (!solution.nodes.empty()) response.stored_energy = solution.energy;
   response.dissipated_increment = solution.dissipated;
   return response;

@@ -58,10 +58,10 @@ Traction friction_traction(const PointFriction& friction, const TransportedSlip&
   if (!friction.sticks) {
     const double speed = std::hypot(slip.value.norm(), friction.slip_speed);
     const Vector3 direction = slip.value / speed;
-    const Matrix3 turning = limit / speed * (Matrix3::Identity() - direction * direction.transpose());
+    const Matrix3 direction_jacobian = limit / speed * (Matrix3::Identity() - direction * direction.transpose());
     t.force = limit * direction;
-    t.dX = turning * slip.dX + direction * dlimit.dX;
-    t.dV = turning * slip.dV + direction * dlimit.dV;
+    t.dX = direction_jacobian * slip.dX + direction * dlimit.dX;
+    t.dV = direction_jacobian * slip.dV + direction * dlimit.dV;
     t.dissipated_power = t.force.dot(slip.value);
     return t;
   }
@@ -80,10 +80,10 @@ Traction friction_traction(const PointFriction& friction, const TransportedSlip&
   const double size = t.force.norm();
   if (size > limit) {
     const Vector3 direction = t.force / size;
-    const Matrix3 turning = limit / size * (Matrix3::Identity() - direction * direction.transpose());
+    const Matrix3 direction_jacobian = limit / size * (Matrix3::Identity() - direction * direction.transpose());
     t.force = limit * direction;
-    t.dX = turning * t.dX + direction * dlimit.dX;
-    t.dV = turning * t.dV + direction * dlimit.dV;
+    t.dX = direction_jacobian * t.dX + direction * dlimit.dX;
+    t.dV = direction_jacobian * t.dV + direction * dlimit.dV;
   }
   // Never negative: both forces are projections on one disc.
   t.dissipated_power = (t.force - k * t.stretch).dot(slip.value);

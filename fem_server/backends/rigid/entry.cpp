@@ -61,7 +61,7 @@ class RigidContact final : public ContactBackend {
     auto next = RigidHistory::of_backend(name_);
     next->near = RigidHistory::from(history).near;
     const double margin = probe_cache_radius * reach_;
-    if (!next->near || 2.0 * geometry_.way(next->near->X_AB, state.X_AB) > margin) {
+    if (!next->near || 2.0 * geometry_.max_displacement(next->near->X_AB, state.X_AB) > margin) {
       next->near = std::make_shared<ProbeCache>(geometry_.cached_probes(state.X_AB, margin));
     }
     return {.history = next, .response = evaluate(*next, state, options)};
@@ -118,14 +118,14 @@ std::vector<std::string> pairs() {
 std::vector<std::string> find_rolling_warnings(const PairSpec& pair, const PrepareContext& context) {
   std::vector<std::string> warnings;
   for (const auto& [side, body] : {std::pair{"main", &pair.main}, std::pair{"partner", &pair.partner}}) {
-    const double turn =
+    const double rotation_angle =
         RigidGeometry::edge_rotation(body->surface, context, fmt::format("contact.{}.{}.surface", pair.name, side));
-    if (turn == 0.0) continue;
+    if (rotation_angle == 0.0) continue;
     warnings.push_back(
         fmt::format("contact.{}.{}.surface: flat triangles approximate a curve, with angles of up to {:.2g} degrees: "
                     "the body rolls as a polyhedron and loses energy at its edges; a sphere or a cylinder "
                     "rolls smoothly, finer triangles lose less",
-                    pair.name, side, turn * 180.0 / std::numbers::pi));
+                    pair.name, side, rotation_angle * 180.0 / std::numbers::pi));
   }
   return warnings;
 }

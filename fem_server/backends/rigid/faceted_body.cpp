@@ -101,8 +101,8 @@ double max_edge_rotation(const SurfaceMesh& mesh) {
   constexpr double none = 1e-3;
   double largest = 0.0;
   for (const SharpEdge& edge : edges_of(mesh)) {
-    const double turn = rotation_of_edge(edge);
-    if (!is_sharp(edge) && turn > none) largest = std::max(largest, turn);
+    const double rotation_angle = rotation_of_edge(edge);
+    if (!is_sharp(edge) && rotation_angle > none) largest = std::max(largest, rotation_angle);
   }
   return largest;
 }

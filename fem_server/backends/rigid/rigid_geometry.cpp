@@ -305,7 +305,7 @@ ProbeCache RigidGeometry::cached_probes(const Pose& X_AB, double margin) const {
   return near;
 }
 
-double RigidGeometry::way(const Pose& X_AB, const Pose& Y_AB) const {
+double RigidGeometry::max_displacement(const Pose& X_AB, const Pose& Y_AB) const {
   const auto farthest = [](const Side& side, const Pose& X, const Pose& Y) {
     // All probes lie in the ball around the first cluster: its centre moves, and it rotates about the centre by an
     // angle whose chord on the unit sphere is at most |R - R'| (Frobenius) / sqrt(2).
@@ -313,11 +313,11 @@ double RigidGeometry::way(const Pose& X_AB, const Pose& Y_AB) const {
     const double chord = (X.R - Y.R).norm() / std::sqrt(2.0);
     return (X * all.center - Y * all.center).norm() + chord * all.radius;
   };
-  double way = 0.0;
-  if (probes_of_B_) way = farthest(B_, X_AB, Y_AB);
-  if (probes_of_A_) way = std::max(way, farthest(A_, X_AB.inverse(), Y_AB.inverse()));
+  double max_displacement = 0.0;
+  if (probes_of_B_) max_displacement = farthest(B_, X_AB, Y_AB);
+  if (probes_of_A_) max_displacement = std::max(max_displacement, farthest(A_, X_AB.inverse(), Y_AB.inverse()));
   // Gaps are rounded like coordinates: some units in the last place of the size.
-  return way + 1e-12 * size_;
+  return max_displacement + 1e-12 * size_;
 }
 
 std::vector<std::size_t> RigidGeometry::edges_near(const Side& from, const Side& to, const Pose& X_to_from,
@@ -353,21 +353,25 @@ void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, SearchResu
   for (const std::size_t b : near_B) {
     const SharpEdge edge = B_.edges[b].moved(X_AB);
     for (const std::size_t a : near_A) {
-      const auto met = crossing(A_.edges[a], edge, margin_);
-      if (!met || met->gap > least) continue;
-      const double gap_A = A_.surface->closest(met->p_B).gap, gap_B = B_.surface->closest(X_BA * met->p_A).gap;
-      const double off = 2.0 * edge_tilt * std::abs(met->gap) + margin_;
+      const auto crossing_point = crossing(A_.edges[a], edge, margin_);
+      if (!crossing_point || crossing_point->gap > least) continue;
+      const double gap_A = A_.surface->closest(crossing_point->p_B).gap,
+                   gap_B = B_.surface->closest(X_BA * crossing_point->p_A).gap;
+      const double off = 2.0 * edge_tilt * std::abs(crossing_point->gap) + margin_;
       // For overlapping convex bodies, the facet gaps determine the valid crossing.
-      const bool inside = A_.convex && B_.convex && met->gap < -margin_ && gap_A <= off && gap_B <= off;
-      if (!inside && !(std::abs(gap_A - met->gap_A) <= off && std::abs(gap_B - met->gap_B) <= off)) continue;
+      const bool inside = A_.convex && B_.convex && crossing_point->gap < -margin_ && gap_A <= off && gap_B <= off;
+      if (!inside &&
+          !(std::abs(gap_A - crossing_point->gap_A) <= off && std::abs(gap_B - crossing_point->gap_B) <= off))
+        continue;
       // Features of edges are numbered after those of all probes.
       const std::size_t feature = B_.probes.size() + b * A_.edges.size() + a;
       const ContactPoint point{.feature = static_cast<std::int64_t>(feature),
-                               .p_AC = 0.5 * (met->p_A + met->p_B),
-                               .n_A = met->n,
-                               .gap = met->gap};
-      if (met->gap > 0.0 && met->gap < found.nearest.gap) found.nearest = point;
-      if (met->gap <= reach) (met->is_from_cone ? found.edge_candidates : found.points).push_back(point);
+                               .p_AC = 0.5 * (crossing_point->p_A + crossing_point->p_B),
+                               .n_A = crossing_point->n,
+                               .gap = crossing_point->gap};
+      if (crossing_point->gap > 0.0 && crossing_point->gap < found.nearest.gap) found.nearest = point;
+      if (crossing_point->gap <= reach)
+        (crossing_point->is_from_cone ? found.edge_candidates : found.points).push_back(point);
     }
   }
 }
@@ -397,8 +401,8 @@ void RigidGeometry::collect_cylinder(const Side& from, const Side& to, const Pos
 /// facets of their Minkowski difference farther than the nearest one impose no bound; for others, this applies to
 /// points at the same position.
 void RigidGeometry::remove_redundant_points(SearchResult& found) const {
-  const auto same_normal = [](const ContactPoint& p, const ContactPoint& q, double turn) {
-    return p.n_A.cross(q.n_A).norm() <= 2.0 * turn && p.n_A.dot(q.n_A) > 0.0;
+  const auto same_normal = [](const ContactPoint& p, const ContactPoint& q, double rotation_angle) {
+    return p.n_A.cross(q.n_A).norm() <= 2.0 * rotation_angle && p.n_A.dot(q.n_A) > 0.0;
   };
   const auto is_redundant = [&](const ContactPoint& p, const ContactPoint& than) {
     return p.gap < -margin_ && than.gap > (1.0 - cone_rounding) * p.gap + margin_ && !same_normal(p, than, edge_tilt) &&
@@ -428,7 +432,7 @@ RigidPoints RigidGeometry::points(const Pose& X_AB, double reach, const ProbeCac
   constexpr double none = std::numeric_limits<double>::infinity();
   SearchResult of_B{.nearest = {.gap = none}}, of_A{.nearest = {.gap = none}};
   const double margin = near != nullptr ? near->margin : 0.0;
-  const double moved = near != nullptr ? way(near->X_AB, X_AB) : none;
+  const double moved = near != nullptr ? max_displacement(near->X_AB, X_AB) : none;
   if (probes_of_B_ && (near == nullptr || !collect_near(B_, near->of_B, margin, moved, A_, X_AB, reach, of_B))) {
     collect(B_, A_, X_AB, reach, of_B);
   }

@@ -47,7 +47,7 @@ class RigidGeometry {
   /// Probes with gaps up to `margin` [m].
   [[nodiscard]] ProbeCache cached_probes(const Pose& X_AB, double margin) const;
   /// [m] bound of the motion of all probes between both poses, relative to the other body.
-  [[nodiscard]] double way(const Pose& X_AB, const Pose& Y_AB) const;
+  [[nodiscard]] double max_displacement(const Pose& X_AB, const Pose& Y_AB) const;
 
   /// [rad] angle between triangles that approximate a curve of the surface, 0 if there are none. @throws errors of
   /// reading

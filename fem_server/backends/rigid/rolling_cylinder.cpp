@@ -58,9 +58,9 @@ ContactPoint rim_point(std::int64_t feature, const Vector3& p, const SurfacePoin
 
 /// Closest points of two lines.
 struct Crossed {
-  Vector3 n;            ///< [-] perpendicular to both
-  double s = 0, t = 0;  ///< along `d` and `f`
-  double way = 0.0;     ///< [m] from the first line to the second, along n
+  Vector3 n;              ///< [-] perpendicular to both
+  double s = 0, t = 0;    ///< along `d` and `f`
+  double distance = 0.0;  ///< [m] from the first line to the second, along n
 };
 std::optional<Crossed> crossed(const Vector3& a, const Vector3& d, const Vector3& b, const Vector3& f) {
   const Vector3 product = d.cross(f);
@@ -68,7 +68,7 @@ std::optional<Crossed> crossed(const Vector3& a, const Vector3& d, const Vector3
   if (!(length > parallel_axes * d.norm() * f.norm())) return std::nullopt;
   const Vector3 n = product / length;
   const Vector3 r = b - a;
-  return Crossed{.n = n, .s = r.cross(f).dot(n) / length, .t = r.cross(d).dot(n) / length, .way = r.dot(n)};
+  return Crossed{.n = n, .s = r.cross(f).dot(n) / length, .t = r.cross(d).dot(n) / length, .distance = r.dot(n)};
 }
 
 }  // namespace
@@ -128,33 +128,38 @@ std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const Sign
 std::optional<ContactPoint> side_on_edge(const RollingCylinder& cylinder, const SharpEdge& edge,
                                          const SignedDistance& to, double margin) {
   const Vector3 f = edge.b - edge.a;
-  const auto met = crossed(cylinder.center, cylinder.axis, edge.a, f);
-  if (!met) return std::nullopt;
+  const auto crossing_point = crossed(cylinder.center, cylinder.axis, edge.a, f);
+  if (!crossing_point) return std::nullopt;
   const double end = margin / f.norm();
-  if (std::abs(met->s) > cylinder.half_length + margin || met->t < -end || met->t > 1.0 + end) return std::nullopt;
-  Vector3 n = met->n;
-  double away = -met->way;
+  if (std::abs(crossing_point->s) > cylinder.half_length + margin || crossing_point->t < -end ||
+      crossing_point->t > 1.0 + end)
+    return std::nullopt;
+  Vector3 n = crossing_point->n;
+  double away = -crossing_point->distance;
   if (!in_cone(edge, n)) {
     n = -n;
     away = -away;
   }
   if (!in_cone(edge, n) || away <= 0.0) return std::nullopt;
   // The axis must be nearest to this edge of the body; otherwise the contact is elsewhere.
-  const Vector3 p_axis = cylinder.center + met->s * cylinder.axis;
+  const Vector3 p_axis = cylinder.center + crossing_point->s * cylinder.axis;
   if (to.closest(p_axis).gap < (1.0 - cone_rounding) * away - margin) return std::nullopt;
   const double gap = away - cylinder.radius;
-  return ContactPoint{
-      .p_AC = edge.a + met->t * f + 0.5 * gap * n, .n_A = n, .gap = gap, .curvature_B = 1.0 / cylinder.radius};
+  return ContactPoint{.p_AC = edge.a + crossing_point->t * f + 0.5 * gap * n,
+                      .n_A = n,
+                      .gap = gap,
+                      .curvature_B = 1.0 / cylinder.radius};
 }
 
 std::optional<ContactPoint> side_on_side(const RollingCylinder& A, const RollingCylinder& B, double margin) {
-  const auto met = crossed(A.center, A.axis, B.center, B.axis);
-  if (!met || std::abs(met->s) > A.half_length + margin || std::abs(met->t) > B.half_length + margin) {
+  const auto crossing_point = crossed(A.center, A.axis, B.center, B.axis);
+  if (!crossing_point || std::abs(crossing_point->s) > A.half_length + margin ||
+      std::abs(crossing_point->t) > B.half_length + margin) {
     return std::nullopt;
   }
-  const Vector3 n = met->way < 0.0 ? Vector3(-met->n) : met->n;
-  const double gap = std::abs(met->way) - A.radius - B.radius;
-  return ContactPoint{.p_AC = A.center + met->s * A.axis + (A.radius + 0.5 * gap) * n,
+  const Vector3 n = crossing_point->distance < 0.0 ? Vector3(-crossing_point->n) : crossing_point->n;
+  const double gap = std::abs(crossing_point->distance) - A.radius - B.radius;
+  return ContactPoint{.p_AC = A.center + crossing_point->s * A.axis + (A.radius + 0.5 * gap) * n,
                       .n_A = n,
                       .gap = gap,
                       .curvature_A = 1.0 / A.radius,

@@ -142,8 +142,8 @@ class Overlap {
     gap_slope_ = {normal_B.dot(facet.e1), normal_B.dot(facet.e2)};
     gap_value_ = normal_B.dot(facet.corners[0] - y[0]);
     // In the plane of A, a triangle that faces A has the reverse orientation.
-    const PlaneTriangle turned{corners_B_[0], corners_B_[2], corners_B_[1]};
-    if (boxes_overlap(corners_A_, turned, 0.0)) polygon_ = common_part(corners_A_, turned);
+    const PlaneTriangle reversed{corners_B_[0], corners_B_[2], corners_B_[1]};
+    if (boxes_overlap(corners_A_, reversed, 0.0)) polygon_ = common_part(corners_A_, reversed);
   }
   [[nodiscard]] std::span<const Vector2d> polygon() const { return polygon_.corners(); }
   [[nodiscard]] double gap(const Vector2d& x) const { return gap_slope_.dot(x) + gap_value_; }

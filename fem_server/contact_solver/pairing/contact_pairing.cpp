@@ -172,7 +172,8 @@ void ContactPairing::add_partner(const SurfaceCompliance& own, const PairState& 
 
 Response ContactPairing::node_response(const PairedContact& contact, const std::optional<double>& approach_velocity,
                                        const PairState& state) const {
-  Response response = answer(contact, model_.options, model_.pressure, model_.regions, approach_velocity, state);
+  Response response =
+      contact_response(contact, model_.options, model_.pressure, model_.regions, approach_velocity, state);
   response.stored_energy += contact.penalty_energy;
   response.bound = gap_bound(ball_, *model_.partner);
   return response;

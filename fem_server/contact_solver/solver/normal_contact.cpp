@@ -81,10 +81,10 @@ class WorkingProblem {
     for (int round = 0; round < max_active_set_changes; ++round) {
       ++result_.iterations;
       solve_active();
-      std::vector<std::uint32_t> wrong = violations();
-      if (wrong.empty()) return;
-      if (wrong.size() < min_violations) {
-        min_violations = wrong.size();
+      std::vector<std::uint32_t> violating = violations();
+      if (violating.empty()) return;
+      if (violating.size() < min_violations) {
+        min_violations = violating.size();
         budget = max_stalled_iterations;
       } else if (budget > 0) {
         --budget;
@@ -93,11 +93,11 @@ class WorkingProblem {
         lower_energy();
         continue;
       } else {
-        wrong = {wrong.back()};
+        violating = {violating.back()};
       }
-      exchange_active(wrong);
+      exchange_active(violating);
     }
-    give_up();
+    throw_failure();
   }
 
   /// Starts from the current forces.
@@ -120,7 +120,7 @@ class WorkingProblem {
     }
   }
 
-  [[noreturn]] void give_up() const {
+  [[noreturn]] void throw_failure() const {
     throw RecoverableError(
         fmt::format("the contact solver found no active set in {} iterations ({} nodes near, {} active, "
                     "maximum penetration {} m); use a smaller step",
@@ -150,7 +150,7 @@ class WorkingProblem {
         s[i] = next;
       }
     }
-    give_up();
+    throw_failure();
   }
 
   /// Active nodes, their multipliers and the factor of A + D for the penetrations s.
@@ -261,19 +261,19 @@ class WorkingProblem {
   [[nodiscard]] std::vector<std::uint32_t> violations() {
     const double force_scale = result_.lambda.size() > 0 ? result_.lambda.cwiseAbs().maxCoeff() : 0.0;
     const Eigen::VectorXd gamma = gaps();
-    std::vector<std::uint32_t> wrong;
+    std::vector<std::uint32_t> violating;
     result_.residual = 0.0;
     std::size_t a = 0;
     for (std::uint32_t i = 0; i < gamma.size(); ++i) {
       if (a < active_.size() && active_[a] == i) {
-        if (result_.lambda[static_cast<Eigen::Index>(a++)] <= -gap_tolerance * force_scale) wrong.push_back(i);
+        if (result_.lambda[static_cast<Eigen::Index>(a++)] <= -gap_tolerance * force_scale) violating.push_back(i);
         continue;
       }
       const double penetration = -gamma[i];
       result_.residual = std::max(result_.residual, penetration / scale_);
-      if (penetration > gap_tolerance * scale_) wrong.push_back(i);
+      if (penetration > gap_tolerance * scale_) violating.push_back(i);
     }
-    return wrong;
+    return violating;
   }
 
   /// Exchanges the state of each listed member.
@@ -304,30 +304,30 @@ NodeFields<1> active_forces(const ActiveCandidates& near, const NormalContact& c
 }
 
 /// Displacements of the active nodes, and those due to the rotation of their forces.
-void turn(const NormalTask& task, const SurfaceCompliance& compliance, std::span<const std::uint32_t> numbers,
-          NormalContact& result) {
+void rotate_forces(const NormalTask& task, const SurfaceCompliance& compliance, std::span<const std::uint32_t> numbers,
+                   NormalContact& result) {
   const auto m = static_cast<Eigen::Index>(result.active.size());
   Eigen::MatrixXd forces = Eigen::MatrixXd::Zero(3 * m, 7);
   forces.col(0) = active_forces(*task.near, result);
   bool bends = false;
   for (Eigen::Index a = 0; a < m; ++a) {
     const std::uint32_t i = result.active[static_cast<std::size_t>(a)];
-    forces.block<3, 6>(3 * a, 1) = result.lambda[a] * task.turning(i);
+    forces.block<3, 6>(3 * a, 1) = result.lambda[a] * task.rotation_term(i);
     bends = bends || !forces.block<3, 3>(3 * a, 4).isZero(0.0);
   }
-  result.turned = Eigen::MatrixXd::Zero(3 * m, 6);
+  result.rotated = Eigen::MatrixXd::Zero(3 * m, 6);
   if (bends) {
     NodeFields<8> all = NodeFields<8>::Zero(3 * m, 8);
     all.leftCols<7>() = forces;
     const NodeFields<8> u = displacement<8>(compliance, numbers, all);
     result.u = u.col(0);
-    result.turned = u.middleCols<6>(1);
+    result.rotated = u.middleCols<6>(1);
     return;
   }
   // The forces are constant while the partner translates, as on a plane.
   const NodeFields<4> u = displacement<4>(compliance, numbers, NodeFields<4>(forces.leftCols<4>()));
   result.u = u.col(0);
-  result.turned.leftCols<3>() = u.rightCols<3>();
+  result.rotated.leftCols<3>() = u.rightCols<3>();
 }
 
 /// State of one contact during the solution.
@@ -358,13 +358,13 @@ void begin(const NormalTask& task, Search& search) {
 void find_active_set(Search& search, Eigen::MatrixXd A) {
   NormalContact& contact = search.outcome.contact;
   try {
-    WorkingProblem(*search.task->near, std::move(A), bool{search.task->turning}, contact).solve(search.members);
+    WorkingProblem(*search.task->near, std::move(A), bool{search.task->rotation_term}, contact).solve(search.members);
   } catch (...) {
     search.outcome.error = std::current_exception();
     search.ended = true;
     return;
   }
-  if (!search.task->turning) contact.factor.resize(0, 0);  // a penalty always produces one
+  if (!search.task->rotation_term) contact.factor.resize(0, 0);  // a penalty always produces one
   contact.active.clear();
   for (const std::uint32_t member : search.members) contact.active.push_back(contact.working[member]);
 }
@@ -376,22 +376,22 @@ std::vector<std::uint32_t> nodes_to_check(const Search& search) {
   const NodeFields<1> forces = active_forces(near, result);
   // Nodes that have lost their force are part of the change, too.
   std::vector<std::uint32_t> positions = result.active;
-  std::vector<std::uint32_t> left_numbers;
+  std::vector<std::uint32_t> remaining_numbers;
   auto active = result.active.begin();
   for (std::size_t a = 0; a < result.working.size(); ++a) {
     const std::uint32_t i = result.working[a];
     active = std::find_if(active, result.active.end(), [&](std::uint32_t other) { return other >= i; });
     if ((active != result.active.end() && *active == i) || near.force_before[i].isZero(0.0)) continue;
     positions.push_back(i);
-    left_numbers.push_back(search.blocks->numbers()[a]);
+    remaining_numbers.push_back(search.blocks->numbers()[a]);
   }
-  const auto n_left = 3 * static_cast<Eigen::Index>(left_numbers.size());
-  Eigen::VectorXd all_forces = Eigen::VectorXd::Zero(forces.size() + n_left);
-  Eigen::VectorXd u(forces.size() + n_left);
+  const auto n_remaining = 3 * static_cast<Eigen::Index>(remaining_numbers.size());
+  Eigen::VectorXd all_forces = Eigen::VectorXd::Zero(forces.size() + n_remaining);
+  Eigen::VectorXd u(forces.size() + n_remaining);
   all_forces.head(forces.size()) = forces;
   u.head(forces.size()) = result.u;
-  u.tail(n_left) =
-      displacement(search.blocks->compliance(), left_numbers, search.blocks->numbers(search.members), forces);
+  u.tail(n_remaining) =
+      displacement(search.blocks->compliance(), remaining_numbers, search.blocks->numbers(search.members), forces);
   const LoadChange change = change_since_commit(near, positions, all_forces, u);
   return open_outside(*search.task->compliance, near, result.working, change, gap_tolerance * near.deepest());
 }
@@ -445,8 +445,8 @@ void displace_active(std::span<Search* const> searches) {
   for (Search* search : searches) {
     NormalContact& contact = search->outcome.contact;
     numbers.push_back(search->blocks->numbers(search->members));
-    if (search->task->turning) {
-      turn(*search->task, search->blocks->compliance(), numbers.back(), contact);
+    if (search->task->rotation_term) {
+      rotate_forces(*search->task, search->blocks->compliance(), numbers.back(), contact);
       continue;
     }
     loads.push_back({.compliance = &search->blocks->compliance(),

@@ -30,7 +30,7 @@ struct NormalContact {
   /// `turning`: it serves for derivatives.
   Eigen::MatrixXd factor;
   Eigen::VectorXd u;            ///< [m] displacements of the active nodes, three rows each
-  Eigen::MatrixXd turned;       ///< [m] those due to the rotation of their forces, six columns; empty unless requested
+  Eigen::MatrixXd rotated;      ///< [m] those due to the rotation of their forces, six columns; empty unless requested
   NodeMotion outside;           ///< of near nodes outside the working set that were checked
   double penalty_energy = 0.0;  ///< [J]
   int iterations = 0;
@@ -43,7 +43,7 @@ using NormalRotation = std::function<Matrix36(std::uint32_t)>;
 struct NormalTask {
   const SurfaceCompliance* compliance = nullptr;
   const ActiveCandidates* near = nullptr;
-  NormalRotation turning{};  ///< called for active nodes; empty = `turned` is not requested
+  NormalRotation rotation_term{};  ///< called for active nodes; empty = `turned` is not requested
 };
 
 struct NormalOutcome {

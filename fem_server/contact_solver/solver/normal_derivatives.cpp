@@ -14,13 +14,14 @@ Eigen::Index first_of(std::size_t node) {
 }  // namespace
 
 NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& nodes, const NormalContact& contact,
-                                         const Eigen::MatrixXd& turned, const Vector3& p_AB,
+                                         const Eigen::MatrixXd& rotated, const Vector3& p_AB,
                                          const SurfaceCompliance* compliance, std::span<const std::uint32_t> numbers) {
   const auto m = static_cast<Eigen::Index>(nodes.size());
   Eigen::MatrixXd dlambda(m, 6);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    dlambda.row(static_cast<Eigen::Index>(i)) = gap_wrench(nodes[i], p_AB).transpose() -
-                                                nodes[i].surface.normal.transpose() * turned.middleRows<3>(first_of(i));
+    dlambda.row(static_cast<Eigen::Index>(i)) =
+        gap_wrench(nodes[i], p_AB).transpose() -
+        nodes[i].surface.normal.transpose() * rotated.middleRows<3>(first_of(i));
   }
   solve_lower(contact.factor, dlambda);
   solve_lower_transposed(contact.factor, dlambda);
@@ -37,13 +38,13 @@ NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& no
     derivatives.rotation_work.setZero();
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const Matrix36 df = forces.block<3, 6>(first_of(i), 0) + nodes[i].lambda * normal_rotation(nodes[i], p_AB);
-      derivatives.rotation_work += turned.middleRows<3>(first_of(i)).transpose() * df;
+      derivatives.rotation_work += rotated.middleRows<3>(first_of(i)).transpose() * df;
     }
     return derivatives;
   }
   const NodeFields<8> u = displacement<8>(*compliance, numbers, forces);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    derivatives.u.emplace_back(u.block<3, 6>(first_of(i), 0) + turned.middleRows<3>(first_of(i)));
+    derivatives.u.emplace_back(u.block<3, 6>(first_of(i), 0) + rotated.middleRows<3>(first_of(i)));
   }
   return derivatives;
 }

@@ -18,7 +18,7 @@ namespace heelstrike::fem {
 /// @param compliance  of the nodes; null = the nodes' d u / d X are not requested
 /// @param numbers     of the nodes within it
 [[nodiscard]] NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& nodes,
-                                                       const NormalContact& contact, const Eigen::MatrixXd& turned,
+                                                       const NormalContact& contact, const Eigen::MatrixXd& rotated,
                                                        const Vector3& p_AB, const SurfaceCompliance* compliance,
                                                        std::span<const std::uint32_t> numbers);
 

@@ -43,12 +43,12 @@ constexpr std::size_t min_cells_per_thread = 4096;
 /// Calls work(n_threads) in a deal.II task arena limited to that width.
 /// @param wanted  maximum number of threads, 0 = automatic; limited by deal.II (DEAL_II_NUM_THREADS)
 template <class Work>
-void within_threads(std::size_t n_items, unsigned wanted, const Work& work) {
+void within_threads(std::size_t n_items, unsigned requested, const Work& work) {
 #ifdef __SANITIZE_THREAD__
   // Debian's TBB is built without the thread sanitizer, which therefore misses the synchronisation of its tasks.
-  wanted = 1;
+  requested = 1;
 #endif
-  const std::size_t useful = wanted > 0 ? wanted : std::max<std::size_t>(1, n_items / min_cells_per_thread);
+  const std::size_t useful = requested > 0 ? requested : std::max<std::size_t>(1, n_items / min_cells_per_thread);
   const auto n = static_cast<unsigned>(std::min<std::size_t>(useful, dealii::MultithreadInfo::n_threads()));
   tbb::task_arena(static_cast<int>(n)).execute([&] { work(n); });
 }
@@ -79,7 +79,7 @@ void make_triangulation(const VolumeMesh& mesh, std::span<const std::uint32_t> m
     cells.push_back(std::move(cell));
   }
   dealii::SubCellData faces;
-  const auto hold = [&](std::span<const std::uint32_t> corners) {
+  const auto clamp = [&](std::span<const std::uint32_t> corners) {
     dealii::CellData<2> face(static_cast<unsigned>(corners.size()));
     for (std::size_t a = 0; a < corners.size(); ++a) face.vertices[a] = vertex_of[corners[a]];
     if (corners.size() == 4) std::swap(face.vertices[2], face.vertices[3]);  // lexicographic
@@ -88,9 +88,9 @@ void make_triangulation(const VolumeMesh& mesh, std::span<const std::uint32_t> m
   };
   for (const ElementFace face : clamped) {
     if (mesh.parts_of_side(face.face) == 1) {
-      hold(face_corners(mesh, face));
+      clamp(face_corners(mesh, face));
     } else if (mesh.part_of_side(face.face) == 0) {  // all parts are clamped, or none
-      hold(side_corners(mesh, face));
+      clamp(side_corners(mesh, face));
     }
   }
   triangulation.create_triangulation(vertices, cells, faces);
@@ -125,11 +125,11 @@ void ElasticSpace::number_as(const VolumeMesh& mesh) {
     cell->get_dof_indices(own);
     const auto nodes = mesh.element(cell->active_cell_index());
     for (std::size_t row = 0; row < rows_.size() && alike; ++row) {
-      const auto wanted = static_cast<Number>(3 * std::size_t{nodes[row / 3]} + row % 3);
+      const auto requested = static_cast<Number>(3 * std::size_t{nodes[row / 3]} + row % 3);
       Number& given = number[own[rows_[row]]];
-      alike = given == wanted || (given == none && !taken[wanted]);
-      given = wanted;
-      taken[wanted] = true;
+      alike = given == requested || (given == none && !taken[requested]);
+      given = requested;
+      taken[requested] = true;
     }
   }
   if (!alike) {
@@ -181,10 +181,10 @@ void ElasticSpace::sum(const Compute& compute, const AddCell& add, unsigned n_th
   const auto add_owned = [&](const CellTerms& terms) {
     if (!terms.dofs.empty()) attempt([&] { add(terms); });
   };
-  const std::size_t cells_per_turn = std::max<std::size_t>(1, bytes_per_batch / (sizeof(double) * n_rows * n_rows));
+  const std::size_t cells_per_batch = std::max<std::size_t>(1, bytes_per_batch / (sizeof(double) * n_rows * n_rows));
   within_threads(dofs_.get_triangulation().n_active_cells(), n_threads, [&](unsigned n) {
     dealii::WorkStream::run(dofs_.begin_active(), dofs_.end(), compute_owned, add_owned, CellScratch(), CellTerms(),
-                            2 * n, static_cast<unsigned>(cells_per_turn));
+                            2 * n, static_cast<unsigned>(cells_per_batch));
   });
   if (failure) std::rethrow_exception(failure);
 }

@@ -37,7 +37,7 @@ std::vector<ParameterSchema> material_parameters(const std::string& of) {
 
 namespace {
 
-bool is_given(const ParameterScope& place, const ParameterSchema& schema) {
+bool is_prescribed(const ParameterScope& place, const ParameterSchema& schema) {
   const auto given = place.parameters.find(schema.name);
   return given != place.parameters.end() && !(schema.fallback && given->second == *schema.fallback);
 }
@@ -53,7 +53,7 @@ MaterialLaw material_law(const ParameterScope& place) {
       continue;
     }
     for (const ParameterSchema& own : kind.parameters) {
-      if (!is_given(place, own)) continue;
+      if (!is_prescribed(place, own)) continue;
       throw input_error(place.where + own.name,
                         fmt::format("{0}{1}: belongs to material_law {2}, found material_law {3}; remove it, or set "
                                     "material_law: {2}",

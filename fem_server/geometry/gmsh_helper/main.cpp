@@ -291,18 +291,18 @@ Reply run(Request& request, std::string& mesher) {
   if (request.surface.triangles.empty()) return run(request, true);  // not caused by the surface
   SurfaceMesh surface =
       heelstrike::fem::remeshed(request.surface, request.size, request.header.at("feature_angle").get<double>());
-  Request anew = request;
-  anew.surface = std::move(surface);
+  Request retried = request;
+  retried.surface = std::move(surface);
   // Reset the library state after a failure.
   gmsh::finalize();
   gmsh::initialize(0, nullptr, false);
   set_options();
   gmsh::logger::start();
   mesher += ", surface by CGAL " + std::string(CGAL_STR(CGAL_VERSION)) + ", locally refined";
-  return run(anew, false);
+  return run(retried, false);
 }
 
-std::string answer(const std::string& bytes) {
+std::string respond(const std::string& bytes) {
   bool started = false;
   Request request;
   const auto failure = [](std::string_view code, const std::string& message) {
@@ -352,7 +352,7 @@ int main(int n_arguments, char**) {
   // Output of libraries must not enter the reply.
   const int out = ::dup(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
-  write_all(out, answer(read_all(STDIN_FILENO)));
+  write_all(out, respond(read_all(STDIN_FILENO)));
   // Skips the clean-up of Gmsh and OpenCASCADE: the reply is sent.
   ::_exit(0);
 }

@@ -40,7 +40,7 @@ constexpr double min_height_ratio = 0.1;
 /// Down to a quarter of the edge length: for smaller features the deviation of the surface is reported instead.
 constexpr int max_halvings = 2;
 /// Passes over all edges; more have no measurable effect.
-constexpr unsigned passes = 5;
+constexpr unsigned n_iterations = 5;
 
 Vector3 centroid(const Mesh& mesh, Mesh::Face_index face) {
   Vector3 sum = Vector3::Zero();
@@ -87,7 +87,7 @@ void remesh(const Faces& faces, double size, const Features& features, Mesh& mes
   PMP::isotropic_remeshing(faces, size, mesh,
                            CGAL::parameters::edge_is_constrained_map(features)
                                .face_patch_map(patch)
-                               .number_of_iterations(passes)
+                               .number_of_iterations(n_iterations)
                                .number_of_relaxation_steps(3));
   mesh.remove_property_map(patch);
   mesh.collect_garbage();
@@ -113,11 +113,11 @@ std::vector<Vector3> has_folds(const SurfaceMesh& surface) {
 }
 
 /// Faces with a target edge length of at least h, extended because CGAL rejects faces connected by a vertex only.
-std::vector<Mesh::Face_index> faces_of_size(Mesh& mesh, const SizeEvaluator& wanted, double h) {
+std::vector<Mesh::Face_index> faces_of_size(Mesh& mesh, const SizeEvaluator& requested, double h) {
   auto selected = mesh.add_property_map<Mesh::Face_index, bool>("f:selected", false).first;
   std::vector<Mesh::Face_index> faces;
   for (const Mesh::Face_index face : mesh.faces()) {
-    selected[face] = wanted(centroid(mesh, face)) >= h;
+    selected[face] = requested(centroid(mesh, face)) >= h;
     if (selected[face]) faces.push_back(face);
   }
   CGAL::expand_face_selection_for_removal(faces, mesh, selected);
@@ -135,13 +135,13 @@ SurfaceMesh remeshed_once(const SurfaceMesh& surface, const SizeField& size, dou
   Mesh mesh = to_cgal(surface);
   Features features = mesh.add_property_map<Mesh::Edge_index, bool>("e:feature", false).first;
   PMP::detect_sharp_edges(mesh, angle * 180.0 / std::numbers::pi, features);
-  const SizeEvaluator wanted(size);
+  const SizeEvaluator requested(size);
   double h = size.size;
   for (const Refinement& refinement : size.refinements) h = std::min(h, refinement.size);
   remesh(mesh.faces(), h, features, mesh);
   while (h < size.size) {
     h = std::min(2.0 * h, size.size);
-    const std::vector<Mesh::Face_index> coarse = faces_of_size(mesh, wanted, h);
+    const std::vector<Mesh::Face_index> coarse = faces_of_size(mesh, requested, h);
     if (!coarse.empty()) remesh(coarse, h, features, mesh);
   }
   return from_cgal(mesh);

@@ -206,9 +206,9 @@ void VolumeBuilder::match_triangles() {
   std::vector<bool> matched(triangles_.size(), false);
   for (std::uint32_t e = 0; e < mesh_.n_elements(); ++e) {
     for (std::uint8_t f = 0; f < mesh_.faces_per_element(); ++f) {
-      BoundaryTriangle wanted{sorted_corners(mesh_, {e, f}), 0};
-      std::sort(wanted.key.begin(), wanted.key.end());
-      const auto [first, last] = std::equal_range(triangles_.begin(), triangles_.end(), wanted, by_key);
+      BoundaryTriangle requested{sorted_corners(mesh_, {e, f}), 0};
+      std::sort(requested.key.begin(), requested.key.end());
+      const auto [first, last] = std::equal_range(triangles_.begin(), triangles_.end(), requested, by_key);
       for (auto triangle = first; triangle != last; ++triangle) {
         matched[static_cast<std::size_t>(triangle - triangles_.begin())] = true;
         mesh_.face_sets[triangle_set_names_[triangle->set]].push_back({e, f});
@@ -242,13 +242,13 @@ void VolumeBuilder::reorder_gmsh_prisms() {
 
 void VolumeBuilder::complete_hexahedra() {
   if (mesh_.nodes_per_element != 20) return;
-  const std::size_t n_given = mesh_.nodes.size();
+  const std::size_t n_prescribed = mesh_.nodes.size();
   mesh_ = completed(std::move(mesh_));
   check_limit(options_.name, "nodes", mesh_.nodes.size(), options_.limits.max_nodes);
   add_note(
       fmt::format("the hexahedra have 20 nodes and were completed to 27: {} side and centre nodes were "
                   "interpolated from the 20",
-                  mesh_.nodes.size() - n_given));
+                  mesh_.nodes.size() - n_prescribed));
 }
 
 VolumeMesh VolumeBuilder::finish() {

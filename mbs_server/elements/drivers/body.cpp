@@ -26,10 +26,10 @@ void read_body_driver(const config::Field& field, DriverSpec& driver, Scenario& 
     }
   }
   if (n_angles != 0 && n_angles != 3) {
-    field.refuse("all of rx, ry and rz or none", fmt::format("{} of them", n_angles),
+    field.reject("all of rx, ry and rz or none", fmt::format("{} of them", n_angles),
                  "an orientation has three angles; fix one at zero with {polynomial: [0]}");
   }
-  if (driver.functions.empty()) field.refuse("a motion", "none", "add e.g. `x:`");
+  if (driver.functions.empty()) field.reject("a motion", "none", "add e.g. `x:`");
 }
 
 std::vector<Driver> build_body_driver(const DriverSpec& spec, const Model& model) {

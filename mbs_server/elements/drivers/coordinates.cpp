@@ -16,13 +16,13 @@ void read_coordinates_driver(const config::Field& field, DriverSpec& driver, Sce
     read_coordinate_name(entry, entry.name(), scenario);
     for (const DriverSpec& other : scenario.drivers) {
       if (other.type != driver.type || !other.functions.contains(entry.name())) continue;
-      entry.refuse("a coordinate without another driver", fmt::format("'{}' in '{}' too", entry.name(), other.name),
+      entry.reject("a coordinate without another driver", fmt::format("'{}' in '{}' too", entry.name(), other.name),
                    "keep one of them");
     }
     driver.functions.emplace(entry.name(),
                              config::read_function(entry["follows"], scenario.analysis.end_time, scenario.files));
   }
-  if (driver.functions.empty()) coordinates.refuse("a coordinate", "none", "name one and its function");
+  if (driver.functions.empty()) coordinates.reject("a coordinate", "none", "name one and its function");
 }
 
 /// One driver for the coordinates of each joint; the rotations of a joint with three of them form a separate driver.

@@ -32,7 +32,7 @@ void read_follow_driver(const config::Field& field, DriverSpec& driver, Scenario
   driver.follow = field["follow"].text();
   const auto names = followable(scenario);
   if (std::ranges::find(names, driver.follow) != names.end()) return;
-  field["follow"].refuse(
+  field["follow"].reject(
       names.empty() ? "a recording in the section `motion`" : fmt::format("one of {}", fmt::join(names, ", ")),
       fmt::format("'{}'", config::excerpt(driver.follow)), suggestion(driver.follow, names, "name one of these"));
 }

@@ -20,7 +20,7 @@ void read_joint_driver(const config::Field& field, DriverSpec& driver, Scenario&
   const auto add = [&](const char* key, bool has_coordinate) {
     if (!field.has(key)) return;
     if (!has_coordinate) {
-      field[key].refuse(fmt::format("a free coordinate of '{}'", joint.name),
+      field[key].reject(fmt::format("a free coordinate of '{}'", joint.name),
                         fmt::format("`{}` of a {} joint", key, joint.type), "drive another coordinate");
     }
     driver.functions.emplace(
@@ -28,7 +28,7 @@ void read_joint_driver(const config::Field& field, DriverSpec& driver, Scenario&
   };
   add(angle_key, joint.coordinates.angle);
   add(displacement_key, joint.coordinates.displacement);
-  if (driver.functions.empty()) field.refuse("a motion", "none", "add e.g. `angle:`");
+  if (driver.functions.empty()) field.reject("a motion", "none", "add e.g. `angle:`");
 }
 
 std::vector<Driver> build_joint_driver(const DriverSpec& spec, const Model& model) {

@@ -147,7 +147,7 @@ Matrix6 read_matrix6(const config::Field& field) {
   if (values.size() == 6) return Eigen::Map<const Vector6>(values.data()).asDiagonal();
   Matrix6 matrix = Eigen::Map<const Eigen::Matrix<double, 6, 6, Eigen::RowMajor>>(values.data());
   if ((matrix - matrix.transpose()).cwiseAbs().maxCoeff() > 1e-9 * matrix.cwiseAbs().maxCoeff()) {
-    field.refuse("a symmetric matrix", "another", "an elastic bushing has a potential: make it symmetric");
+    field.reject("a symmetric matrix", "another", "an elastic bushing has a potential: make it symmetric");
   }
   return matrix;
 }

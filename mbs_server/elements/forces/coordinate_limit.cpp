@@ -30,7 +30,7 @@ Stop stop_at(double x, double stiffness, double width) {
 void check_limits(const config::Field& field, const Scenario& scenario) {
   check_coordinate(field, scenario);
   if (field["lower"].number() < field["upper"].number()) return;
-  field["lower"].refuse("a lower limit below the upper one", "none", "swap them");
+  field["lower"].reject("a lower limit below the upper one", "none", "swap them");
 }
 
 }  // namespace

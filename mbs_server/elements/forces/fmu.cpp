@@ -130,22 +130,22 @@ std::vector<config::KeySchema> fmu_keys() {
 
 void check_fmu(const config::Field& field, const Scenario& scenario) {
   if (scenario.analysis.type != "forward") {
-    field.refuse("analysis.type forward for an FMU, whose state advances in time", scenario.analysis.type,
+    field.reject("analysis.type forward for an FMU, whose state advances in time", scenario.analysis.type,
                  "prescribe the force by a load with a function of time instead");
   }
   const config::Field step = field["step"];
   if (step.number() > scenario.analysis.end_time) {
-    step.refuse(fmt::format("a step within the run, at most {} s", scenario.analysis.end_time),
+    step.reject(fmt::format("a step within the run, at most {} s", scenario.analysis.end_time),
                 fmt::format("{} s", step.number()), "its inputs would be set at the start only");
   }
   if (items_of(field, "outputs").empty() && items_of(field, "driven_coordinates").empty()) {
-    field.refuse("at least one entry of `outputs` or `driven_coordinates`", "none",
+    field.reject("at least one entry of `outputs` or `driven_coordinates`", "none",
                  "an FMU without outputs has no effect");
   }
   for (const config::Field& output : items_of(field, "outputs")) {
     const std::string& body = output["body"].text();
     if (std::ranges::find(scenario.bodies, body, &BodySpec::name) == scenario.bodies.end()) {
-      output["body"].refuse("the name of a body", body, "see `bodies`");
+      output["body"].reject("the name of a body", body, "see `bodies`");
     }
   }
   for (const char* key : {"inputs", "outputs", "parameters"}) {
@@ -154,7 +154,7 @@ void check_fmu(const config::Field& field, const Scenario& scenario) {
       const std::string& variable = item["variable"].text();
       // One output may act at several points; an input or parameter has one value.
       if (std::string_view(key) != "outputs" && std::ranges::find(seen, variable) != seen.end()) {
-        item["variable"].refuse("each variable once", variable, "keep one of its lines");
+        item["variable"].reject("each variable once", variable, "keep one of its lines");
       }
       seen.push_back(variable);
     }

@@ -265,14 +265,14 @@ HillMuscle::FiberRate HillMuscle::fiber_rate(double length, double fiber, double
   const double along = std::sqrt(n * n - h * h);
   const double cosine = along / n;
   const TendonForce tendon = tendon_force(length, n);
-  const double wanted = tendon.force / max_force / cosine;
+  const double target_force = tendon.force / max_force / cosine;
   const CurvePoint active = curves->active(n);
   const CurvePoint passive = curves->passive(n);
   const double strength = activation * active.value;
   // The slope of the left side is at least the damping, so that |residual / damping| bounds the distance of the root
   // from zero.
   const auto excess = [&](double v) {
-    return strength * curves->velocity(v, activation).value + passive.value + fiber_damping * v - wanted;
+    return strength * curves->velocity(v, activation).value + passive.value + fiber_damping * v - target_force;
   };
   const double still = excess(0.0);
   double low = std::min(0.0, -still / fiber_damping), high = std::max(0.0, -still / fiber_damping);
@@ -296,7 +296,7 @@ HillMuscle::FiberRate HillMuscle::fiber_rate(double length, double fiber, double
   const double by_v = strength * velocity.slope + fiber_damping;
   // d(1 / cos)/dn = -h^2 / (n^3 cos) / cos^2.
   const double cosine_slope = h * h / (n * n * along);
-  const double target_slope = tendon.by_fiber / max_force / cosine - wanted / cosine * cosine_slope;
+  const double target_slope = tendon.by_fiber / max_force / cosine - target_force / cosine * cosine_slope;
   const double by_n = activation * active.slope * velocity.value + passive.slope - target_slope;
   return {
       .rate = max_velocity * v,

@@ -23,7 +23,7 @@ config::KeySchema lines_key() {
 
 void check_lines(const config::Field& field, const Scenario& scenario) {
   const auto lines = config::read_lines(field, scenario.bodies);
-  if (lines.empty()) field["lines"].refuse("at least one line", "none", "give each line a name and a `path`");
+  if (lines.empty()) field["lines"].reject("at least one line", "none", "give each line a name and a `path`");
   for (const auto& line : lines) {
     check_path_coordinates(line, scenario);
     if (!config::placed_at_start(line, scenario.bodies)) continue;

@@ -54,7 +54,7 @@ std::optional<double> initial_distance(const Attachment& ends, const std::vector
 
 void check_line_length(const config::Field& place, double usual, const char* what, double length) {
   if (length < unit_factor * usual && usual < unit_factor * length) return;
-  place.refuse(fmt::format("{0} within reach of the initial poses, {1:.4g} m, from a {2:g}th to {2:g} times that", what,
+  place.reject(fmt::format("{0} within reach of the initial poses, {1:.4g} m, from a {2:g}th to {2:g} times that", what,
                            length, unit_factor),
                fmt::format("{:.4g} m", usual), "a length is in another unit, or an end in the wrong body");
 }
@@ -63,12 +63,12 @@ void check_ligament_length(const config::Field& line, const char* slack, const c
   const auto given = line.optional_number(slack);
   if (!given) {
     if (length > 0.0) return;
-    line[ends].refuse(fmt::format("distinct ends at the initial poses, or a `{}`", slack), "coincident ends",
+    line[ends].reject(fmt::format("distinct ends at the initial poses, or a `{}`", slack), "coincident ends",
                       "a strain cannot define a zero length");
   }
   const double strain = length / *given - 1.0;
   if (strain > usual_factor - 1.0) {
-    line[ends].refuse(
+    line[ends].reject(
         fmt::format("insertions that strain the line by at most {:g} at the initial poses", usual_factor - 1.0),
         fmt::format("a strain of {:.3g}: {:.4g} m with the slack length {:.4g} m", strain, length, *given),
         "an insertion is in the wrong body, or a length in another unit");

@@ -107,11 +107,11 @@ class PathMuscle {
 
 void check_muscle(const config::Field& field, const Scenario& scenario) {
   if (field.has("activation") && field.has("excitation")) {
-    field["excitation"].refuse("`activation` or `excitation`", "both",
+    field["excitation"].reject("`activation` or `excitation`", "both",
                                "an activation is used directly, an excitation passes through activation dynamics");
   }
   if (field["tendon"].text() == "elastic" && !(field["tendon_slack_length"].number() > 0.0)) {
-    field["tendon_slack_length"].refuse("a length > 0 of an elastic tendon", "0", "or use `tendon: rigid`");
+    field["tendon_slack_length"].reject("a length > 0 of an elastic tendon", "0", "or use `tendon: rigid`");
   }
   const double longest = field["tendon_slack_length"].number() + field["optimal_fiber_length"].number();
   for (const auto& line : config::read_lines(field, scenario.bodies)) {

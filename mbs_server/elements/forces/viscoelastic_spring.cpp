@@ -61,7 +61,7 @@ ForceType viscoelastic_spring() {
     const std::size_t n = field["branch_stiffnesses"].numbers().size();
     const std::size_t n_times = field["relaxation_times"].numbers().size();
     if (n > 0 && n_times == n) return;
-    field["relaxation_times"].refuse(
+    field["relaxation_times"].reject(
         n > 0 ? fmt::format("{} times, one for each of branch_stiffnesses", n)
               : "at least one branch, and a time for each",
         fmt::format("{} times", n_times),

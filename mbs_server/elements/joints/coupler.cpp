@@ -13,12 +13,12 @@ namespace {
 void check_coupler(const config::Field& field, const Scenario& scenario) {
   read_coordinate_name(field["coordinate"], field["coordinate"].text(), scenario);
   const auto terms = field.entries_of("of");
-  if (terms.empty()) field.refuse("functions of other coordinates in `of`", "none", "name at least one");
+  if (terms.empty()) field.reject("functions of other coordinates in `of`", "none", "name at least one");
   for (const config::Field& term : terms) {
     read_coordinate_name(term, term.name(), scenario);
     (void)config::read_coordinate_function(term);
     if (term.name() != field["coordinate"].text()) continue;
-    term.refuse("a coordinate other than the dependent one", fmt::format("'{}'", term.name()),
+    term.reject("a coordinate other than the dependent one", fmt::format("'{}'", term.name()),
                 "name another coordinate");
   }
 }

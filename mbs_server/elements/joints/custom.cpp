@@ -46,7 +46,7 @@ MotionAxis read_axis(const config::Field& field, const std::vector<std::string>&
     const auto name = std::ranges::find(names, term.name());
     if (name == names.end()) {
       const auto near = nearest_name(term.name(), names);
-      term.refuse("a name in `coordinates` of the joint", fmt::format("'{}'", term.name()),
+      term.reject("a name in `coordinates` of the joint", fmt::format("'{}'", term.name()),
                   near ? fmt::format("did you mean '{}'?", *near) : "list it there");
     }
     axis.terms.push_back(
@@ -68,7 +68,7 @@ CoordinateTransform read_transform(const config::Field& field) {
   for (const char* key : {"rotations", "translations"}) {
     const auto items = items_of(field, key);
     if (!items.empty() && items.size() != 3) {
-      field[key].refuse("three axes", fmt::format("{}", items.size()), "include those without a function");
+      field[key].reject("three axes", fmt::format("{}", items.size()), "include those without a function");
     }
     for (std::size_t k = 0; k < items.size(); ++k) {
       transform.axes[first + k] = read_axis(items[k], transform.names);
@@ -90,24 +90,24 @@ Pose frame_in_body(const config::Field& field, std::size_t side) {
 void check_custom(const config::Field& field, const Scenario& scenario) {
   const CoordinateTransform transform = read_transform(field);
   if (transform.names.empty() || transform.names.size() > 6) {
-    field["coordinates"].refuse("one to six coordinates", fmt::format("{}", transform.names.size()),
+    field["coordinates"].reject("one to six coordinates", fmt::format("{}", transform.names.size()),
                                 "use a fixed joint for none");
   }
   const auto orientations = items_of(field, "orientations");
   if (!orientations.empty() && orientations.size() != 2) {
-    field["orientations"].refuse("two quaternions", fmt::format("{}", orientations.size()), "one for each body");
+    field["orientations"].reject("two quaternions", fmt::format("{}", orientations.size()), "one for each body");
   }
   for (const JointSpec& joint : scenario.joints) {
     for (const std::string& name : coordinate_names(joint)) {
       if (std::ranges::find(transform.names, name) == transform.names.end()) continue;
-      field["coordinates"].refuse("names that no other joint has", fmt::format("'{}' in '{}' too", name, joint.name),
+      field["coordinates"].reject("names that no other joint has", fmt::format("'{}' in '{}' too", name, joint.name),
                                   "choose another name");
     }
   }
   try {
     (void)CoordinateMap({}, {}, transform);
   } catch (const Error& error) {
-    field.refuse("coordinates that determine the pose", error.what(), "correct its axes and functions");
+    field.reject("coordinates that determine the pose", error.what(), "correct its axes and functions");
   }
 }
 

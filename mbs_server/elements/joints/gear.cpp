@@ -22,11 +22,11 @@ void check_gear(const config::Field& field, const Scenario& scenario) {
   }
   for (const double n : field["teeth"].numbers()) {
     if (n == 0.0 || n != std::round(n)) {
-      field["teeth"].refuse("whole numbers other than 0", fmt::format("{}", n), "write a ratio as two whole numbers");
+      field["teeth"].reject("whole numbers other than 0", fmt::format("{}", n), "write a ratio as two whole numbers");
     }
   }
   if (names.size() != 2 || names[0] == names[1]) {
-    joints.refuse("two different joints", fmt::format("{}", fmt::join(names, ", ")), "name two joints");
+    joints.reject("two different joints", fmt::format("{}", fmt::join(names, ", ")), "name two joints");
   }
 }
 

@@ -28,10 +28,10 @@ std::vector<config::KeySchema> unilateral_keys(const std::string& unilateral_mea
 void check_unilateral(const config::Field& field, const Scenario& scenario) {
   if (!field["unilateral"].flag()) {
     if (field["restitution"].number() == 0.0) return;
-    field["restitution"].refuse("a unilateral joint", "a bilateral joint", "add unilateral: true, or omit restitution");
+    field["restitution"].reject("a unilateral joint", "a bilateral joint", "add unilateral: true, or omit restitution");
   }
   if (scenario.analysis.traits.finds_events) return;
-  field["unilateral"].refuse("a forward analysis, which locates the opening of joints", scenario.analysis.type,
+  field["unilateral"].reject("a forward analysis, which locates the opening of joints", scenario.analysis.type,
                              "omit unilateral if the joint always pushes");
 }
 

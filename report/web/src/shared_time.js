@@ -12,7 +12,7 @@ export function onTime(listener) {
 }
 
 /** The charts show `from` to `to` [s]. */
-export function tellWindow(from, to) {
+export function notifyWindow(from, to) {
   window.heelstrikeTimes = [from, to];
   dispatchEvent(new CustomEvent(range, { detail: [from, to] }));
 }

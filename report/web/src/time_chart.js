@@ -1,7 +1,7 @@
 // Curves over time. All time charts of a page share their time axis and their cursor.
 import { Chart, axes } from './chart.js';
 import { element, number, tickLabels, withUnit } from './format.js';
-import { onTime, showTime, tellWindow } from './shared_time.js';
+import { onTime, showTime, notifyWindow } from './shared_time.js';
 
 const group = new Set();
 let placing = false;
@@ -53,7 +53,7 @@ function shareScale(source) {
 export function showTimes(from, to) {
   times = [from, to];
   for (const chart of group) chart.plot?.setScale('x', { min: from, max: to });
-  tellWindow(from, to);
+  notifyWindow(from, to);
 }
 
 /** Time range of "Show all" [s]. */

@@ -213,7 +213,7 @@ TEST(ContactService, InvalidPrescribedMotionIsRejectedWithItsField) {
   const auto stub = server.stub();
   const auto one = open_session(*stub);
   const auto two = open_session(*stub);
-  const auto refusal = [&](const std::function<void(v1::CommitMotionRequest&)>& change) {
+  const auto rejection_error = [&](const std::function<void(v1::CommitMotionRequest&)>& change) {
     v1::CommitMotionRequest request;
     for (const auto* session : {&one, &two}) {
       auto& pair = *request.add_pairs();
@@ -230,7 +230,7 @@ TEST(ContactService, InvalidPrescribedMotionIsRejectedWithItsField) {
     return std::string("accepted");
   };
   const auto expect = [&](const char* part, const std::function<void(v1::CommitMotionRequest&)>& change) {
-    const std::string text = refusal(change);
+    const std::string text = rejection_error(change);
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   expect("same session", [&](auto& r) { r.mutable_pairs(1)->set_session_id(one.session_id()); });
@@ -240,7 +240,7 @@ TEST(ContactService, InvalidPrescribedMotionIsRejectedWithItsField) {
   expect("session_id this session is not open on this server",
          [](auto& r) { r.mutable_pairs(0)->set_session_id("nobody"); });
   expect("expected step 0, found 1", [](auto& r) { r.set_first_step(1); });
-  EXPECT_EQ(refusal([](auto&) {}), "accepted");
+  EXPECT_EQ(rejection_error([](auto&) {}), "accepted");
 }
 
 TEST(ContactService, RestoreAppliesToAllPairsOrNone) {

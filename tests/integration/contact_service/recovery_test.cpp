@@ -131,7 +131,7 @@ class LocalSessions final : public rpc::ContactSessions {
     for (const rpc::QueuedRequest& queued : requests) {
       PendingRequest& request = *queued.pending;
       request.responses.resize(request.states.size());
-      request.error = refusal([&] {
+      request.error = rejection_error([&] {
         if (request.kind == RequestKind::commit)
           return contact_->commit(request.step, request.states, request.responses);
         contact_->evaluate(request.step, queued.iteration, request.states, request.responses);
@@ -169,7 +169,8 @@ ContactFactory retrying(ContactFactory open, rpc::RetryOptions options) {
       std::move(options));
 }
 
-// --- a partner that crashes at chosen calls ---------------------------------------------------------------------------
+// --- a partner that crashes at chosen calls
+// ---------------------------------------------------------------------------
 
 /// Crashes at chosen calls, counted over all restarts; after a crash it has no sessions.
 class CrashingPartner final : public Course {

@@ -15,7 +15,7 @@
 namespace heelstrike::testing_support {
 namespace {
 
-Error refusal_of(const std::function<void()>& body) {
+Error memory_error_of(const std::function<void()>& body) {
   try {
     body();
   } catch (const Error& error) {
@@ -60,7 +60,7 @@ TEST(Rejections, UnknownBackendIsReportedWithTheKnownOnes) {
   const ServerProcess server;
   PairSpec spec = ball_on_ground();
   spec.backend = "florse";
-  const Error error = refusal_of([&] { open_session(*server.stub(), spec); });
+  const Error error = memory_error_of([&] { open_session(*server.stub(), spec); });
   EXPECT_EQ(error.code(), ErrorCode::invalid_input);
   EXPECT_TRUE(mentions(error, "hunt_crossley") && mentions(error, "flores")) << error.what();
 }
@@ -70,7 +70,7 @@ TEST(Rejections, UnknownParameterAndMissingSurfaceAreReportedByField) {
   const auto stub = server.stub();
   PairSpec spec = ball_on_ground();
   spec.parameters["stifness"] = 1.0;
-  const Error error = refusal_of([&] { open_session(*stub, spec); });
+  const Error error = memory_error_of([&] { open_session(*stub, spec); });
   EXPECT_EQ(error.code(), ErrorCode::invalid_input);
   EXPECT_TRUE(mentions(error, "stifness") && mentions(error, "did you mean 'stiffness'")) << error.what();
   EXPECT_NE(error.field().find("stifness"), std::string::npos) << error.field();
@@ -79,7 +79,7 @@ TEST(Rejections, UnknownParameterAndMissingSurfaceAreReportedByField) {
   request.set_contract(contract_version);
   *request.mutable_pair() = message_of(ball_on_ground());
   request.mutable_pair()->mutable_partner()->clear_surface();
-  EXPECT_EQ(refusal_of([&] { open_session(*stub, request); }).field(), "pair.partner.surface");
+  EXPECT_EQ(memory_error_of([&] { open_session(*stub, request); }).field(), "pair.partner.surface");
 }
 
 TEST(Rejections, ContractMismatchIsRejected) {
@@ -87,7 +87,7 @@ TEST(Rejections, ContractMismatchIsRejected) {
   v1::OpenSessionRequest request;
   *request.mutable_pair() = message_of(ball_on_ground());
   request.set_contract(contract_version + 1);
-  const Error error = refusal_of([&] { open_session(*server.stub(), request); });
+  const Error error = memory_error_of([&] { open_session(*server.stub(), request); });
   EXPECT_EQ(error.code(), ErrorCode::version_mismatch) << error.what();
 }
 
@@ -118,7 +118,7 @@ TEST(Rejections, RequestAboveTheSizeLimitAffectsNoOtherClient) {
     for (int i = 0; i < 1000; ++i) *request.add_states() = message_of(ball_at(0.0, 0.1, 1.0));
   }
   v1::EvaluateBatchResponse response;
-  const Error error = refusal_of([&] {
+  const Error error = memory_error_of([&] {
     rpc::call("EvaluateBatch", {}, [&](auto& context) { return stub->EvaluateBatch(&context, request, &response); });
   });
   EXPECT_EQ(error.code(), ErrorCode::limit) << error.what();
@@ -129,7 +129,7 @@ TEST(Rejections, SessionLimitDoesNotAffectOpenSessions) {
   const ServerProcess server({"--max-sessions", "2"});
   const auto first = open_contact(server.address());
   auto second = open_contact(server.address());
-  const Error error = refusal_of([&] { open_contact(server.address()); });
+  const Error error = memory_error_of([&] { open_contact(server.address()); });
   EXPECT_EQ(error.code(), ErrorCode::limit);
   EXPECT_TRUE(mentions(error, "all 2 sessions") && mentions(error, "--max-sessions")) << error.what();
   EXPECT_FALSE(bounce(*first, 3).empty());
@@ -146,7 +146,7 @@ TEST(Rejections, NamedAssetsStayInTheirFolder) {
     spec.backend = "flores";
     spec.partner.surface =
         MeshSurface{.sha256 = {}, .asset_name = name, .format = "stl", .length_scale = 1.0, .X_BodyMesh = {}};
-    const Error error = refusal_of([&] { open_session(*stub, spec); });
+    const Error error = memory_error_of([&] { open_session(*stub, spec); });
     EXPECT_TRUE(error.code() == ErrorCode::invalid_input || error.code() == ErrorCode::not_found) << error.what();
   }
 }

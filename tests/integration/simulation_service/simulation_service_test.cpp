@@ -36,7 +36,7 @@ output: {interval: 0.1}
 )";
 
 /// Releases the scripted run row by row.
-class Gate {
+class CallGuard {
  public:
   void open(int n) {
     const std::scoped_lock lock(mutex_);
@@ -139,7 +139,7 @@ struct Service {
     return response.status();
   }
 
-  Gate gate;
+  CallGuard gate;
   RunStore store;
   SimulationService service;
   std::unique_ptr<grpc::Server> server;
@@ -354,7 +354,7 @@ TEST_F(SimulationServiceTest, RunThatCrashesItsServersIsAbandoned) {
     while (service.status("one").last_sequence() < 2) std::this_thread::yield();
     fs::copy(spool, copy, fs::copy_options::recursive);
   }
-  for (int death = 0; death < max_failed_restarts; ++death) {
+  for (int exit_text = 0; exit_text < max_failed_restarts; ++exit_text) {
     const fs::path next = copy.string() + "-next";
     Service service(copy);
     const std::uint64_t before = service.status("one").last_sequence();

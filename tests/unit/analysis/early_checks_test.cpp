@@ -31,8 +31,8 @@ struct Rejection {
   std::function<void(Scenario&, std::optional<Checkpoint>&)> spoil;
   const char* said;
 };
-void PrintTo(const Rejection& refusal, std::ostream* out) {
-  *out << refusal.name;
+void PrintTo(const Rejection& rejection_error, std::ostream* out) {
+  *out << rejection_error.name;
 }
 
 class EarlyChecks : public testing::TestWithParam<Rejection> {};
@@ -67,7 +67,7 @@ Checkpoint saved() {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Mistakes, EarlyChecks,
+    Issues, EarlyChecks,
     testing::Values(
         Rejection{"Assembly", [](Scenario& s, auto&) { s = with_conflict(); }, "satisfies all joints and drivers"},
         Rejection{"PrescribedMotion", [](Scenario& s, auto&) { s.analysis.type = "kinematic"; },

@@ -111,7 +111,7 @@ TEST(FieldEvents, ResumedRunWritesTheRemainingFields) {
 
 TEST(FieldEvents, PrescribedMotionAndMissingTimesAreRejected) {
   const std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml");
-  const auto refusal = [&](const std::vector<std::string>& settings) {
+  const auto rejection_error = [&](const std::vector<std::string>& settings) {
     try {
       (void)scenario_from(text, settings);
     } catch (const Error& error) {
@@ -119,8 +119,8 @@ TEST(FieldEvents, PrescribedMotionAndMissingTimesAreRejected) {
     }
     return std::string("accepted");
   };
-  EXPECT_THAT(refusal({"output.fields={at: contact}", "analysis.type=kinematic"}), HasSubstr("forward"));
-  EXPECT_THAT(refusal({"output.fields={mesh: surface}"}), HasSubstr("interval"));
+  EXPECT_THAT(rejection_error({"output.fields={at: contact}", "analysis.type=kinematic"}), HasSubstr("forward"));
+  EXPECT_THAT(rejection_error({"output.fields={mesh: surface}"}), HasSubstr("interval"));
 }
 
 // A hanging partner must not lose fields silently: the run reports that it is incomplete, and resumes before the loss.

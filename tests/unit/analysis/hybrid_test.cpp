@@ -89,7 +89,7 @@ TEST(Hybrid, KinematicAnalysisKeepsThePrescribedPoses) {
 }
 
 TEST(Hybrid, ErrorsNameTheirRemedy) {
-  const auto refusal = [](const std::string& text) {
+  const auto rejection_error = [](const std::string& text) {
     try {
       (void)run_local(scenario_from(text));
     } catch (const Error& e) {
@@ -102,13 +102,14 @@ TEST(Hybrid, ErrorsNameTheirRemedy) {
     std::string text = good;
     return text.replace(text.find(from), from.size(), to);
   };
-  EXPECT_THAT(refusal(with("bodies: [ball], force", "bodies: [bal], force")), HasSubstr("did you mean 'ball'?"));
-  EXPECT_THAT(refusal(with("type: hybrid", "type: forward")), HasSubstr("`type: hybrid`"));
-  EXPECT_THAT(refusal(with("{expression: \"300 * sin(pi * t)\"}", "{plate: walk.right}")),
+  EXPECT_THAT(rejection_error(with("bodies: [ball], force", "bodies: [bal], force")),
+              HasSubstr("did you mean 'ball'?"));
+  EXPECT_THAT(rejection_error(with("type: hybrid", "type: forward")), HasSubstr("`type: hybrid`"));
+  EXPECT_THAT(rejection_error(with("{expression: \"300 * sin(pi * t)\"}", "{plate: walk.right}")),
               HasSubstr("a foot with the key `plate`"));
-  EXPECT_THAT(refusal(with("gravity: [0, 0, -9.81]", "gravity: [0, 0, 0]")), HasSubstr("gravity"));
+  EXPECT_THAT(rejection_error(with("gravity: [0, 0, -9.81]", "gravity: [0, 0, 0]")), HasSubstr("gravity"));
   std::string none = good.substr(0, good.find("  balance:")) + "output: {interval: 0.05}\n";
-  EXPECT_THAT(refusal(none), HasSubstr("balance"));
+  EXPECT_THAT(rejection_error(none), HasSubstr("balance"));
 }
 
 }  // namespace

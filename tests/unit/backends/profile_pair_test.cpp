@@ -203,7 +203,7 @@ TEST(ProfilePair, DeepestOfTwoCommonNormals) {
   EXPECT_NEAR(left.gap, right.gap, 1e-12);
 }
 
-std::string refusal(const ProfileSurface& profile) {
+std::string rejection_error(const ProfileSurface& profile) {
   try {
     (void)checked_surface(profile, true, "contact.c.main.surface");
   } catch (const Error& error) {
@@ -214,19 +214,19 @@ std::string refusal(const ProfileSurface& profile) {
 
 TEST(ProfilePair, InvalidProfilesAreReported) {
   using testing::HasSubstr;
-  EXPECT_EQ(refusal(circle(0.1, 8)), "accepted");
-  EXPECT_THAT(refusal({.points = {{0, 0}, {1, 0}, {0, 1}}}), HasSubstr("at least 4 points"));
-  EXPECT_THAT(refusal({.points = {{0, 0}, {1, 0}, {1, 0}, {0, 1}}}), HasSubstr("(1, 0) m twice"));
-  EXPECT_THAT(refusal({.points = {{0, 0}, {1, 0}, {1, 1}, {0, 0}}, .closed = true}),
+  EXPECT_EQ(rejection_error(circle(0.1, 8)), "accepted");
+  EXPECT_THAT(rejection_error({.points = {{0, 0}, {1, 0}, {0, 1}}}), HasSubstr("at least 4 points"));
+  EXPECT_THAT(rejection_error({.points = {{0, 0}, {1, 0}, {1, 0}, {0, 1}}}), HasSubstr("(1, 0) m twice"));
+  EXPECT_THAT(rejection_error({.points = {{0, 0}, {1, 0}, {1, 1}, {0, 0}}, .closed = true}),
               HasSubstr("leave the last one out"));
-  EXPECT_THAT(refusal({.points = {{0, 0}, {1, 0}, {1, 1}, {0, 0}}}), HasSubstr("closed: true"));
-  EXPECT_THAT(refusal({.points = {{0, 0}, {1, 1}, {1, 0}, {0, 1}}}), HasSubstr("cross itself"));
+  EXPECT_THAT(rejection_error({.points = {{0, 0}, {1, 0}, {1, 1}, {0, 0}}}), HasSubstr("closed: true"));
+  EXPECT_THAT(rejection_error({.points = {{0, 0}, {1, 1}, {1, 0}, {0, 1}}}), HasSubstr("cross itself"));
   ProfileSurface clockwise = circle(0.1, 8);
   std::ranges::reverse(clockwise.points);
-  EXPECT_THAT(refusal(clockwise), HasSubstr("reverse the order"));
+  EXPECT_THAT(rejection_error(clockwise), HasSubstr("reverse the order"));
   ProfileSurface flat = circle(0.1, 8);
   flat.width = -0.01;
-  EXPECT_THAT(refusal(flat), HasSubstr("profile.width"));
+  EXPECT_THAT(rejection_error(flat), HasSubstr("profile.width"));
 }
 
 TEST(ProfilePair, PosesOutOfThePlaneAreRejected) {

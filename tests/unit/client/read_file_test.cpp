@@ -41,7 +41,7 @@ class ReadFile : public testing::Test {
   fs::path folder_;
 };
 
-std::string refusal(const fs::path& path, ErrorCode expected, const ReadLimits& limits = {}) {
+std::string rejection_error(const fs::path& path, ErrorCode expected, const ReadLimits& limits = {}) {
   try {
     (void)read_file(path, "mesh", limits);
   } catch (const Error& error) {
@@ -59,17 +59,17 @@ TEST_F(ReadFile, ReturnsTheBytes) {
 }
 
 TEST_F(ReadFile, RejectsOtherThanFiles) {
-  EXPECT_THAT(refusal(folder_, ErrorCode::invalid_input), HasSubstr("found the folder"));
-  EXPECT_THAT(refusal(folder_ / "none", ErrorCode::invalid_input), HasSubstr("does not exist"));
-  EXPECT_THAT(refusal("/dev/zero", ErrorCode::invalid_input), HasSubstr("found the device"));
+  EXPECT_THAT(rejection_error(folder_, ErrorCode::invalid_input), HasSubstr("found the folder"));
+  EXPECT_THAT(rejection_error(folder_ / "none", ErrorCode::invalid_input), HasSubstr("does not exist"));
+  EXPECT_THAT(rejection_error("/dev/zero", ErrorCode::invalid_input), HasSubstr("found the device"));
   // Reading the memory of this process at address 0 is an I/O error.
-  EXPECT_THAT(refusal("/proc/self/mem", ErrorCode::file), HasSubstr("cannot be read: Input/output error"));
+  EXPECT_THAT(rejection_error("/proc/self/mem", ErrorCode::file), HasSubstr("cannot be read: Input/output error"));
 }
 
 TEST_F(ReadFile, RejectsFilesAboveTheLimitBeforeReading) {
   const fs::path path = written("large", "x");
   fs::resize_file(path, 3ULL << 30U);  // sparse
-  EXPECT_THAT(refusal(path, ErrorCode::invalid_input), HasSubstr("at most 2048 MiB, found 3072 MiB"));
+  EXPECT_THAT(rejection_error(path, ErrorCode::invalid_input), HasSubstr("at most 2048 MiB, found 3072 MiB"));
 }
 
 TEST_F(ReadFile, ReadsAPipeWithAWriter) {
@@ -80,14 +80,14 @@ TEST_F(ReadFile, ReadsAPipeWithAWriter) {
 
 TEST_F(ReadFile, FailsOnASilentOrEndlessPipe) {
   const fs::path path = pipe();
-  EXPECT_THAT(refusal(path, ErrorCode::file, {.timeout = 0.1}), HasSubstr("without data for"));
+  EXPECT_THAT(rejection_error(path, ErrorCode::file, {.timeout = 0.1}), HasSubstr("without data for"));
   std::jthread endless([&](const std::stop_token& stop) {
     const int fd = ::open(path.c_str(), O_RDWR | O_NONBLOCK);
     const std::string block(4096, 'x');
     while (!stop.stop_requested()) (void)!::write(fd, block.data(), block.size());
     ::close(fd);
   });
-  EXPECT_THAT(refusal(path, ErrorCode::invalid_input, {.max_bytes = 1U << 20U}), HasSubstr("more than 1 MiB"));
+  EXPECT_THAT(rejection_error(path, ErrorCode::invalid_input, {.max_bytes = 1U << 20U}), HasSubstr("more than 1 MiB"));
 }
 
 TEST_F(ReadFile, StopsOnRequest) {

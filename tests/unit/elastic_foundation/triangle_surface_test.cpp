@@ -56,7 +56,7 @@ TEST(TriangleSurface, ResultsDoNotDependOnTheSearchStart) {
       const auto again = surface.crossing(q, -Vector3::UnitZ(), 1.0, false, near);
       ASSERT_EQ(again.has_value(), down.has_value());
       if (down) {
-        EXPECT_TRUE(again->way == down->way && again->triangle == down->triangle);
+        EXPECT_TRUE(again->ray_distance == down->ray_distance && again->triangle == down->triangle);
       }
     }
   }
@@ -75,18 +75,18 @@ TEST(TriangleSurface, CrossingsEqualThoseOfAllTriangles) {
         const Vector3 normal = triangle_cross(mesh, t);
         const double through = normal.dot(direction);
         if (leaving != (through > 0.0)) continue;
-        const double way = normal.dot(mesh.vertices[a] - q) / through;
-        const Vector3 p = q + way * direction;
+        const double ray_distance = normal.dot(mesh.vertices[a] - q) / through;
+        const Vector3 p = q + ray_distance * direction;
         const bool inside = (mesh.vertices[b] - mesh.vertices[a]).cross(p - mesh.vertices[a]).dot(normal) >= 0.0 &&
                             (mesh.vertices[c] - mesh.vertices[b]).cross(p - mesh.vertices[b]).dot(normal) >= 0.0 &&
                             (mesh.vertices[a] - mesh.vertices[c]).cross(p - mesh.vertices[c]).dot(normal) >= 0.0;
-        if (inside && way >= 0.0 && way <= 1.0) nearest = std::min(nearest, way);
+        if (inside && ray_distance >= 0.0 && ray_distance <= 1.0) nearest = std::min(nearest, ray_distance);
       }
       const auto found = surface.crossing(q, direction, 1.0, leaving, 5);
       ASSERT_EQ(found.has_value(), nearest <= 1.0);
       if (!found) continue;
       ++in_contact;
-      EXPECT_NEAR(found->way, nearest, 1e-12);
+      EXPECT_NEAR(found->ray_distance, nearest, 1e-12);
     }
   }
   EXPECT_GT(in_contact, 50);
@@ -158,12 +158,12 @@ TEST(SurfaceSheets, ResultsEqualThoseOfSearches) {
       const auto walked = sheets.leaving(q, -down, nearest.triangle);
       if (!walked) continue;
       ++proven;
-      const bool behind = walked->way > 0.0;
+      const bool behind = walked->ray_distance > 0.0;
       EXPECT_FALSE(nearest.beside);
       EXPECT_EQ(nearest.surface.gap < 0.0, behind) << q.transpose();
       const auto searched = surface.crossing(q, behind ? Vector3(-down) : down, 1.0, behind, 0);
       ASSERT_TRUE(searched);
-      EXPECT_EQ(searched->way, std::abs(walked->way));
+      EXPECT_EQ(searched->ray_distance, std::abs(walked->ray_distance));
       EXPECT_EQ(searched->triangle, walked->triangle);
     }
     EXPECT_GT(proven, 500);

@@ -224,7 +224,7 @@ TEST(CloudContact, WritesTheBodyWithItsFieldsAndTheCloudAsPoints) {
 TEST(CloudContact, ReportsMismatch) {
   PairSpec pair = block_on_cloud();
   pair.partner.materials = pair.main.materials;
-  EXPECT_THAT(test::refusal(pair), testing::HasSubstr("(points: point cloud) is rigid"));
+  EXPECT_THAT(test::rejection_error(pair), testing::HasSubstr("(points: point cloud) is rigid"));
   pair = block_on_cloud();
   pair.parameters["contact_box"] = std::vector<double>{-0.01, -0.01, -1.0, 0.01, 0.01, 1.0};
   const auto narrow = make_backend(pair, test::quiet());
@@ -237,20 +237,21 @@ TEST(CloudContact, ReportsMismatch) {
   pair = block_on_cloud();
   // The whole surface of the block has 258 nodes: only the cloud of 400 points is too large.
   pair.parameters["max_candidates"] = 300.0;
-  EXPECT_THAT(test::refusal(pair), testing::HasSubstr("partner.surface.points: 400 points, max_candidates is 300"));
+  EXPECT_THAT(test::rejection_error(pair),
+              testing::HasSubstr("partner.surface.points: 400 points, max_candidates is 300"));
   pair = block_on_cloud();
   pair.parameters["element"] = std::string("tet10");
   for (const char* distance : {"exact", "approximate"}) {
     pair.parameters["cloud_distance"] = std::string(distance);
-    EXPECT_THAT(test::refusal(pair), testing::HasSubstr("linear tetrahedra (4 nodes), found 10"));
+    EXPECT_THAT(test::rejection_error(pair), testing::HasSubstr("linear tetrahedra (4 nodes), found 10"));
   }
   pair = block_on_cloud();
   pair.partner.surface = PlaneSurface{};
   pair.parameters["distance_length"] = 0.01;
-  EXPECT_THAT(test::refusal(pair), testing::HasSubstr("only with a point cloud"));
+  EXPECT_THAT(test::rejection_error(pair), testing::HasSubstr("only with a point cloud"));
   pair = block_on_cloud();
   pair.parameters["distance_length"] = 0.01;
-  EXPECT_THAT(test::refusal(pair), testing::HasSubstr("only with cloud_distance: approximate"));
+  EXPECT_THAT(test::rejection_error(pair), testing::HasSubstr("only with cloud_distance: approximate"));
 }
 
 }  // namespace

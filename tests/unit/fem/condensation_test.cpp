@@ -133,7 +133,8 @@ TEST(SurfaceCompliance, InertiaReliefSolvesTheBodyInFreeFlight) {
   EXPECT_LT((acceleration - solution.tail<6>()).norm(), 1e-8 * acceleration.norm());
 }
 
-std::string refusal(const BodyModel& body, const Support& support, const std::vector<std::uint32_t>& candidates) {
+std::string rejection_error(const BodyModel& body, const Support& support,
+                            const std::vector<std::uint32_t>& candidates) {
   try {
     (void)condense(body, support, candidates, no_progress, {});
   } catch (const Error& error) {
@@ -145,13 +146,14 @@ std::string refusal(const BodyModel& body, const Support& support, const std::ve
 
 TEST(Support, RejectsInsufficientSupport) {
   const BodyModel body = block();
-  EXPECT_THAT(refusal(body, {}, set(body, "z0")),
+  EXPECT_THAT(rejection_error(body, {}, set(body, "z0")),
               testing::HasSubstr("translations along x, y, z and rotations about x, y, z"));
-  EXPECT_THAT(refusal(body, {.inertia_relief = false, .clamped_nodes = set(body, "x0")}, set(body, "z0")),
+  EXPECT_THAT(rejection_error(body, {.inertia_relief = false, .clamped_nodes = set(body, "x0")}, set(body, "z0")),
               testing::HasSubstr("is clamped"));
-  EXPECT_THAT(refusal(body, {.inertia_relief = false, .clamped_nodes = {set(body, "z1")[0]}}, set(body, "z0")),
+  EXPECT_THAT(rejection_error(body, {.inertia_relief = false, .clamped_nodes = {set(body, "z1")[0]}}, set(body, "z0")),
               testing::HasSubstr("leaves a rigid motion free"));
-  EXPECT_THAT(refusal(body, {.inertia_relief = true, .clamped_nodes = {}}, {}), testing::HasSubstr("no candidate"));
+  EXPECT_THAT(rejection_error(body, {.inertia_relief = true, .clamped_nodes = {}}, {}),
+              testing::HasSubstr("no candidate"));
   std::stop_source source;
   source.request_stop();
   try {

@@ -216,11 +216,11 @@ TEST(ContactReach, RandomPosesTouchNoExcludedNode) {
       }
     }
     const auto n_found = std::ranges::count(found, true);
-    const auto n_touched = std::ranges::count(touched, true);
+    const auto n_in_contact = std::ranges::count(touched, true);
     std::printf("%s: %td of %zu nodes reachable, %td touched in %d poses\n", surface.kind.c_str(), n_found,
-                points.size(), n_touched, poses);
+                points.size(), n_in_contact, poses);
     EXPECT_LT(n_found, std::ssize(points));
-    EXPECT_GT(n_touched, 0.4 * static_cast<double>(n_found)) << "the poses are not significant";
+    EXPECT_GT(n_in_contact, 0.4 * static_cast<double>(n_found)) << "the poses are not significant";
     EXPECT_GT(poses, 200);
   }
 }

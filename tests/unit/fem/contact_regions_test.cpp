@@ -172,20 +172,21 @@ TEST(ContactRegionsOfAMesh, FollowSetsOfFaces) {
 
 TEST(ContactRegionsReject, InvalidInput) {
   const RegionCase condensed{"fem_condensed"};
-  EXPECT_THAT(test::refusal(press(condensed, "heel")),
+  EXPECT_THAT(test::rejection_error(press(condensed, "heel")),
               testing::AllOf(testing::HasSubstr("contact.block-ground.parameters.regions"),
                              testing::HasSubstr("'heel'"), testing::HasSubstr("x-, x+, y-, y+, z-, z+")));
-  EXPECT_THAT(test::refusal(press(condensed, "sets")),
+  EXPECT_THAT(test::rejection_error(press(condensed, "sets")),
               testing::HasSubstr("found 'bottom' with 32 of its 32 triangles"));
   PairSpec aside = press(condensed, "x+");
   aside.parameters["region_center"] = std::vector<double>{0.1, 0.0, 0.0};
-  EXPECT_THAT(test::refusal(aside), testing::HasSubstr("expected regions that cut the contact surface, found 'x+'"));
+  EXPECT_THAT(test::rejection_error(aside),
+              testing::HasSubstr("expected regions that cut the contact surface, found 'x+'"));
   aside.parameters["region_center"] = std::vector<double>{0.1, 0.0};
-  EXPECT_THAT(test::refusal(aside),
+  EXPECT_THAT(test::rejection_error(aside),
               testing::HasSubstr("region_center: expected a point, three numbers [m], found 2 numbers"));
   PairSpec cloud = press(condensed, "x+ x-");
   cloud.partner.surface = PointCloudSurface{.points = {{0.0, 0.0, 0.0}}, .areas = {1e-6}};
-  EXPECT_THAT(test::refusal(cloud), testing::HasSubstr("regions: expected none with a point cloud"));
+  EXPECT_THAT(test::rejection_error(cloud), testing::HasSubstr("regions: expected none with a point cloud"));
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TEST_P(ElementContact, FullAndLayeredAgreeWithTheCondensedBody) {
   pair.parameters["layer_depth"] = 0.004;
   const bool nodal = GetParam().pressure == PressureKind::nodal;
   if (nodal && !element_topology(GetParam().n_nodes).quadratic()) {
-    EXPECT_THAT(test::refusal(pair, test::quiet()),
+    EXPECT_THAT(test::rejection_error(pair, test::quiet()),
                 testing::HasSubstr(
                     fmt::format("; '{}' is not available: it has pressures around its corners", GetParam().name)));
     return;
@@ -136,7 +136,7 @@ TEST_P(ElementContact, UniformPressurePassesFromBodyToBody) {
   pair.parameters["partner_clamped_set"] = std::string("bottom");
   pair.parameters["partner_contact_direction"] = std::vector<double>{0.0, 0.0, 1.0};
   if (GetParam().n_nodes == 10) {
-    EXPECT_THAT(test::refusal(pair, test::quiet()),
+    EXPECT_THAT(test::rejection_error(pair, test::quiet()),
                 testing::HasSubstr("partner_element: expected a deformable partner of linear elements"));
     return;
   }
@@ -166,22 +166,22 @@ TEST(ElementInput, UnsuitableBodiesAreReported) {
   pair.parameters["partner_element_size"] = 0.05;
   pair.parameters["partner_clamped_set"] = std::string("bottom");
   pair.parameters["partner_element"] = std::string("tet4_mixed");
-  EXPECT_THAT(test::refusal(pair, context),
+  EXPECT_THAT(test::rejection_error(pair, context),
               testing::HasSubstr("partner_element: 'tet4_mixed' is combined with 'tet4' of the main body"));
   pair.parameters["element"] = std::string("tet10_mixed");
-  EXPECT_EQ(test::refusal(pair, context), "accepted");
+  EXPECT_EQ(test::rejection_error(pair, context), "accepted");
   file.content = write_msh(test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 3, 3, 3, 8));
   pair.parameters["element"] = std::string("from_mesh");
-  EXPECT_EQ(test::refusal(pair, context), "accepted");
+  EXPECT_EQ(test::rejection_error(pair, context), "accepted");
   file.content = write_msh(test::block_mesh(Vector3::Zero(), Vector3(0.1, 0.1, 0.1), 3, 3, 3, 6));
   pair.parameters["element"] = std::string("wedge6_mixed");
-  EXPECT_EQ(test::refusal(pair, context), "accepted");
+  EXPECT_EQ(test::rejection_error(pair, context), "accepted");
   pair.parameters["element"] = std::string("wedge6");
   pair.parameters["partner_element"] = std::string("hex8");
-  EXPECT_THAT(test::refusal(pair, context),
+  EXPECT_THAT(test::rejection_error(pair, context),
               testing::HasSubstr("partner_element: 'hex8' is combined with 'wedge6' of the main body"));
   pair.parameters["partner_element"] = std::string("tet10");
-  EXPECT_THAT(test::refusal(pair, context),
+  EXPECT_THAT(test::rejection_error(pair, context),
               testing::HasSubstr("partner_element: expected a deformable partner of linear"));
 }
 
@@ -197,33 +197,35 @@ TEST(ElementInput, HexahedraAreReadFromFilesAndBlocks) {
                      {"element", std::string("hex8")}};
   const Vector3 size(0.1, 0.1, 0.1);
   file.content = write_msh(test::block_mesh(Vector3::Zero(), size, 3, 3, 3, 8));
-  EXPECT_EQ(test::refusal(pair, context), "accepted");
+  EXPECT_EQ(test::rejection_error(pair, context), "accepted");
   pair.parameters["element"] = std::string("from_mesh");
-  EXPECT_EQ(test::refusal(pair, context), "accepted");
+  EXPECT_EQ(test::rejection_error(pair, context), "accepted");
   pair.parameters["element"] = std::string("tet10_mixed");
-  EXPECT_THAT(test::refusal(pair, context),
+  EXPECT_THAT(test::rejection_error(pair, context),
               testing::HasSubstr("tet10_mixed has 10 nodes, the elements of 'block.msh' have 8"));
   pair.parameters["element"] = std::string("hex27");
-  EXPECT_EQ(test::refusal(pair, context), "accepted") << "raised by nodes between the eight";
+  EXPECT_EQ(test::rejection_error(pair, context), "accepted") << "raised by nodes between the eight";
   file.content = write_msh(test::block_mesh_of(27, Vector3::Zero(), size, 2, 2, 2));
   for (const char* element : {"from_mesh", "hex27"}) {
     pair.parameters["element"] = std::string(element);
-    EXPECT_EQ(test::refusal(pair, context), "accepted") << element;
+    EXPECT_EQ(test::rejection_error(pair, context), "accepted") << element;
   }
   pair.parameters["element"] = std::string("hex8");
-  EXPECT_THAT(test::refusal(pair, context),
+  EXPECT_THAT(test::rejection_error(pair, context),
               testing::HasSubstr("hex8 has 8 nodes, the elements of 'block.msh' have 27 and "
                                  "do not support it; expected one of from_mesh, hex27"));
   file.content = write_msh(test::block_mesh(Vector3::Zero(), size, 3, 3, 3));
   pair.parameters["element"] = std::string("hex8");
-  EXPECT_THAT(test::refusal(pair, context), testing::HasSubstr("hex8 has 8 nodes, the elements of 'block.msh' have 4"));
+  EXPECT_THAT(test::rejection_error(pair, context),
+              testing::HasSubstr("hex8 has 8 nodes, the elements of 'block.msh' have 4"));
   pair.main.surface = SphereSurface{.radius = 0.05, .center = Vector3::Zero()};
   pair.parameters["element_size"] = 0.02;
-  EXPECT_THAT(test::refusal(pair, context),
+  EXPECT_THAT(test::rejection_error(pair, context),
               testing::HasSubstr("element: surface 'sphere' cannot be filled with hexahedra"));
   pair.parameters["element"] = std::string("hex20");
-  EXPECT_THAT(test::refusal(pair, context), testing::HasSubstr("; 'hex20' is not available: sides with eight nodes"));
-  EXPECT_THAT(test::refusal(pair, context), testing::HasSubstr("expected hex27"));
+  EXPECT_THAT(test::rejection_error(pair, context),
+              testing::HasSubstr("; 'hex20' is not available: sides with eight nodes"));
+  EXPECT_THAT(test::rejection_error(pair, context), testing::HasSubstr("expected hex27"));
 }
 
 TEST(ElementInput, PrismsAreReadFromFilesAndBlocks) {
@@ -239,19 +241,19 @@ TEST(ElementInput, PrismsAreReadFromFilesAndBlocks) {
   file.content = write_vtu(test::block_mesh(Vector3::Zero(), size, 3, 3, 3, 6));
   for (const char* element : {"from_mesh", "wedge6", "wedge6_mixed"}) {
     pair.parameters["element"] = std::string(element);
-    EXPECT_EQ(test::refusal(pair, context), "accepted") << element;
+    EXPECT_EQ(test::rejection_error(pair, context), "accepted") << element;
   }
   pair.parameters["element"] = std::string("tet4_mixed");
-  EXPECT_THAT(test::refusal(pair, context),
+  EXPECT_THAT(test::rejection_error(pair, context),
               testing::HasSubstr("tet4_mixed has 4 nodes, the elements of 'layer.vtu' have 6 and do not support it; "
                                  "expected one of from_mesh, wedge6, wedge6_mixed"));
   file.content = write_vtu(test::block_mesh(Vector3::Zero(), size, 3, 3, 3));
   pair.parameters["element"] = std::string("wedge6");
-  EXPECT_THAT(test::refusal(pair, context),
+  EXPECT_THAT(test::rejection_error(pair, context),
               testing::HasSubstr("wedge6 has 6 nodes, the elements of 'layer.vtu' have 4"));
   pair.main.surface = SphereSurface{.radius = 0.05, .center = Vector3::Zero()};
   pair.parameters["element_size"] = 0.02;
-  EXPECT_THAT(test::refusal(pair, context),
+  EXPECT_THAT(test::rejection_error(pair, context),
               testing::HasSubstr("element: surface 'sphere' cannot be filled with prisms, only a block can; expected a "
                                  "mesh file of prisms (Gmsh, VTU, Abaqus; heelstrike mesh --layer"));
 }

@@ -49,7 +49,7 @@ class FemEntry : public testing::Test {
   }
   ~FemEntry() override { std::filesystem::remove_all(directory_); }
 
-  [[nodiscard]] std::string refusal() const {
+  [[nodiscard]] std::string rejection_error() const {
     try {
       (void)make_backend(pair_, context_);
     } catch (const Error& error) {
@@ -231,7 +231,7 @@ TEST_F(LayeredEntry, StopEndsTheCondensationOfTheInterior) {
 // The interior's own matrix is stored beside all that follows.
 TEST_F(LayeredEntry, IncludesTheMatrixOfTheInterior) {
   pair_.parameters["max_memory"] = 1e4;
-  const std::string message = refusal();
+  const std::string message = rejection_error();
   const std::string before = "the stiffness of the interior behind the layer would take about ";
   ASSERT_THAT(message, testing::HasSubstr(before));
   double amount = 0.0;
@@ -241,7 +241,7 @@ TEST_F(LayeredEntry, IncludesTheMatrixOfTheInterior) {
   const double bytes = amount * (unit[0] == 'M' ? 1e6 : 1e3);
   // Three digits are reported: a hundredth more is enough for the matrix, and for nothing else.
   pair_.parameters["max_memory"] = 1.01 * bytes;
-  EXPECT_THAT(refusal(), testing::HasSubstr(fmt::format(", of which {:g} {} are in use", amount, unit.data())));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr(fmt::format(", of which {:g} {} are in use", amount, unit.data())));
 }
 
 TEST_F(LayeredEntry, SuggestsSupportedElements) {
@@ -300,34 +300,35 @@ TEST_F(LayeredEntry, TwoConcurrentSessionsCondenseOnce) {
 
 TEST_F(FemEntry, ReportsMissingInput) {
   pair_.parameters["support"] = std::string("clamped");
-  EXPECT_THAT(refusal(), testing::HasSubstr("the body is not supported"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("the body is not supported"));
   pair_.parameters["clamped_set"] = std::string("bone");
-  EXPECT_THAT(refusal(), testing::HasSubstr("node set 'bone' does not exist; sets of the mesh: "));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("node set 'bone' does not exist; sets of the mesh: "));
   pair_.parameters["clamped_set"] = std::string("surface");
   pair_.parameters["contact_set"] = std::string("bottom");
-  EXPECT_THAT(refusal(), testing::HasSubstr("is clamped"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("is clamped"));
   pair_.parameters.erase("element_size");
-  EXPECT_THAT(refusal(), testing::HasSubstr("element_size: missing"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("element_size: missing"));
   pair_.main.materials.clear();
-  EXPECT_THAT(refusal(), testing::HasSubstr("material: missing"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("material: missing"));
 }
 
 TEST_F(FemEntry, ReportsInvalidElements) {
   pair_.parameters["element_order"] = 2.0;
-  EXPECT_THAT(refusal(), testing::HasSubstr("element_order: this key is now 'element'"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("element_order: this key is now 'element'"));
   pair_.parameters.erase("element_order");
   pair_.parameters["element"] = std::string("tet5");
-  EXPECT_THAT(refusal(), testing::HasSubstr("element: expected one of from_mesh, tet4, tet10, tet4_mixed"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("element: expected one of from_mesh, tet4, tet10, tet4_mixed"));
   pair_.parameters["element"] = std::string("tet4_mixed");
   pair_.main.materials[0].poissons_ratio = 0.5;
-  EXPECT_THAT(refusal(), testing::HasSubstr("Poisson's ratio must lie in [0, 0.5), found 0.5"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("Poisson's ratio must lie in [0, 0.5), found 0.5"));
   // One body that locks and one that does not.
   pair_.main.materials[0].poissons_ratio = 0.49;
   pair_.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
   pair_.partner.materials = pair_.main.materials;
   pair_.parameters["partner_support"] = std::string("inertia_relief");
   pair_.parameters["partner_element_size"] = 0.04;
-  EXPECT_THAT(refusal(), testing::HasSubstr("partner_element: 'tet4' is combined with 'tet4_mixed' of the main body"));
+  EXPECT_THAT(rejection_error(),
+              testing::HasSubstr("partner_element: 'tet4' is combined with 'tet4_mixed' of the main body"));
 }
 
 // The nodes of a mesh file are fixed.
@@ -342,28 +343,31 @@ TEST_F(FemEntry, ReportsElementsUnsupportedByAMeshFile) {
   file.content = write_msh(block);
   for (const char* element : {"from_mesh", "tet4", "tet10", "tet4_mixed", "tet10_mixed"}) {
     pair_.parameters["element"] = std::string(element);
-    EXPECT_EQ(refusal(), "accepted") << element << ": nodes are added in the middle of edges";
+    EXPECT_EQ(rejection_error(), "accepted") << element << ": nodes are added in the middle of edges";
   }
   file.content = write_msh(to_quadratic(block));
   pair_.parameters["element"] = std::string("tet10_mixed");
-  EXPECT_EQ(refusal(), "accepted");
+  EXPECT_EQ(rejection_error(), "accepted");
   pair_.parameters["element"] = std::string("tet4_mixed");
-  EXPECT_THAT(refusal(), testing::HasSubstr("element: tet4_mixed has 4 nodes, the elements of 'block.msh' have 10 and "
-                                            "do not support it; expected one of from_mesh, tet10"));
+  EXPECT_THAT(rejection_error(),
+              testing::HasSubstr("element: tet4_mixed has 4 nodes, the elements of 'block.msh' have 10 and "
+                                 "do not support it; expected one of from_mesh, tet10"));
 }
 
 TEST_F(FemEntry, RejectsInvalidInputBeforeMeshing) {
   pair_.parameters["clamped_box"] = std::vector<double>{-1, -1, 0, 1, 1, 1};
-  EXPECT_THAT(refusal(), testing::HasSubstr("either inertia relief (a body in free flight) or a clamp, found both"));
+  EXPECT_THAT(rejection_error(),
+              testing::HasSubstr("either inertia relief (a body in free flight) or a clamp, found both"));
   pair_.parameters.erase("clamped_box");
   pair_.main.materials[0].density = 0.0;
-  EXPECT_THAT(refusal(), testing::HasSubstr("material needs a density"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("material needs a density"));
   EXPECT_TRUE(stages_.empty()) << stages_.front();
   pair_.main.materials[0].density = 238.7;
   pair_.parameters["element_size"] = 5.0;
-  EXPECT_THAT(refusal(), testing::AllOf(testing::HasSubstr("larger than the body"),
-                                        testing::HasSubstr("did you mean 5 mm? Set "
-                                                           "contact.ball-ground.parameters.element_size: 0.005")));
+  EXPECT_THAT(rejection_error(),
+              testing::AllOf(testing::HasSubstr("larger than the body"),
+                             testing::HasSubstr("did you mean 5 mm? Set "
+                                                "contact.ball-ground.parameters.element_size: 0.005")));
 }
 
 TEST_F(FemEntry, WarnsOfUnlikelyUnits) {
@@ -392,9 +396,9 @@ TEST_F(FemEntry, CutSurfaceCarriesNoContact) {
                       {"body_box", std::vector<double>{-1.0, -1.0, -1.0, 0.0, 1.0, 1.0}},
                       {"clamped_box", std::vector<double>{-1.0, -1.0, -1.0, -0.049, 1.0, 1.0}},
                       {"contact_direction", std::vector<double>{1.0, 0.0, 0.0}}};
-  EXPECT_THAT(refusal(), testing::HasSubstr("no candidate contact node"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("no candidate contact node"));
   pair_.parameters.erase("body_box");
-  EXPECT_EQ(refusal(), "accepted");
+  EXPECT_EQ(rejection_error(), "accepted");
 }
 
 TEST_F(FemEntry, RejectsACutThatLeavesUnsupportedPieces) {
@@ -403,27 +407,29 @@ TEST_F(FemEntry, RejectsACutThatLeavesUnsupportedPieces) {
                       {"body_box", std::vector<double>{-0.02, -1.0, -1.0, 1.0, 1.0, 1.0}},
                       {"clamped_set", std::string("back")},
                       {"contact_direction", std::vector<double>{0.0, 0.0, -1.0}}};
-  EXPECT_THAT(refusal(), testing::HasSubstr("node set 'back' is empty")) << "the clamp was cut away";
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("node set 'back' is empty")) << "the clamp was cut away";
   pair_.parameters.erase("clamped_set");
   pair_.parameters["clamped_box"] = std::vector<double>{-0.021, -0.011, -0.011, -0.014, -0.009, -0.009};
-  EXPECT_THAT(refusal(), testing::AllOf(testing::HasSubstr("body_box: 1 of the pieces left by the cut have no support"),
-                                        testing::HasSubstr("100 % of the volume: 28 cm^3 around (0.01")))
+  EXPECT_THAT(rejection_error(),
+              testing::AllOf(testing::HasSubstr("body_box: 1 of the pieces left by the cut have no support"),
+                             testing::HasSubstr("100 % of the volume: 28 cm^3 around (0.01")))
       << "two nodes on a line";
 }
 
 TEST_F(FemEntry, OpensTwoBallsAndReportsMissingPartnerInput) {
   pair_.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
   pair_.parameters["partner_element_size"] = 0.04;
-  EXPECT_THAT(refusal(), testing::HasSubstr("partner_element_size: the partner is rigid; give it a material"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("partner_element_size: the partner is rigid; give it a material"));
   pair_.partner.materials = pair_.main.materials;
-  EXPECT_THAT(refusal(), testing::HasSubstr("the body is not supported"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("the body is not supported"));
   pair_.parameters["partner_support"] = std::string("inertia_relief");
   // Gaps between two bodies are averaged over elements, so that these have to be smaller than the contact (7 mm).
   pair_.parameters["contact_size"] = pair_.parameters["partner_contact_size"] = 0.003;
   pair_.parameters["partner_contact_radius"] = 0.02;
   pair_.parameters["partner_contact_direction"] = std::vector<double>{0.0, 0.0, 1.0};
   pair_.parameters["partner_element"] = std::string("tet10");
-  EXPECT_THAT(refusal(), testing::HasSubstr("partner_element: expected a deformable partner of linear elements"));
+  EXPECT_THAT(rejection_error(),
+              testing::HasSubstr("partner_element: expected a deformable partner of linear elements"));
   pair_.parameters["partner_element"] = std::string("tet4");
   const auto two = make_backend(pair_, context_);
   const Response soft = two->evaluate(*two->initial_history(), pressed());
@@ -438,12 +444,13 @@ TEST_F(FemEntry, OpensTwoBallsAndReportsMissingPartnerInput) {
   request.part = FieldPart::partner;
   EXPECT_THAT(two->fields(*two->initial_history(), pressed(), request), testing::HasSubstr("displacement"));
   pair_.partner.surface = PlaneSurface{};
-  EXPECT_THAT(refusal(), testing::HasSubstr("(plane: half space) is rigid"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("(plane: half space) is rigid"));
   pair_.backend = "fem_layered";
   pair_.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
   std::erase_if(pair_.parameters, [](const auto& entry) { return entry.first.starts_with("partner_"); });
-  EXPECT_THAT(refusal(), testing::HasSubstr("fem_layered has a rigid partner; remove the material, exchange main and "
-                                            "partner, or use fem_condensed or fem_full"));
+  EXPECT_THAT(rejection_error(),
+              testing::HasSubstr("fem_layered has a rigid partner; remove the material, exchange main and "
+                                 "partner, or use fem_condensed or fem_full"));
 }
 
 // Both free, with two laws, through a specification.
@@ -470,7 +477,7 @@ TEST_F(FemEntry, OpensTwoBallsOfFullOrder) {
   request.part = FieldPart::partner;
   EXPECT_THAT(full->fields(*full->initial_history(), state, request), testing::HasSubstr("displacement"));
   pair_.partner.materials.front().law = {{"material_law", std::string("steel")}};
-  EXPECT_THAT(refusal(), testing::HasSubstr("partner.material"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("partner.material"));
 }
 
 /// Regular polygon with `n` corners on a circle.
@@ -535,11 +542,11 @@ TEST_F(LayeredCylinder, ReportsMissingSets) {
   cylinder.layers = {{.name = "pad", .height = 0.01}, {.name = "bone", .height = 0.03}};
   pair_.main.surface = cylinder;
   pair_.main.materials = {part("bone", 1e9), part("skin", 2e6)};
-  EXPECT_THAT(refusal(), testing::HasSubstr("element set 'skin' does not exist; sets of the mesh: bone, pad"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("element set 'skin' does not exist; sets of the mesh: bone, pad"));
   pair_.main.materials = {part("bone", 1e9)};
-  EXPECT_THAT(refusal(), testing::HasSubstr("elements have no material"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("elements have no material"));
   pair_.main.materials = {part("bone", 1e9), part("pad", -1.0)};
-  EXPECT_THAT(refusal(), testing::HasSubstr("must be > 0 Pa, found -1 Pa"));
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("must be > 0 Pa, found -1 Pa"));
 }
 
 }  // namespace

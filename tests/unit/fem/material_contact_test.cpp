@@ -108,7 +108,7 @@ TEST(HyperelasticContact, LayersUseTheLaw) {
   EXPECT_LT(layered, full);
 }
 
-std::string refusal(const ParameterMap& law) {
+std::string rejection_error(const ParameterMap& law) {
   try {
     (void)checked_pair(block_pair("fem_full", law));
   } catch (const Error& error) {
@@ -121,29 +121,33 @@ TEST(HyperelasticContact, InvalidConstantsAreReported) {
   using testing::AllOf;
   using testing::HasSubstr;
   const std::string where = "contact.pad-plate.parameters.";
-  EXPECT_EQ(refusal(named("mooney_rivlin", {{"mooney_fraction", 0.3}})), "accepted");
-  EXPECT_THAT(refusal(named("mooney_rivlin")), AllOf(HasSubstr(where + "mooney_fraction"), HasSubstr("missing")));
+  EXPECT_EQ(rejection_error(named("mooney_rivlin", {{"mooney_fraction", 0.3}})), "accepted");
+  EXPECT_THAT(rejection_error(named("mooney_rivlin")),
+              AllOf(HasSubstr(where + "mooney_fraction"), HasSubstr("missing")));
   EXPECT_THAT(
-      refusal(named("mooney_rivlin", {{"mooney_fraction", 1.6}})),
+      rejection_error(named("mooney_rivlin", {{"mooney_fraction", 1.6}})),
       AllOf(HasSubstr(where + "mooney_fraction"), HasSubstr("Drucker"), HasSubstr("1.6"), HasSubstr("stretch")));
-  EXPECT_THAT(refusal(named("yeoh", {{"yeoh_ratios", List{-0.4, 0.0}}})),
+  EXPECT_THAT(rejection_error(named("yeoh", {{"yeoh_ratios", List{-0.4, 0.0}}})),
               AllOf(HasSubstr("yeoh with c20/c10 = -0.4"), HasSubstr("Drucker"), HasSubstr("stretch")));
-  EXPECT_THAT(refusal(named("yeoh", {{"yeoh_ratios", List{0.4}}})),
+  EXPECT_THAT(rejection_error(named("yeoh", {{"yeoh_ratios", List{0.4}}})),
               AllOf(HasSubstr("two ratios"), HasSubstr("1 numbers")));
-  EXPECT_THAT(refusal(named("ogden", {{"ogden_exponents", List{2.0, -2.0}}, {"ogden_fractions", List{1.0}}})),
+  EXPECT_THAT(rejection_error(named("ogden", {{"ogden_exponents", List{2.0, -2.0}}, {"ogden_fractions", List{1.0}}})),
               AllOf(HasSubstr(where + "ogden_fractions"), HasSubstr("each of the 2")));
-  EXPECT_THAT(refusal(named("ogden", {{"ogden_exponents", List{2.0, -2.0}}, {"ogden_fractions", List{0.5, 0.4}}})),
-              AllOf(HasSubstr("with the sum 1"), HasSubstr("0.9")));
-  EXPECT_THAT(refusal(named("ogden", {{"ogden_exponents", List{0.0}}, {"ogden_fractions", List{1.0}}})),
+  EXPECT_THAT(
+      rejection_error(named("ogden", {{"ogden_exponents", List{2.0, -2.0}}, {"ogden_fractions", List{0.5, 0.4}}})),
+      AllOf(HasSubstr("with the sum 1"), HasSubstr("0.9")));
+  EXPECT_THAT(rejection_error(named("ogden", {{"ogden_exponents", List{0.0}}, {"ogden_fractions", List{1.0}}})),
               HasSubstr("an exponent of 0"));
-  EXPECT_THAT(refusal(named("ogden", {{"ogden_exponents", List{2.0, 9.0}}, {"ogden_fractions", List{1.3, -0.3}}})),
-              AllOf(HasSubstr("[2, 9]"), HasSubstr("Drucker")));
-  EXPECT_THAT(refusal(named("yeoh", {{"yeoh_ratios", List{0.4, 0.0}}, {"mooney_fraction", 0.1}})),
+  EXPECT_THAT(
+      rejection_error(named("ogden", {{"ogden_exponents", List{2.0, 9.0}}, {"ogden_fractions", List{1.3, -0.3}}})),
+      AllOf(HasSubstr("[2, 9]"), HasSubstr("Drucker")));
+  EXPECT_THAT(rejection_error(named("yeoh", {{"yeoh_ratios", List{0.4, 0.0}}, {"mooney_fraction", 0.1}})),
               AllOf(HasSubstr(where + "mooney_fraction"), HasSubstr("found material_law yeoh")));
-  EXPECT_THAT(refusal(fibers_along({1.0, 0.0})), AllOf(HasSubstr("fiber_directions"), HasSubstr("found 2 numbers")));
-  EXPECT_THAT(refusal(fibers_along({1.0, 0.0, 0.0, 0.0, 0.0, 0.0})), HasSubstr("zero vector as number 2"));
-  EXPECT_THAT(refusal(fibers_along({})), HasSubstr("found 0 numbers"));
-  EXPECT_THAT(refusal(named("moony")), HasSubstr("mooney_rivlin"));
+  EXPECT_THAT(rejection_error(fibers_along({1.0, 0.0})),
+              AllOf(HasSubstr("fiber_directions"), HasSubstr("found 2 numbers")));
+  EXPECT_THAT(rejection_error(fibers_along({1.0, 0.0, 0.0, 0.0, 0.0, 0.0})), HasSubstr("zero vector as number 2"));
+  EXPECT_THAT(rejection_error(fibers_along({})), HasSubstr("found 0 numbers"));
+  EXPECT_THAT(rejection_error(named("moony")), HasSubstr("mooney_rivlin"));
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ TEST(ElementSets, HaveIndividualDensities) {
 }
 
 TEST(ElementSets, IncompleteCoverOfTheBodyIsReported) {
-  const auto refusal = [](std::vector<Material> materials) -> std::string {
+  const auto rejection_error = [](std::vector<Material> materials) -> std::string {
     VolumeMesh mesh = two_layers(4);
     mesh.element_sets["nothing"] = {};
     try {
@@ -186,11 +186,12 @@ TEST(ElementSets, IncompleteCoverOfTheBodyIsReported) {
       return error.what();
     }
   };
-  EXPECT_EQ(refusal({made_of(1e6, 0.3, "low"), made_of(1e6, 0.3, "high")}), "accepted");
-  EXPECT_THAT(refusal({made_of(1e6, 0.3), made_of(1e6, 0.3, "hihg")}),
+  EXPECT_EQ(rejection_error({made_of(1e6, 0.3, "low"), made_of(1e6, 0.3, "high")}), "accepted");
+  EXPECT_THAT(rejection_error({made_of(1e6, 0.3), made_of(1e6, 0.3, "hihg")}),
               HasSubstr("element set 'hihg' does not exist; sets of the mesh: high, low, nothing"));
-  EXPECT_THAT(refusal({made_of(1e6, 0.3), made_of(1e6, 0.3, "nothing")}), HasSubstr("element set 'nothing' is empty"));
-  EXPECT_THAT(refusal({made_of(1e6, 0.3, "low")}), HasSubstr("48 of 96 elements have no material"));
+  EXPECT_THAT(rejection_error({made_of(1e6, 0.3), made_of(1e6, 0.3, "nothing")}),
+              HasSubstr("element set 'nothing' is empty"));
+  EXPECT_THAT(rejection_error({made_of(1e6, 0.3, "low")}), HasSubstr("48 of 96 elements have no material"));
 }
 
 // A layer that relaxes in series with an elastic one: k_0 relaxes to k_inf in tau, and with the spring k in series the
@@ -278,7 +279,7 @@ class LayeredPad : public testing::Test {
     const auto contact = make();
     return contact->evaluate(*contact->initial_history(), state(0.0, depth)).F_A.force.z();
   }
-  [[nodiscard]] std::string refusal() {
+  [[nodiscard]] std::string rejection_error() {
     try {
       (void)make();
     } catch (const Error& error) {
@@ -410,7 +411,7 @@ TEST_F(LayeredPad, InvalidLawsAreReported) {
   const std::string where = "contact.pad-plate.main.materials.pad.law";
   const auto rejected = [&](ParameterMap own) {
     pair_.main.materials = {made_of(1e9, 0.3), part("pad", 2e6, 0.3, std::move(own))};
-    return refusal();
+    return rejection_error();
   };
   EXPECT_EQ(rejected(law("neo_hookean")), "accepted");
   for (const char* backend : {"fem_full", "fem_condensed", "fem_modal"}) {
@@ -421,10 +422,10 @@ TEST_F(LayeredPad, InvalidLawsAreReported) {
   }
   pair_.backend = "fem_full";
   pair_.main.materials = {part("pad", 2e6, 0.3, law("linear")), part("bone", 1e9, 0.3, law("linear"))};
-  EXPECT_EQ(refusal(), "accepted");
+  EXPECT_EQ(rejection_error(), "accepted");
   pair_.parameters["material_law"] = std::string("mooney_rivlin");
   pair_.parameters["mooney_fraction"] = 0.2;
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("contact.pad-plate.parameters.m"), HasSubstr("has its own law")));
+  EXPECT_THAT(rejection_error(), AllOf(HasSubstr("contact.pad-plate.parameters.m"), HasSubstr("has its own law")));
   PairSpec ball;
   ball.name = "ball";
   ball.backend = "hertz";

@@ -47,14 +47,14 @@ Support clamped_support(const BodyModel& body) {
 
 /// Error that rejects `work`.
 std::string rejected(const std::function<void()>& work) {
-  const auto error = refusal(work);
+  const auto error = rejection_error(work);
   if (!error) return "no error";
   if (error->code() != ErrorCode::limit) return fmt::format("{}: {}", to_string(error->code()), error->what());
   return error->field() + "| " + error->what();
 }
 
 TEST(MemoryNeed, OtherFailedAllocationsAreLimitErrors) {
-  const auto error = refusal([] { throw std::bad_alloc(); });
+  const auto error = rejection_error([] { throw std::bad_alloc(); });
   EXPECT_EQ(error->code(), ErrorCode::limit);
   EXPECT_THAT(error->what(), AllOf(HasSubstr("the limit of the process is reached"), HasSubstr("ulimit -v")));
 }

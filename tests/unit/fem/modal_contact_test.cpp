@@ -77,7 +77,7 @@ class VibratingBlock : public testing::Test {
     state.V_AB.v = Vector3(0.01, 0.02, 0.4);
     return state;
   }
-  [[nodiscard]] std::string refusal() const {
+  [[nodiscard]] std::string rejection_error() const {
     try {
       (void)make();
     } catch (const Error& error) {
@@ -223,24 +223,24 @@ TEST_F(VibratingBlock, ReportsUnsupportedInput) {
   EXPECT_THROW((void)modal->evaluate(*committed, at(0.5, 5e-4)), Error);
   const PairSpec is_valid = pair_;
   pair_.parameters["friction"] = 0.3;
-  EXPECT_THAT(refusal(), HasSubstr("friction"));
+  EXPECT_THAT(rejection_error(), HasSubstr("friction"));
   pair_ = is_valid;
   pair_.parameters["modes"] = 2.5;
-  EXPECT_THAT(refusal(), HasSubstr("expected a whole number, found 2.5"));
+  EXPECT_THAT(rejection_error(), HasSubstr("expected a whole number, found 2.5"));
   pair_.parameters["modes"] = -1.0;
-  EXPECT_THAT(refusal(), HasSubstr("modes"));
+  EXPECT_THAT(rejection_error(), HasSubstr("modes"));
   pair_ = is_valid;
   pair_.parameters["modal_damping"] = 1.0;
-  EXPECT_THAT(refusal(), HasSubstr("modal_damping"));
+  EXPECT_THAT(rejection_error(), HasSubstr("modal_damping"));
   pair_ = is_valid;
   pair_.main.materials.front().density = 0.0;
-  EXPECT_THAT(refusal(), HasSubstr("contact." + pair_.name + ".main.material.density: expected"));
+  EXPECT_THAT(rejection_error(), HasSubstr("contact." + pair_.name + ".main.material.density: expected"));
   pair_ = is_valid;
   pair_.parameters["modes"] = 9'999.0;
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("contact." + pair_.name), HasSubstr("unknowns of the body")));
+  EXPECT_THAT(rejection_error(), AllOf(HasSubstr("contact." + pair_.name), HasSubstr("unknowns of the body")));
   pair_ = is_valid;
   pair_.partner.materials = {test::soft_material(0.3)};
-  EXPECT_THAT(refusal(), HasSubstr("fem_modal has a rigid partner"));
+  EXPECT_THAT(rejection_error(), HasSubstr("fem_modal has a rigid partner"));
 }
 
 }  // namespace

@@ -390,7 +390,7 @@ class RelaxingPad : public testing::Test {
     state.X_AB.p = Vector3(0.0, 0.0, depth);
     return state;
   }
-  [[nodiscard]] std::string refusal() const {
+  [[nodiscard]] std::string rejection_error() const {
     try {
       (void)checked_pair(pair_);
     } catch (const Error& error) {
@@ -549,42 +549,44 @@ TEST_F(RelaxingPad, RelaxesByItsFibres) {
 TEST_F(RelaxingPad, InvalidSeriesAreReported) {
   using testing::AllOf;
   using testing::HasSubstr;
-  EXPECT_EQ(refusal(), "accepted");
+  EXPECT_EQ(rejection_error(), "accepted");
   pair_.parameters["prony_times"] = std::vector<double>{0.1};
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("contact.pad-plate.parameters.prony_times"), HasSubstr("found 1 and 2")));
+  EXPECT_THAT(rejection_error(),
+              AllOf(HasSubstr("contact.pad-plate.parameters.prony_times"), HasSubstr("found 1 and 2")));
   pair_.parameters["prony_times"] = std::vector<double>{0.1, -2.0};
-  EXPECT_THAT(refusal(), HasSubstr("prony_times"));
+  EXPECT_THAT(rejection_error(), HasSubstr("prony_times"));
   pair_.parameters["prony_times"] = times;
   pair_.parameters["prony_coefficients"] = std::vector<double>{0.5, 0.6};
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("prony_coefficients"), HasSubstr("sum below 1"), HasSubstr("1.1")));
+  EXPECT_THAT(rejection_error(), AllOf(HasSubstr("prony_coefficients"), HasSubstr("sum below 1"), HasSubstr("1.1")));
   pair_.parameters["prony_coefficients"] = shares;
   pair_.parameters["fiber_prony_coefficients"] = shares;
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("parameters.fiber_prony_coefficients"), HasSubstr("holzapfel_gasser_ogden")));
+  EXPECT_THAT(rejection_error(),
+              AllOf(HasSubstr("parameters.fiber_prony_coefficients"), HasSubstr("holzapfel_gasser_ogden")));
   pair_.parameters.erase("mooney_fraction");
   pair_.parameters["material_law"] = std::string("holzapfel_gasser_ogden");
   pair_.parameters["fiber_stiffness"] = 1e6;
   pair_.parameters["fiber_exponent"] = 1.0;
   pair_.parameters["fiber_directions"] = std::vector<double>{1.0, 0.0, 0.0};
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("parameters.fiber_prony_times"), HasSubstr("found 0 and 2")));
+  EXPECT_THAT(rejection_error(), AllOf(HasSubstr("parameters.fiber_prony_times"), HasSubstr("found 0 and 2")));
   pair_.parameters["fiber_prony_times"] = times;
-  EXPECT_EQ(refusal(), "accepted");
+  EXPECT_EQ(rejection_error(), "accepted");
   pair_.parameters["fiber_prony_coefficients"] = std::vector<double>{0.5, 0.6};
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("fiber_prony_coefficients"), HasSubstr("sum below 1")));
+  EXPECT_THAT(rejection_error(), AllOf(HasSubstr("fiber_prony_coefficients"), HasSubstr("sum below 1")));
   pair_.parameters["fiber_prony_coefficients"] = shares;
   pair_.parameters["fiber_stiffness"] = 0.0;
-  EXPECT_THAT(refusal(), AllOf(HasSubstr("fiber_prony_coefficients"), HasSubstr("have no tension to relax")));
+  EXPECT_THAT(rejection_error(), AllOf(HasSubstr("fiber_prony_coefficients"), HasSubstr("have no tension to relax")));
   for (const char* name :
        {"fiber_prony_coefficients", "fiber_prony_times", "fiber_stiffness", "fiber_exponent", "fiber_directions"}) {
     pair_.parameters.erase(name);
   }
   for (const char* law : {"linear", "neo_hookean"}) {
     pair_.parameters["material_law"] = std::string(law);
-    EXPECT_THAT(refusal(), AllOf(HasSubstr("prony_coefficients"), HasSubstr(std::string(law) + " is elastic"),
-                                 HasSubstr("mooney_fraction: 0")));
+    EXPECT_THAT(rejection_error(), AllOf(HasSubstr("prony_coefficients"), HasSubstr(std::string(law) + " is elastic"),
+                                         HasSubstr("mooney_fraction: 0")));
   }
   pair_.parameters.erase("material_law");
   pair_.backend = "fem_condensed";
-  EXPECT_THAT(refusal(), HasSubstr("prony")) << "linear and elastic: not a key of this back-end";
+  EXPECT_THAT(rejection_error(), HasSubstr("prony")) << "linear and elastic: not a key of this back-end";
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ inline PrepareContext quiet() {
 }
 
 /// Error of a pair whose preparation is rejected; "accepted" otherwise.
-inline std::string refusal(const PairSpec& pair, const PrepareContext& context = quiet()) {
+inline std::string rejection_error(const PairSpec& pair, const PrepareContext& context = quiet()) {
   try {
     (void)make_backend(pair, context);
   } catch (const Error& error) {

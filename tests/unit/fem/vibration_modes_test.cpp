@@ -100,7 +100,7 @@ TEST(VibrationModes, LeaveACompliancePositiveSemidefinite) {
 
 TEST(VibrationModes, ReportInvalidInput) {
   const BodyModel body = block({0.1, 0.08, 0.05}, 1, 1, 1, 0.3);
-  const auto refusal = [](const BodyModel& of, const Support& support, std::size_t n) {
+  const auto rejection_error = [](const BodyModel& of, const Support& support, std::size_t n) {
     try {
       (void)vibration_modes(of, support, n, {});
     } catch (const Error& error) {
@@ -109,10 +109,10 @@ TEST(VibrationModes, ReportInvalidInput) {
     return std::string("no error");
   };
   EXPECT_EQ(vibration_modes(body, held_at(body, "z0"), 1, {}).frequencies.size(), 1);
-  EXPECT_THAT(refusal(body, held_at(body, "z0"), 2), HasSubstr("at most 1 for the 12 unknowns"));
+  EXPECT_THAT(rejection_error(body, held_at(body, "z0"), 2), HasSubstr("at most 1 for the 12 unknowns"));
   const BodyModel massless = block({0.1, 0.08, 0.05}, 1, 1, 1, 0.3, false, 0.0);
-  EXPECT_THAT(refusal(massless, held_at(massless, "z0"), 1), HasSubstr("specify a density for its material"));
-  EXPECT_THAT(refusal(body, {}, 1), HasSubstr("the body is not supported"));
+  EXPECT_THAT(rejection_error(massless, held_at(massless, "z0"), 1), HasSubstr("specify a density for its material"));
+  EXPECT_THAT(rejection_error(body, {}, 1), HasSubstr("the body is not supported"));
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ LocalProblem read_text(const std::string& text) {
   return read_siconos_text(in, "problem.dat");
 }
 
-std::string refusal(const std::string& text) {
+std::string rejection_error(const std::string& text) {
   try {
     (void)read_text(text);
   } catch (const Error& error) {
@@ -93,21 +93,21 @@ TEST(SiconosText, TruncationIsReported) {
   // The last number that is read is the last of mu; truncation within it gives another number, which is undetectable.
   const std::size_t last = text.rfind("0.3");
   for (std::size_t length = 0; length < last; ++length) {
-    EXPECT_THAT(refusal(text.substr(0, length)), testing::HasSubstr("problem.dat: expected")) << length;
+    EXPECT_THAT(rejection_error(text.substr(0, length)), testing::HasSubstr("problem.dat: expected")) << length;
   }
 }
 
 TEST(SiconosText, InvalidNumbersAreReported) {
   const std::string rest = "\n0\n3\n3\n3 3\n1 0 0 0 1 0 0 0 1\n-1 0 0\n";
-  EXPECT_THAT(refusal("4\n1" + rest + "0.3"), testing::HasSubstr("dimension from 2 to 3, found 4"));
-  EXPECT_THAT(refusal("3\n0" + rest + "0.3"), testing::HasSubstr("number of contacts from 1"));
-  EXPECT_THAT(refusal("3\n999999999999" + rest + "0.3"), testing::HasSubstr("number of contacts from 1"));
-  EXPECT_THAT(refusal("3\n1\n0\n6\n3\n"), testing::HasSubstr("rows of W from 3 to 3, found 6"));
-  EXPECT_THAT(refusal("3\n1\n7\n3\n3\n"), testing::HasSubstr("storage of W"));
-  EXPECT_THAT(refusal("3\n1" + rest + "-0.3"), testing::HasSubstr("coefficients of friction >= 0, found -0.3"));
-  EXPECT_THAT(refusal("3\n1\n0\n3\n3\n3 3\n0 0 0 0 1 0 0 0 1\n-1 0 0\n0.3"),
+  EXPECT_THAT(rejection_error("4\n1" + rest + "0.3"), testing::HasSubstr("dimension from 2 to 3, found 4"));
+  EXPECT_THAT(rejection_error("3\n0" + rest + "0.3"), testing::HasSubstr("number of contacts from 1"));
+  EXPECT_THAT(rejection_error("3\n999999999999" + rest + "0.3"), testing::HasSubstr("number of contacts from 1"));
+  EXPECT_THAT(rejection_error("3\n1\n0\n6\n3\n"), testing::HasSubstr("rows of W from 3 to 3, found 6"));
+  EXPECT_THAT(rejection_error("3\n1\n7\n3\n3\n"), testing::HasSubstr("storage of W"));
+  EXPECT_THAT(rejection_error("3\n1" + rest + "-0.3"), testing::HasSubstr("coefficients of friction >= 0, found -0.3"));
+  EXPECT_THAT(rejection_error("3\n1\n0\n3\n3\n3 3\n0 0 0 0 1 0 0 0 1\n-1 0 0\n0.3"),
               testing::HasSubstr("positive normal entry of W at each contact, found 0 at contact 0"));
-  EXPECT_THAT(refusal("#!/bin/sh"), testing::HasSubstr("found other text"));
+  EXPECT_THAT(rejection_error("#!/bin/sh"), testing::HasSubstr("found other text"));
 }
 
 TEST(FclibFile, RoundTripIsExact) {

@@ -204,18 +204,18 @@ TEST(C3dPlates, UnsupportedTypesAreReported) {
   EXPECT_THAT(plates.notes, Contains(HasSubstr("unsupported type 6")));
 }
 
-std::string refusal_of(const std::string& bytes) {
-  return refusal([&] { (void)c3d_plates(read_c3d(bytes, "walk.c3d")); });
+std::string memory_error_of(const std::string& bytes) {
+  return rejection_error([&] { (void)c3d_plates(read_c3d(bytes, "walk.c3d")); });
 }
 
 TEST(C3dErrors, OtherFilesAreRejectedByName) {
   const std::string good = small_trial().text();
-  EXPECT_THAT(refusal_of("solid ascii"), HasSubstr("walk.c3d: expected a C3D file"));
-  EXPECT_THAT(refusal_of(good.substr(0, 5 * 512)), HasSubstr("truncated"));
-  EXPECT_THAT(refusal_of(good.substr(0, 6 * 512 + 100)), HasSubstr("which are 2 frames; the file is truncated"));
+  EXPECT_THAT(memory_error_of("solid ascii"), HasSubstr("walk.c3d: expected a C3D file"));
+  EXPECT_THAT(memory_error_of(good.substr(0, 5 * 512)), HasSubstr("truncated"));
+  EXPECT_THAT(memory_error_of(good.substr(0, 6 * 512 + 100)), HasSubstr("which are 2 frames; the file is truncated"));
   std::string damaged = good;
   damaged[515] = 100;
-  EXPECT_THAT(refusal_of(damaged), HasSubstr("processor type"));
+  EXPECT_THAT(memory_error_of(damaged), HasSubstr("processor type"));
 }
 
 /// The file without a parameter, and with zero for it in the header.
@@ -228,9 +228,9 @@ std::string without_both(const std::string& parameter, std::size_t header_word, 
 }
 
 TEST(C3dErrors, MissingHeaderAndParametersAreReported) {
-  EXPECT_THAT(refusal_of(without_both("POINT:RATE", 11, 2)), HasSubstr("POINT:RATE"));
-  EXPECT_THAT(refusal_of(without_both("POINT:SCALE", 7, 2)), HasSubstr("POINT:SCALE"));
-  EXPECT_THAT(refusal_of(without_both("POINT:DATA_START", 9, 1)), HasSubstr("POINT:DATA_START"));
+  EXPECT_THAT(memory_error_of(without_both("POINT:RATE", 11, 2)), HasSubstr("POINT:RATE"));
+  EXPECT_THAT(memory_error_of(without_both("POINT:SCALE", 7, 2)), HasSubstr("POINT:SCALE"));
+  EXPECT_THAT(memory_error_of(without_both("POINT:DATA_START", 9, 1)), HasSubstr("POINT:DATA_START"));
 }
 
 void expect_small_trial(const C3dTrial& trial) {
@@ -322,7 +322,7 @@ TEST(C3d, UnitsAreReadByTheirNames) {
     EXPECT_EQ(read_c3d(file.text(), "walk.c3d").length, 1e-3) << unit;
   }
   file.unit = "inch";
-  EXPECT_THAT(refusal_of(file.text()), HasSubstr("POINT:UNITS: expected mm, cm or m, found 'inch'"));
+  EXPECT_THAT(memory_error_of(file.text()), HasSubstr("POINT:UNITS: expected mm, cm or m, found 'inch'"));
 }
 
 /// Note on the only plate, which is skipped.
@@ -404,7 +404,7 @@ TEST(C3dErrors, CorruptedParameterBytesDoNotCrash) {
     for (const int value : {0, 1, 127, 128, 255}) {
       std::string bytes = good;
       bytes[i] = static_cast<char>(value);
-      (void)refusal_of(bytes);
+      (void)memory_error_of(bytes);
     }
   }
 }

@@ -88,7 +88,7 @@ TEST(FittedPose, FindsThePoseWithoutReflection) {
   mirrored[3].z() = -0.1;
   const Pose guarded = fitted_pose(flat, mirrored, std::vector<double>(4, 1.0));
   EXPECT_NEAR(guarded.R.determinant(), 1.0, 1e-12);
-  EXPECT_THAT(refusal([&] {
+  EXPECT_THAT(rejection_error([&] {
                 const std::vector<Vector3> line = {{0, 0, 0}, {1, 0, 0}, {2, 0, 0}};
                 (void)fitted_pose(line, line, std::vector<double>(3, 1.0));
               }),
@@ -117,7 +117,7 @@ TEST(FootTemplate, HasFramesOfTheFoot) {
 
 TEST(FootTemplate, RejectsInvalidFeet) {
   const auto message = [](const MarkerTrial& trial) {
-    return refusal([&] { (void)make_foot_template(trial, names, up); });
+    return rejection_error([&] { (void)make_foot_template(trial, names, up); });
   };
   EXPECT_THAT(message(standing({}, 1000.0)),
               AllOf(HasSubstr("0.1 to 0.45 m"), HasSubstr("280.6 m"), HasSubstr("units")));
@@ -257,7 +257,7 @@ TEST(FootMotion, FillsGapsAndReportsTheOthers) {
   EXPECT_TRUE(motion.gaps[1].gap.filled);
   EXPECT_LT((motion.X_WH[40].p - truth(40.0 / 60.0).X_WH.p).norm(), 1e-12);
   for (std::size_t i = 30; i <= 45; ++i) trial.positions[5][i] = gap;
-  EXPECT_THAT(refusal([&] { (void)track_foot(foot, trial, {}); }),
+  EXPECT_THAT(rejection_error([&] { (void)track_foot(foot, trial, {}); }),
               AllOf(HasSubstr("walk.trc: frame 31 (t = 0.5 s)"), HasSubstr("'tip'")));
 }
 

@@ -34,10 +34,11 @@ TEST(ForcePlates, ReadsTheUsualHeadings) {
   EXPECT_EQ(plates[1].force[0], Vector3(11, 12, 13));
   EXPECT_EQ(plates[1].point[0], Vector3(14, 15, 16));
   EXPECT_EQ(plates[2].moment[0], Vector3(27, 28, 29));
-  EXPECT_THAT(refusal([] { (void)read_force_plates(read_motion_table("time,a\n0,1\n", "a.csv")); }),
+  EXPECT_THAT(rejection_error([] { (void)read_force_plates(read_motion_table("time,a\n0,1\n", "a.csv")); }),
               HasSubstr("a.csv: expected columns ground_force_vx"));
-  EXPECT_THAT(refusal([] { (void)read_force_plates(read_motion_table("time,ground_force_vx\n0,1\n", "a.csv")); }),
-              HasSubstr("'ground_force_vy'"));
+  EXPECT_THAT(
+      rejection_error([] { (void)read_force_plates(read_motion_table("time,ground_force_vx\n0,1\n", "a.csv")); }),
+      HasSubstr("'ground_force_vy'"));
 }
 
 /// A half sine of 700 N between 0.2 and 0.8 s, and the beginning of another stance at the end.

@@ -58,11 +58,14 @@ TEST(LowPass, KeepsConstantsAndStraightLines) {
 
 TEST(LowPass, RejectsInvalidInput) {
   const std::vector<double> x(10, 1.0);
-  EXPECT_THAT(refusal([&] { (void)low_pass(x, {.order = 3, .cutoff = 6.0, .rate = 60.0}); }), HasSubstr("even number"));
-  EXPECT_THAT(refusal([&] { (void)low_pass(x, {.order = 4, .cutoff = 30.0, .rate = 60.0}); }), HasSubstr("30 Hz"));
+  EXPECT_THAT(rejection_error([&] { (void)low_pass(x, {.order = 3, .cutoff = 6.0, .rate = 60.0}); }),
+              HasSubstr("even number"));
+  EXPECT_THAT(rejection_error([&] { (void)low_pass(x, {.order = 4, .cutoff = 30.0, .rate = 60.0}); }),
+              HasSubstr("30 Hz"));
   std::vector<double> gap = x;
   gap[4] = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THAT(refusal([&] { (void)low_pass(gap, {.order = 4, .cutoff = 6.0, .rate = 60.0}); }), HasSubstr("sample 4"));
+  EXPECT_THAT(rejection_error([&] { (void)low_pass(gap, {.order = 4, .cutoff = 6.0, .rate = 60.0}); }),
+              HasSubstr("sample 4"));
 }
 
 TEST(Gaps, AreFilledWithinTheErrorOfASpline) {

@@ -184,10 +184,10 @@ TEST_F(Subject01, PlatesAndMarkersAreSynchronous) {
     EXPECT_GT(found.share, 0.97) << "foot " << foot;
     EXPECT_NO_THROW(check_synchrony(dynamic_trial_, feet_[foot].markers, both[foot], up));
   }
-  const std::string swapped = refusal([&] { check_synchrony(dynamic_trial_, feet_[0].markers, both[1], up); });
+  const std::string swapped = rejection_error([&] { check_synchrony(dynamic_trial_, feet_[0].markers, both[1], up); });
   EXPECT_THAT(swapped, testing::HasSubstr("other foot"));
   for (double& t : both[0].times) t += 0.1;
-  const std::string late = refusal([&] { check_synchrony(dynamic_trial_, feet_[0].markers, both[0], up); });
+  const std::string late = rejection_error([&] { check_synchrony(dynamic_trial_, feet_[0].markers, both[0], up); });
   EXPECT_THAT(late, testing::AllOf(testing::HasSubstr("not synchronous"), testing::HasSubstr("with -0.")));
 }
 

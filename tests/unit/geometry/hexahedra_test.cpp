@@ -113,7 +113,7 @@ const std::string cubes_of_20 =
     "4 17 2 2 1 9 2 3 13 17 6 7 21 11 29 30 12 26 14 27 31 19 32 20 22\n"
     "$EndElements\n";
 
-std::string refusal(const std::string& name, const std::string& content) {
+std::string rejection_error(const std::string& name, const std::string& content) {
   try {
     (void)read_bricks(name, content);
   } catch (const Error& error) {
@@ -238,12 +238,12 @@ TEST(QuadraticHexahedra, InvalidNodeOrderIsReported) {
   const std::string own = "1 9 13 4 5 17 21 8 10 16 25 29 30 15 31 28 18 24 32 23";
   file.replace(file.find(own), own.size(), "1 9 13 4 5 17 21 8 10 29 15 16 18 32 23 24 25 30 31 28");
   EXPECT_THAT(
-      refusal("cubes.msh", file),
+      rejection_error("cubes.msh", file),
       testing::HasSubstr("element 0: expected node 16, number 10 of its 20, between the nodes 9 and 13, which are 1 "
                          "apart, found it 1.118 and 1.118 from them"));
   VolumeMesh mesh = read_bricks("cubes.msh", cubes_of_27);
   std::swap(mesh.connectivity[24], mesh.connectivity[20]);
-  EXPECT_THAT(refusal("cubes.vtu", write_vtu(mesh)), testing::HasSubstr("element 0: expected node"));
+  EXPECT_THAT(rejection_error("cubes.vtu", write_vtu(mesh)), testing::HasSubstr("element 0: expected node"));
   // Bottom and top exchanged between thin sides are close enough, and invert the element.
   VolumeMesh thin = read_bricks("cubes.msh", cubes_of_27);
   for (Vector3& node : thin.nodes) node.z() *= 0.01;

@@ -15,7 +15,7 @@ using testing::IsEmpty;
 
 const Vector3 foot(0.26, 0.1, 0.09);  // [m]
 
-std::string refusal(const std::function<Warnings()>& work) {
+std::string rejection_error(const std::function<Warnings()>& work) {
   try {
     (void)work();
   } catch (const Error& error) {
@@ -38,16 +38,17 @@ TEST(Plausibility, RejectsElementsLargerThanTheBody) {
   EXPECT_THAT(find_element_size_warnings("element_size", 0.01, foot), IsEmpty());
   EXPECT_THAT(find_element_size_warnings("element_size", 0.05, foot),
               ElementsAre(HasSubstr("fewer than two elements")));
-  EXPECT_THAT(refusal([] { return find_element_size_warnings("element_size", 5.0, foot); }),
+  EXPECT_THAT(rejection_error([] { return find_element_size_warnings("element_size", 5.0, foot); }),
               HasSubstr("did you mean 5 mm? Set element_size: 0.005"));
-  EXPECT_THAT(refusal([] { return find_element_size_warnings("element_size", 0.005, 1e-3 * foot); }),
+  EXPECT_THAT(rejection_error([] { return find_element_size_warnings("element_size", 0.005, 1e-3 * foot); }),
               HasSubstr("0.00026 x 0.0001 x 9e-05 m); check the unit of both"));
 }
 
 TEST(Plausibility, ReportsVolumeLostInMeshing) {
   EXPECT_THAT(find_volume_warnings(0.97, 1.0, "--size", 0.01), IsEmpty());
   EXPECT_THAT(find_volume_warnings(0.9, 1.0, "--size", 0.01), ElementsAre(HasSubstr("10 % less volume")));
-  EXPECT_THAT(refusal([] { return find_volume_warnings(0.46, 1.0, "--size", 0.01); }), HasSubstr("54 % less volume"));
+  EXPECT_THAT(rejection_error([] { return find_volume_warnings(0.46, 1.0, "--size", 0.01); }),
+              HasSubstr("54 % less volume"));
 }
 
 TEST(Plausibility, ComparesTheBodiesOfAPair) {

@@ -464,8 +464,8 @@ TEST(SurfaceReaders, LegacyVtkWithPolygons) {
   const SurfaceMesh mesh = read_surface(text, named("x.vtk"));
   ASSERT_EQ(mesh.triangles.size(), 4U);
   for (std::size_t t = 0; t < 4; ++t) EXPECT_GT(triangle_cross(mesh, t).z(), 0.0) << "triangle " << t;
-  EXPECT_FALSE(holds_volume(text, named("x.vtk")));
-  EXPECT_TRUE(holds_volume(samples::vtk_ascii(), named("x.vtk")));
+  EXPECT_FALSE(is_volume_mesh(text, named("x.vtk")));
+  EXPECT_TRUE(is_volume_mesh(samples::vtk_ascii(), named("x.vtk")));
   EXPECT_FALSE(kind_of_format("x.vtk"));
 }
 

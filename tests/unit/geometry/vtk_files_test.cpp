@@ -39,7 +39,7 @@ std::string text_of(const std::vector<Vector3>& points, const Cells& connectivit
 std::string read_back(const fs::path& file) {
   const ReadOptions options = samples::named(file.filename().string());
   const std::string bytes = content(file);
-  if (holds_volume(bytes, options)) {
+  if (is_volume_mesh(bytes, options)) {
     const VolumeMesh mesh = read_volume(bytes, options);
     EXPECT_EQ(mesh.element_sets.at("material_1").size(), mesh.n_elements() / 2);
     return text_of(mesh.nodes, mesh.connectivity, mesh.nodes_per_element);

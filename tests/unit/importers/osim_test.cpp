@@ -179,9 +179,10 @@ std::string with_free_knee() {
 
 TEST(OsimImport, MusclesAreImportedWithTheKeptBodies) {
   const Folder folder;
-  const auto imported = [&](std::vector<std::string> held) {
-    return import_model(read_model(small_model, "small.osim"),
-                        {.joints = {"knee"}, .held = std::move(held), .meshes = {}, .folders = {folder.path()}});
+  const auto imported = [&](std::vector<std::string> fixed_joints) {
+    return import_model(
+        read_model(small_model, "small.osim"),
+        {.joints = {"knee"}, .fixed_joints = std::move(fixed_joints), .meshes = {}, .folders = {folder.path()}});
   };
   EXPECT_THAT(imported({}).omissions, Contains(HasSubstr("Millard2012EquilibriumMuscle M1: it is attached to foot")));
   const Import import = imported({"ankle"});
@@ -220,9 +221,10 @@ TEST(OsimImport, UnknownFunctionIsRejected) {
         {"<GCVSpline><half_order>3</half_order><x>0 1</x><y>0 1</y></GCVSpline>", "GCVSpline"}}) {
     std::string bent = with_free_knee();
     bent.replace(bent.find(linear), linear.size(), function);
-    for (const bool held : {true, false}) {
-      ImportOptions import_options{.joints = {held ? "ankle" : "knee"}, .meshes = {}, .folders = {folder.path()}};
-      if (held) import_options.held = {"knee"};
+    for (const bool fixed_joints : {true, false}) {
+      ImportOptions import_options{
+          .joints = {fixed_joints ? "ankle" : "knee"}, .meshes = {}, .folders = {folder.path()}};
+      if (fixed_joints) import_options.fixed_joints = {"knee"};
       EXPECT_THAT(message_of(bent, import_options), HasSubstr(expected));
     }
   }
@@ -232,7 +234,7 @@ TEST(OsimImport, UnknownFunctionIsRejected) {
 TEST(OsimImport, FlexionDrivesAJointInEquilibria) {
   const Folder folder;
   const ImportOptions import_options{
-      .joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
+      .joints = {"knee"}, .fixed_joints = {"ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
   const Import import = import_model(read_model(with_free_knee(), "small.osim"), import_options);
   const Scenario scenario = test::scenario_from(import.scenario);
   EXPECT_EQ(scenario.analysis.type, "static");
@@ -278,7 +280,8 @@ TEST(OsimImport, SpringsOnCoordinatesAreElements) {
 TEST(OsimImport, FreeJointKeepsItsCoordinatesWithoutADriver) {
   const Folder folder;
   const std::string text = with_spring(with_spring(with_free_knee(), "bend", 0.0, 0.0, 6.0), "tz", 50.0, 0.1, 200.0);
-  const ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  const ImportOptions import_options{
+      .joints = {"knee"}, .fixed_joints = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
   const Import import = import_model(read_model(text, "small.osim"), import_options);
   EXPECT_THAT(import.omissions, Not(Contains(HasSubstr("SpringGeneralizedForce"))));
   const Scenario scenario = test::scenario_from(
@@ -303,7 +306,7 @@ TEST(OsimImport, WeldedBodiesOfASubsetAreOne) {
   EXPECT_NEAR(scenario.bodies[1].mass, 4.0, 1e-12);
   EXPECT_NEAR(scenario.bodies[1].center_of_mass.y(), -0.15, 1e-12);
   EXPECT_EQ(mbs::describe_model(scenario).degrees_of_freedom, 2);
-  import_options.held = {"knee"};
+  import_options.fixed_joints = {"knee"};
   EXPECT_EQ(mbs::describe_model(
                 test::scenario_from(import_model(read_model(small_model, "small.osim"), import_options).scenario))
                 .degrees_of_freedom,
@@ -343,10 +346,10 @@ TEST(OsimImport, JointIsDrivenRelativeToAFixedParent) {
   text = std::regex_replace(text, std::regex(R"(<CustomJoint name="hip">([^]*?)</CustomJoint>)"),
                             R"(<PinJoint name="hip">$1</PinJoint>)");
   ImportOptions import_options{
-      .joints = {"hip", "knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
+      .joints = {"hip", "knee"}, .fixed_joints = {"ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
   EXPECT_THAT(message_of(text, import_options),
               HasSubstr("expected a joint with a fixed parent, found thigh, which hip"));
-  import_options.held = {"ankle", "hip"};
+  import_options.fixed_joints = {"ankle", "hip"};
   import_options.joints = {"knee"};
   EXPECT_EQ(message_of(text, import_options), "accepted");
 }
@@ -359,7 +362,7 @@ TEST(OsimImport, DampersOfAFreeJointAreBushings) {
   for (const char* name : {"bend", "adduct", "turn"}) text = with_spring(text, name, 0.0, 0.0, 6.0);
   text = with_spring(text, "ty", 50.0, -0.4, 200.0);
   text = with_spring(text, "tz", 50.0, 0.1, 200.0);
-  ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  ImportOptions import_options{.joints = {"knee"}, .fixed_joints = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
   const auto forces_of = [&](const Import& import) {
     std::map<std::string, ElementSpec> forces;
     for (const ElementSpec& force : test::scenario_from(import.scenario).forces) forces.emplace(force.name, force);
@@ -378,7 +381,7 @@ TEST(OsimImport, DampersOfAFreeJointAreBushings) {
 
 TEST(OsimImport, CoordinateWithoutMotionIsRejected) {
   const Folder folder;
-  ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  ImportOptions import_options{.joints = {"knee"}, .fixed_joints = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
   std::string still = with_free_knee();
   const std::string last = "<TransformAxis><coordinates>tz</coordinates>";
   const auto begin = still.find(last);
@@ -396,7 +399,7 @@ TEST(OsimImport, MotionFileDrivesAJointInTime) {
   const std::string motion =
       "knee\nversion=1\nnRows=3\nnColumns=2\ninDegrees=yes\nendheader\n"
       "time\t/jointset/knee/bend/value\n0\t30\n1\t40\n2.5\t50\n";
-  ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  ImportOptions import_options{.joints = {"knee"}, .fixed_joints = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
   import_options.motion = {.file = "motions/bend.sto", .table = read_motion_table(motion, "bend.sto")};
   import_options.activation = 0.02;
   import_options.rigid_tendons = true;
@@ -423,7 +426,7 @@ TEST(OsimImport, MotionFileDrivesAJointInTime) {
 
 TEST(OsimImport, DrivenBodyIsDrawnAndLinesAreOmitted) {
   const Folder folder;
-  ImportOptions import_options{.joints = {"knee"}, .held = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
+  ImportOptions import_options{.joints = {"knee"}, .fixed_joints = {"ankle"}, .meshes = {}, .folders = {folder.path()}};
   import_options.flexion = 1.0;
   import_options.drawer_force = 100.0;
   import_options.excluded = {"L"};
@@ -464,7 +467,7 @@ TEST(OsimImport, CoordinatesMayDifferFromTheirDefaults) {
   const Folder folder;
   const std::string text = with_hinges();
   ImportOptions import_options{
-      .joints = {"knee"}, .held = {"hip", "ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
+      .joints = {"knee"}, .fixed_joints = {"hip", "ankle"}, .meshes = {}, .folders = {folder.path()}, .flexion = 1.0};
   import_options.coordinates = {{"hip_flex", 30.0}, {"ankle_flex", 90.0}, {"ty", -0.42}};
   import_options.angle_unit = std::numbers::pi / 180.0;
   const auto imported = [&] {

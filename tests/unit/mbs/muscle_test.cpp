@@ -274,7 +274,7 @@ TEST(Muscle, TangentsAreConsistentWithItsForces) {
   }
 }
 
-std::string refusal_of(const std::string& yaml, const std::string& table = "time soleus\n0 0.1\n1 0.2\n2 0.2\n") {
+std::string memory_error_of(const std::string& yaml, const std::string& table = "time soleus\n0 0.1\n1 0.2\n2 0.2\n") {
   try {
     auto scenario = test::scenario_from(yaml);
     read_motion_columns(scenario, [&](const std::string&) { return &table; });
@@ -287,7 +287,7 @@ std::string refusal_of(const std::string& yaml, const std::string& table = "time
 
 TEST(Muscle, ErrorsAreReported) {
   const auto with = [](const std::string& keys, double length = 0.29) {
-    return refusal_of(hanging(keys, length, "analysis: {type: static, end_time: 1}\noutput: {interval: 0.5}\n"));
+    return memory_error_of(hanging(keys, length, "analysis: {type: static, end_time: 1}\noutput: {interval: 0.5}\n"));
   };
   EXPECT_EQ(with("activation: {file: {name: emg.csv, column: soleus}}"), "accepted");
   EXPECT_THAT(with("activation: {file: {name: emg.csv, column: soleos}}"),

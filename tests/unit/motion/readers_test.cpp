@@ -45,7 +45,7 @@ TEST(Trc, ReadsMetresAndGaps) {
 
 TEST(Trc, RejectsWithLine) {
   const auto message = [](const std::string& from, const std::string& to) {
-    return refusal([&] { (void)read_trc(changed(trc, from, to), "walk.trc"); });
+    return rejection_error([&] { (void)read_trc(changed(trc, from, to), "walk.trc"); });
   };
   EXPECT_THAT(message("\tZ2\t", "\tZ2\tX3\tY3\tZ3"),
               AllOf(StartsWith("walk.trc:5: expected the columns X1, Y1, Z1, ... of 2 markers"), HasSubstr("found 9")));
@@ -58,7 +58,8 @@ TEST(Trc, RejectsWithLine) {
   EXPECT_THAT(message("\tToe\t", "\tHeel\t"),
               StartsWith("walk.trc:4: expected unique marker names, found 'Heel' twice"));
   EXPECT_THAT(message("PathFileType", "Path"), StartsWith("walk.trc:1: expected 'PathFileType'"));
-  EXPECT_THAT(refusal([] { (void)read_trc("", "walk.trc"); }), StartsWith("walk.trc:1: expected the header line"));
+  EXPECT_THAT(rejection_error([] { (void)read_trc("", "walk.trc"); }),
+              StartsWith("walk.trc:1: expected the header line"));
 }
 
 /// Both trials are those of `trc`.
@@ -134,7 +135,7 @@ TEST(Trc, InconsistentCountsAreNoted) {
 
 TEST(Trc, NearestNameOfAMissingMarkerIsReported) {
   const MarkerTrial trial = read_trc(trc, "walk.trc");
-  EXPECT_THAT(refusal([&] { (void)trial.marker("Heal"); }),
+  EXPECT_THAT(rejection_error([&] { (void)trial.marker("Heal"); }),
               AllOf(HasSubstr("'Heal'"), HasSubstr("did you mean 'Heel'?")));
 }
 
@@ -150,14 +151,14 @@ TEST(MotionTable, ReadsMotAndCsv) {
   const MotionTable csv = read_motion_table("time_s,a\n0,1\n1,2\n", "a.csv");
   EXPECT_THAT(csv.column("a"), ElementsAre(1.0, 2.0));
   EXPECT_FALSE(csv.in_degrees);
-  EXPECT_THAT(refusal([&] { (void)csv.column("b.x"); }), HasSubstr("a.csv: expected a column 'b.x'"));
+  EXPECT_THAT(rejection_error([&] { (void)csv.column("b.x"); }), HasSubstr("a.csv: expected a column 'b.x'"));
 }
 
 // The table of a run has empty last columns where a contact has no centre of pressure.
 TEST(MotionTable, LinesMayHaveEmptyEnds) {
   const std::vector<std::string> expected{"x"};
   EXPECT_THAT(motion_columns("t,x,y,z\n0,1,,\n1,2,3,4\n", "run.csv", expected).front(), ElementsAre(1.0, 2.0));
-  EXPECT_THAT(refusal([&] { (void)motion_columns("t,x,y,z\n0,1,\n", "run.csv", expected); }),
+  EXPECT_THAT(rejection_error([&] { (void)motion_columns("t,x,y,z\n0,1,\n", "run.csv", expected); }),
               HasSubstr("run.csv:2: expected 4 entries as in the headings, found 2"));
   EXPECT_THAT(read_motion_table("time,x,\n0,1,\n", "sheet.csv").column("x"), ElementsAre(1.0));
 }
@@ -230,7 +231,7 @@ TEST(MotionTable, UnitOfAngles) {
 
 TEST(MotionTable, RejectsWithLine) {
   const auto message = [](const std::string& from, const std::string& to) {
-    return refusal([&] { (void)read_motion_table(changed(mot, from, to), "grf.mot"); });
+    return rejection_error([&] { (void)read_motion_table(changed(mot, from, to), "grf.mot"); });
   };
   EXPECT_THAT(message("nColumns=3", "nColumns=x"), StartsWith("grf.mot:4: nColumns: expected a whole number"));
   EXPECT_THAT(message("inDegrees=yes", "inDegrees=maybe"), StartsWith("grf.mot:5: inDegrees: expected yes or no"));
@@ -243,9 +244,10 @@ TEST(Axes, RotateALaboratoryWithVerticalY) {
   const Matrix3 R = axis_map({.x = "x", .y = "z", .z = "-y"});
   EXPECT_EQ(R * Vector3::UnitY(), Vector3::UnitZ()) << "up";
   EXPECT_EQ(R * Vector3::UnitZ(), Vector3(-Vector3::UnitY())) << "right is -left";
-  EXPECT_THAT(refusal([] { (void)axis_map({.x = "x", .y = "z", .z = "y"}); }), HasSubstr("mirror image"));
-  EXPECT_THAT(refusal([] { (void)axis_map({.x = "x", .y = "x", .z = "z"}); }), HasSubstr("three different"));
-  EXPECT_THAT(refusal([] { (void)axis_map({.x = "x", .y = "up", .z = "y"}); }), HasSubstr("axes.y: expected one of"));
+  EXPECT_THAT(rejection_error([] { (void)axis_map({.x = "x", .y = "z", .z = "y"}); }), HasSubstr("mirror image"));
+  EXPECT_THAT(rejection_error([] { (void)axis_map({.x = "x", .y = "x", .z = "z"}); }), HasSubstr("three different"));
+  EXPECT_THAT(rejection_error([] { (void)axis_map({.x = "x", .y = "up", .z = "y"}); }),
+              HasSubstr("axes.y: expected one of"));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace heelstrike {
 
 template <typename Call>
-std::string refusal(Call call) {
+std::string rejection_error(Call call) {
   try {
     call();
   } catch (const Error& e) {

@@ -144,7 +144,7 @@ TEST_F(ShapesOfRun, BodiesWithFieldsNeedNoShape) {
 TEST_F(ShapesOfRun, FullBudgetIsASmallPartOfAPage) {
   const std::vector<AssetContent> large = {{.sha256 = {}, .name = "fine.obj", .content = sheet(300)},
                                            {.sha256 = {}, .name = "coarse.obj", .content = sheet(300)}};
-  const std::string json = shapes_json(body_shapes(scenario(), large, shown_triangles)).dump();
+  const std::string json = shapes_json(body_shapes(scenario(), large, max_displayed_triangles)).dump();
   EXPECT_LT(json.size(), 400'000U);
   EXPECT_GT(json.size(), 40'000U);
 }

@@ -59,7 +59,7 @@ class ResumeFolder : public testing::Test {
       EXPECT_EQ(text(name), read_whole_file(base_ / "whole" / name)) << name;
     }
   }
-  Error refusal() const {
+  Error rejection_error() const {
     try {
       (void)RunFolder::resume(folder());
     } catch (const Error& error) {
@@ -116,22 +116,22 @@ TEST_F(ResumeFolder, RejectsRunsThatCannotContinue) {
   cut_off_after(11);
   const std::string table = text("timeseries.csv");
   write("timeseries.csv", "time_s,ball.z_m\n");
-  EXPECT_THAT(refusal().what(), AllOf(HasSubstr("no usable checkpoint"), HasSubstr("--force")));
+  EXPECT_THAT(rejection_error().what(), AllOf(HasSubstr("no usable checkpoint"), HasSubstr("--force")));
   write("timeseries.csv", table);
   write("scenario.yaml", "heelstrike: 1\n# changed\n");
-  EXPECT_EQ(refusal().code(), ErrorCode::invalid_input);
-  EXPECT_THAT(refusal().what(), AllOf(HasSubstr("scenario.yaml: it has changed"), HasSubstr("-o OTHER")));
+  EXPECT_EQ(rejection_error().code(), ErrorCode::invalid_input);
+  EXPECT_THAT(rejection_error().what(), AllOf(HasSubstr("scenario.yaml: it has changed"), HasSubstr("-o OTHER")));
   write("scenario.yaml", "heelstrike: 1\n");
   {
     const RunFolder other = RunFolder::resume(folder());
-    EXPECT_THAT(refusal().what(), HasSubstr("another run writes to it"));
+    EXPECT_THAT(rejection_error().what(), HasSubstr("another run writes to it"));
   }
   {
     RunFolder run = RunFolder::resume(folder());
     go(run, 9, 12);
     finish(run);
   }
-  EXPECT_THAT(refusal().what(), HasSubstr("complete"));
+  EXPECT_THAT(rejection_error().what(), HasSubstr("complete"));
 }
 
 TEST_F(ResumeFolder, RemovesTheFilesOfAKilledWriter) {

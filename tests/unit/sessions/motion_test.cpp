@@ -186,22 +186,22 @@ TEST_F(MotionTest, OtherStepsAndOtherStatesAreRejected) {
   const Motion motion = bounce(20);
   const Sessions sessions = open(false);
   (void)commit_motion_of_sessions(sessions.all, 0, motion, {});
-  const auto refusal = [&](std::int64_t first_step, const Motion& states) {
+  const auto rejection_error = [&](std::int64_t first_step, const Motion& states) {
     return error_of([&] { (void)commit_motion_of_sessions(sessions.all, first_step, states, {}); });
   };
-  EXPECT_EQ(refusal(21, motion).first, ErrorCode::out_of_order);
-  EXPECT_EQ(refusal(-1, motion).first, ErrorCode::out_of_order);
+  EXPECT_EQ(rejection_error(21, motion).first, ErrorCode::out_of_order);
+  EXPECT_EQ(rejection_error(-1, motion).first, ErrorCode::out_of_order);
   Motion other = motion;
   other[2][5].X_AB.p.z() += 1e-12;
-  const auto [code, text] = refusal(0, other);
+  const auto [code, text] = rejection_error(0, other);
   EXPECT_EQ(code, ErrorCode::out_of_order);
   EXPECT_THAT(text, HasSubstr("pair 2"));
   EXPECT_THAT(text, HasSubstr("step 5"));
   (void)one_by_one(sessions, bounce(1), 20);
-  EXPECT_THAT(refusal(0, motion).second, HasSubstr("too old to be repeated"));
+  EXPECT_THAT(rejection_error(0, motion).second, HasSubstr("too old to be repeated"));
   Motion ragged = motion;
   ragged[1].pop_back();
-  EXPECT_EQ(refusal(21, ragged).first, ErrorCode::invalid_input);
+  EXPECT_EQ(rejection_error(21, ragged).first, ErrorCode::invalid_input);
   for (const Session* session : sessions.all) EXPECT_EQ(session->committed_step(), 20);
 }
 

@@ -24,7 +24,7 @@ using testing::HasSubstr;
 // ---- rejected input
 
 /// The message for a section `coupling`.
-std::string refusal(const std::string& coupling, const std::vector<std::string>& overrides = {}) {
+std::string rejection_error(const std::string& coupling, const std::vector<std::string>& overrides = {}) {
   try {
     (void)scenario_from(TwoMasses{}.yaml(coupling, 0.1, 1e-3), overrides);
   } catch (const Error& e) {
@@ -38,43 +38,43 @@ TEST(CouplingSection, EveryErrorIsReportedWithItsRemedy) {
   const auto expect = [](const std::string& message, std::initializer_list<const char*> parts) {
     for (const char* part : parts) EXPECT_THAT(message, HasSubstr(part));
   };
-  expect(refusal("{scheme: jakobi, macro_step: 2e-3}"),
+  expect(rejection_error("{scheme: jakobi, macro_step: 2e-3}"),
          {"coupling.scheme", "jakobi", "gauss_seidel", "did you mean", "jacobi"});
-  expect(refusal("{scheme: implicit, macro_step: 2e-3, acceleration: aitkn}"),
+  expect(rejection_error("{scheme: implicit, macro_step: 2e-3, acceleration: aitkn}"),
          {"coupling.acceleration", "aitkn", "iqn_ils", "did you mean"});
-  expect(refusal("{scheme: jacobi}"), {"coupling.macro_step", "missing", "[s]"});
-  expect(refusal("{scheme: jacobi, macro_step: 0}"), {"coupling.macro_step", "[s]", "found 0"});
-  expect(refusal("{scheme: jacobi, macro_step: 5e-4}"),
+  expect(rejection_error("{scheme: jacobi}"), {"coupling.macro_step", "missing", "[s]"});
+  expect(rejection_error("{scheme: jacobi, macro_step: 0}"), {"coupling.macro_step", "[s]", "found 0"});
+  expect(rejection_error("{scheme: jacobi, macro_step: 5e-4}"),
          {"coupling.macro_step", "at least the step of the integrator, 0.001 s", "0.0005 s", "increase it"});
-  expect(refusal("{scheme: jacobi, macro_step: 0.2}"),
+  expect(rejection_error("{scheme: jacobi, macro_step: 0.2}"),
          {"coupling.macro_step", "at most the whole run, 0.1 s", "0.2 s"});
-  expect(refusal("{scheme: jacobi, macro_step: 2e-3}",
-                 {"analysis.budget.steps=20", "analysis.integrator={name: arkode_erk}"}),
+  expect(rejection_error("{scheme: jacobi, macro_step: 2e-3}",
+                         {"analysis.budget.steps=20", "analysis.integrator={name: arkode_erk}"}),
          {"coupling.macro_step", "20 macro steps", "analysis.budget.steps"});
-  expect(refusal("{scheme: implicit, macro_step: 2e-3, max_iterations: 0}"),
+  expect(rejection_error("{scheme: implicit, macro_step: 2e-3, max_iterations: 0}"),
          {"coupling.max_iterations", "[1, 10000]", "found 0", "give a value in this range"});
-  expect(refusal("{scheme: jacobi, macro_step: 2e-3, acceleration: aitken}"),
+  expect(rejection_error("{scheme: jacobi, macro_step: 2e-3, acceleration: aitken}"),
          {"coupling.acceleration", "unknown key of 'jacobi'", "belongs to `scheme: implicit`"});
-  expect(refusal("{scheme: monolithic, macro_step: 2e-3}"),
+  expect(rejection_error("{scheme: monolithic, macro_step: 2e-3}"),
          {"coupling.macro_step", "unknown key of 'monolithic'", "`scheme: jacobi`"});
-  expect(refusal("{scheme: jacobi, macro_step: 2e-3, extrapolation: 3}"),
+  expect(rejection_error("{scheme: jacobi, macro_step: 2e-3, extrapolation: 3}"),
          {"coupling.extrapolation", "tangent", "found 3"});
-  expect(refusal("{scheme: implicit, macro_step: 2e-3, extrapolation: tangent}"),
+  expect(rejection_error("{scheme: implicit, macro_step: 2e-3, extrapolation: tangent}"),
          {"coupling.extrapolation", "0, 1, 2"});
-  expect(refusal("{scheme: implicit, macro_step: 2e-3, interpolation: quadratic}"),
+  expect(rejection_error("{scheme: implicit, macro_step: 2e-3, interpolation: quadratic}"),
          {"coupling.substeps", "at least 2", "parabola"});
-  expect(refusal("{scheme: implicit, macro_step: 2e-3, acceleration: aitken, reused_steps: 2}"),
+  expect(rejection_error("{scheme: implicit, macro_step: 2e-3, acceleration: aitken, reused_steps: 2}"),
          {"coupling.reused_steps", "iqn_ils", "remove it"});
-  expect(refusal("{scheme: jacobi, macro_step: 2e-3, step_control: {max_step: 4e-3}}"),
+  expect(rejection_error("{scheme: jacobi, macro_step: 2e-3, step_control: {max_step: 4e-3}}"),
          {"coupling.step_control", "energy_tolerance", "power_tolerance", "neither"});
-  expect(refusal("{scheme: jacobi, macro_step: 2e-3, step_control: {energy_tolerance: 1, min_step: 3e-3}}"),
+  expect(rejection_error("{scheme: jacobi, macro_step: 2e-3, step_control: {energy_tolerance: 1, min_step: 3e-3}}"),
          {"coupling.step_control.min_step", "at most macro_step, 0.002 s"});
-  expect(refusal("{scheme: jacobi, macro_step: 2e-3, step_control: {energy_tolerance: 1, max_step: 1e-3}}"),
+  expect(rejection_error("{scheme: jacobi, macro_step: 2e-3, step_control: {energy_tolerance: 1, max_step: 1e-3}}"),
          {"coupling.step_control.max_step", "at least macro_step, 0.002 s"});
-  expect(refusal("{scheme: jacobi, macro_step: 2e-3}", {"analysis.type=static"}),
+  expect(rejection_error("{scheme: jacobi, macro_step: 2e-3}", {"analysis.type=static"}),
          {"coupling.scheme", "without time integration", "analysis.type: static"});
-  EXPECT_EQ(refusal("{scheme: monolithic}"), "accepted");
-  EXPECT_EQ(refusal("{scheme: jacobi, macro_step: 2e-3}"), "accepted");
+  EXPECT_EQ(rejection_error("{scheme: monolithic}"), "accepted");
+  EXPECT_EQ(rejection_error("{scheme: jacobi, macro_step: 2e-3}"), "accepted");
 }
 
 // ---- runs

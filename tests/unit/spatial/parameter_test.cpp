@@ -45,7 +45,7 @@ struct Rejection {
   std::string message;
 };
 
-Rejection refusal(const ParameterMap& given) {
+Rejection rejection_error(const ParameterMap& given) {
   try {
     (void)checked_parameters(given, example_schema(), "contact.a.parameters");
   } catch (const Error& error) {
@@ -75,16 +75,16 @@ TEST(Parameters, GivenValuesHavePrecedence) {
 }
 
 TEST(Parameters, MissingRequiredParameter) {
-  const auto r = refusal({});
+  const auto r = rejection_error({});
   EXPECT_EQ(r.field, "contact.a.parameters.stiffness");
   EXPECT_THAT(r.message, AllOf(HasSubstr("missing"), HasSubstr("> 0"), HasSubstr("N/m"), HasSubstr("meaning of")));
 }
 
 TEST(Parameters, UnknownKeySuggestsTheNearest) {
-  const auto r = refusal({{"stiffness", 5.0}, {"restituton", 0.5}});
+  const auto r = rejection_error({{"stiffness", 5.0}, {"restituton", 0.5}});
   EXPECT_EQ(r.field, "contact.a.parameters.restituton");
   EXPECT_THAT(r.message, AllOf(HasSubstr("unknown key"), HasSubstr("did you mean 'restitution'?")));
-  EXPECT_THAT(refusal({{"stiffness", 5.0}, {"colour", 0.5}}).message,
+  EXPECT_THAT(rejection_error({{"stiffness", 5.0}, {"colour", 0.5}}).message,
               AllOf(HasSubstr("unknown key"), HasSubstr("known here"), Not(HasSubstr("did you mean"))));
 }
 
@@ -113,22 +113,23 @@ TEST(Parameters, RetiredAndAbsentNamesAreReportedWithTheirReplacement) {
 TEST(Parameters, RangeAndFiniteness) {
   const double inf = std::numeric_limits<double>::infinity();
   for (const double bad : {0.0, -1.0, inf, -inf, std::nan("")}) {
-    EXPECT_THAT(refusal({{"stiffness", bad}}).message, AllOf(HasSubstr("a number > 0 [N/m]"), HasSubstr("give a ")))
+    EXPECT_THAT(rejection_error({{"stiffness", bad}}).message,
+                AllOf(HasSubstr("a number > 0 [N/m]"), HasSubstr("give a ")))
         << bad;
   }
   for (const double bad : {0.0, 1.0000001}) {
-    EXPECT_THAT(refusal({{"stiffness", 1.0}, {"restitution", bad}}).message, HasSubstr("in (0, 1]")) << bad;
+    EXPECT_THAT(rejection_error({{"stiffness", 1.0}, {"restitution", bad}}).message, HasSubstr("in (0, 1]")) << bad;
   }
-  EXPECT_EQ(refusal({{"stiffness", 1.0}, {"restitution", 1.0}}).message, "accepted");
-  EXPECT_EQ(refusal({{"stiffness", 1.0}, {"weights", std::vector{1.0, -1.0}}}).field,
+  EXPECT_EQ(rejection_error({{"stiffness", 1.0}, {"restitution", 1.0}}).message, "accepted");
+  EXPECT_EQ(rejection_error({{"stiffness", 1.0}, {"weights", std::vector{1.0, -1.0}}}).field,
             "contact.a.parameters.weights[1]");
 }
 
 TEST(Parameters, KindAndChoices) {
-  EXPECT_THAT(refusal({{"stiffness", std::string("soft")}}).message,
+  EXPECT_THAT(rejection_error({{"stiffness", std::string("soft")}}).message,
               AllOf(HasSubstr("a number"), HasSubstr("found 'soft'")));
-  EXPECT_THAT(refusal({{"stiffness", true}}).message, HasSubstr("found true"));
-  EXPECT_THAT(refusal({{"stiffness", 1.0}, {"form", std::string("exakt")}}).message,
+  EXPECT_THAT(rejection_error({{"stiffness", true}}).message, HasSubstr("found true"));
+  EXPECT_THAT(rejection_error({{"stiffness", 1.0}, {"form", std::string("exakt")}}).message,
               AllOf(HasSubstr("exact, approximate"), HasSubstr("'exakt'")));
 }
 

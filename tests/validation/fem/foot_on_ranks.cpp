@@ -301,7 +301,7 @@ bool solves_alike(Input input, const std::string& disagree) {
 }
 
 /// @return whether this rank rejects the input of the last one, with its number
-bool refuses(const std::string& disagree) {
+bool rejects(const std::string& disagree) {
   const unsigned last = dealii::Utilities::MPI::n_mpi_processes(MPI_COMM_WORLD) - 1;
   try {
     (void)solves_alike(bodies.back(), disagree);
@@ -318,7 +318,7 @@ bool refuses(const std::string& disagree) {
 int main(int argc, char** argv) {
   const dealii::Utilities::MPI::MPI_InitFinalize mpi(argc, argv, 1);
   try {
-    if (argc > 2 && std::string(argv[1]) == "--disagree") return refuses(argv[2]) ? 0 : 1;
+    if (argc > 2 && std::string(argv[1]) == "--disagree") return rejects(argv[2]) ? 0 : 1;
     bool alike = true;
     for (const Input& body : bodies) alike = solves_alike(body, "") && alike;
     return alike ? 0 : 1;

@@ -513,7 +513,7 @@ output: {interval: 0.01, checkpoint_interval: 0.15, accelerations: true}
 )"));
 }
 
-std::string refusal_of(const std::vector<std::string>& overrides, const std::string& backend = {}) {
+std::string memory_error_of(const std::vector<std::string>& overrides, const std::string& backend = {}) {
   try {
     const auto run = run_local(scenario_from(example_of_contact("restitution_drop"), overrides, backend));
     return run.summary.error ? run.summary.error->what() : "no error";
@@ -723,15 +723,15 @@ TEST(RigidContact, ReportsErrors) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   for (const char* value : {"1.01", "-0.1"}) {
-    const std::string text = refusal_of({fmt::format("contact.restitution={}", value)});
+    const std::string text = memory_error_of({fmt::format("contact.restitution={}", value)});
     contains(text, "restitution");
     contains(text, "[0, 1]");
   }
-  contains(refusal_of({"contact.friction=0.3"}), "contact.plate-ball.parameters.friction: unknown key");
-  contains(refusal_of({"contact.friction=0.3"}), "rigid_coulomb");
-  contains(refusal_of({"bodies.ball.position=[0, 0, 0.0117]"}), "0.001 m inside each other");
-  contains(refusal_of({"analysis.integrator={name: cvode_index1}"}), "moreau");
-  contains(refusal_of({"coupling.scheme=jacobi", "coupling.macro_step=0.001"}), "coupling");
+  contains(memory_error_of({"contact.friction=0.3"}), "contact.plate-ball.parameters.friction: unknown key");
+  contains(memory_error_of({"contact.friction=0.3"}), "rigid_coulomb");
+  contains(memory_error_of({"bodies.ball.position=[0, 0, 0.0117]"}), "0.001 m inside each other");
+  contains(memory_error_of({"analysis.integrator={name: cvode_index1}"}), "moreau");
+  contains(memory_error_of({"coupling.scheme=jacobi", "coupling.macro_step=0.001"}), "coupling");
 }
 
 }  // namespace
