@@ -25,6 +25,14 @@ struct ContactSolution {
   double dissipated = 0.0;  ///< [J] by friction and material, since the commit
   double slip_speed = 0.0;  ///< [m/s] see Response, of the previous commit
   SolverStatistics statistics;
+
+  /// Takes this point as the closest one if its gap is smaller than the smallest so far.
+  void update_closest(const Vector3& x, const SurfacePoint& surface) {
+    if (surface.gap >= gap) return;
+    gap = surface.gap;
+    closest.x = x;
+    closest.surface = surface;
+  }
 };
 
 /// @throws RecoverableError when the undeformed shapes overlap by more than the limit

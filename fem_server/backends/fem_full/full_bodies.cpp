@@ -15,7 +15,6 @@
 #include "fem_server/backends/fem_full/load_steps.hpp"
 #include "fem_server/contact_solver/contact_response.hpp"
 #include "fem_server/contact_solver/detection/candidate_cache.hpp"
-#include "fem_server/contact_solver/detection/interface_pressure.hpp"
 #include "fem_server/contact_solver/solver/friction_contact.hpp"
 #include "fem_server/contact_solver/solver/normal_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
@@ -193,10 +192,7 @@ Interface FullBodies::begin(const PairState& state, const PerBody<Eigen::VectorX
     if (u[0].size() > 0) x += u[0].segment<3>(3 * Eigen::Index{node});
     const SurfacePoint point = surface_in_A(*distance, state.X_AB, x);
     gaps.push_back(point.gap);
-    if (point.gap >= solution.gap) continue;
-    solution.gap = point.gap;
-    solution.closest.x = x;
-    solution.closest.surface = point;
+    solution.update_closest(x, point);
   }
   const BodyInterface interface(std::move(of_A), gaps.size(),
                                 std::make_shared<const DeformablePartner>(std::move(of_B), SurfaceCompliance()),
@@ -280,16 +276,12 @@ FullBodies::PerBody<Eigen::VectorXd> FullBodies::solve_linearised_contact(const 
     const double before = solution.lambda[place.node];
     // The surface rises nowhere by more than the partner has pushed it down: farther functions cannot touch.
     if (gaps[i] > depth && !(before > 0.0)) continue;
-    near.nodes.push_back(static_cast<std::uint32_t>(near.nodes.size()));
-    near.gaps.push_back(gaps[i]);
-    near.normals.push_back(place.normal);
-    near.force_before.emplace_back(before * place.normal);
-    near.u_before.emplace_back(Vector3::Zero());
-    near.known.push_back(false);
+    Vector3 force_before = before * place.normal;
     if (has_friction) {
-      near.force_before.back() += solution.tau.segment<3>(3 * Eigen::Index{place.node});
+      force_before += solution.tau.segment<3>(3 * Eigen::Index{place.node});
       problem.positions.push_back(compute_slip_increment(history, state.X_AB, place, solution.matched, free));
     }
+    near.add(static_cast<std::uint32_t>(near.nodes.size()), gaps[i], place.normal, force_before);
     solution.near.push_back(i);
     solution.active_candidates.push_back(place.node);
     solution.areas.push_back(place.area);
@@ -634,14 +626,10 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
 
 Response FullBodies::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                    const PairState& state) const {
-  Response response = answer(solution, model_.options, {}, model_.regions, approach_velocity, state);
+  Response response = interface_response(solution, solution.contact(bodies_[0].fields().pressure_recovery()),
+                                         model_.options, model_.regions, approach_velocity, state);
   response.dissipated_increment = solution.dissipated;
-  if (solution.nodes.empty()) return response;
-  response.stored_energy = solution.energy;
-  std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, approach_velocity, state);
-  for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solution.nodes[i].lambda;
-  fill_interface_pressure(solution.contact(bodies_[0].fields().pressure_recovery()), normal_forces, model_.regions,
-                          response);
+  if (!solution.nodes.empty()) response.stored_energy = solution.energy;
   return response;
 }
 

@@ -306,12 +306,7 @@ Eigen::VectorXd FullContact::solve_frictional_contact(const PairState& state, do
     const auto i = static_cast<Eigen::Index>(c);
     const Vector3 before = solution.lambda[i] * points[c].normal + solution.tau.segment<3>(3 * i);
     if (depth == 0.0 || (points[c].gap > depth && !(solution.lambda[i] > 0.0))) continue;
-    problem.near.nodes.push_back(c);
-    problem.near.gaps.push_back(points[c].gap);
-    problem.near.normals.push_back(points[c].normal);
-    problem.near.force_before.push_back(before);
-    problem.near.u_before.emplace_back(Vector3::Zero());
-    problem.near.known.push_back(false);
+    problem.near.add(c, points[c].gap, points[c].normal, before);
     problem.positions.emplace_back(prepared_.body.mesh().nodes[contact[c]] +
                                    u_free.segment<3>(3 * static_cast<Eigen::Index>(contact[c])));
   }
@@ -517,11 +512,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
   solution.gap = std::numeric_limits<double>::infinity();
   for (const std::uint32_t node : contact) {
     const Vector3& x = prepared_.body.mesh().nodes[node];
-    const SurfacePoint point = surface_in_A(*prepared_.partner, state.X_AB, x);
-    if (point.gap >= solution.gap) continue;
-    solution.gap = point.gap;
-    solution.closest.x = x;
-    solution.closest.surface = point;
+    solution.update_closest(x, surface_in_A(*prepared_.partner, state.X_AB, x));
   }
   if (laws_.has_history()) solution.memory = history_variables_at(name_, history.memory, history.t, state.t);
   if (solution.gap >= 0.0 && solution.memory.values.empty()) return solution;
@@ -582,11 +573,7 @@ void FullContact::update_history(const FullHistory& history, const PairState& st
     solution.gap = std::numeric_limits<double>::infinity();
     for (const std::uint32_t node : prepared_.contact.nodes) {
       const Vector3 y = prepared_.body.mesh().nodes[node] + solution.u.segment<3>(3 * Eigen::Index{node});
-      const SurfacePoint point = surface_in_A(*prepared_.partner, state.X_AB, y);
-      if (point.gap >= solution.gap) continue;
-      solution.gap = point.gap;
-      solution.closest.x = y;
-      solution.closest.surface = point;
+      solution.update_closest(y, surface_in_A(*prepared_.partner, state.X_AB, y));
     }
     // A separated body that has recovered is identical to one without previous contact.
     if (solution.u.cwiseAbs().maxCoeff() <= rounding()) {

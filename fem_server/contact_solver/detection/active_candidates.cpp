@@ -5,6 +5,16 @@
 
 namespace heelstrike::fem {
 
+void ActiveCandidates::add(std::uint32_t node, double gap, const Vector3& normal, const Vector3& force,
+                           const std::optional<Vector3>& u) {
+  nodes.push_back(node);
+  gaps.push_back(gap);
+  normals.push_back(normal);
+  force_before.push_back(force);
+  u_before.push_back(u.value_or(Vector3(Vector3::Zero())));
+  known.push_back(u.has_value());
+}
+
 std::vector<std::uint32_t> ActiveCandidates::candidates(std::span<const std::uint32_t> positions) const {
   std::vector<std::uint32_t> result;
   for (const std::uint32_t i : positions) result.push_back(nodes[i]);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -29,6 +30,10 @@ struct ActiveCandidates {
   std::shared_ptr<const SurfaceCompliance> cached_blocks{};
   std::vector<std::uint32_t> kept{};
 
+  /// @param force  [N] of the last commit; zero = none
+  /// @param u      [m] displacement due to the forces of the last commit; none = unknown
+  void add(std::uint32_t node, double gap, const Vector3& normal, const Vector3& force = Vector3::Zero(),
+           const std::optional<Vector3>& u = std::nullopt);
   /// Candidate numbers at some positions.
   [[nodiscard]] std::vector<std::uint32_t> candidates(std::span<const std::uint32_t> positions) const;
   /// True if a committed state provides a start.

@@ -74,8 +74,6 @@ class NodeToSurfacePairing final : public ContactPairing {
     return true;
   }
 
-  void displace_partner(const PairState& /*state*/, PairedContact& /*contact*/) const override {}
-
   [[nodiscard]] std::shared_ptr<const CommittedFriction> committed_friction(
       const CommittedContact& committed, const PairedContact& contact) const override {
     if (!contact.near.cached_blocks) return nullptr;
@@ -104,11 +102,6 @@ class NodeToSurfacePairing final : public ContactPairing {
       if (close || node.loaded()) cache->block_nodes.push_back(node.node);
     }
     return cache;
-  }
-
-  [[nodiscard]] Response response(const PairedContact& contact, const std::optional<double>& approach_velocity,
-                                  const PairState& state) const override {
-    return node_response(contact, approach_velocity, state);
   }
 
  private:
