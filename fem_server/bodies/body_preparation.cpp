@@ -15,11 +15,13 @@
 #include "common/spatial/extents.hpp"
 #include "fem_server/backend_interface/body_sets.hpp"
 #include "fem_server/backend_interface/hysteresis.hpp"
+#include "fem_server/backend_interface/preparation_locks.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/bodies/body_cut.hpp"
 #include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/bodies/body_mesh.hpp"
 #include "fem_server/bodies/contact_reach.hpp"
+#include "fem_server/fem/compliance_cache.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/geometry/plausibility.hpp"
@@ -397,6 +399,15 @@ PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, 
           .options = options,
           .shape = std::move(partner.shape),
           .max_memory = {.bytes = number(pair.parameters, "max_memory"), .key = place.where + "max_memory"}};
+}
+
+SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& support, const ContactNodes& contact,
+                                      const PrepareContext& context, const MemoryLimit& limit) {
+  const std::string key = context.locks == nullptr ? std::string() : compliance_key(body, support, contact.nodes);
+  return prepare_once<SurfaceCompliance>(context.locks, key, context.stop, [&] {
+    return cached_compliance(context.cache_directory, body, support, contact.nodes, context.on_progress, context.stop,
+                             limit);
+  });
 }
 
 }  // namespace heelstrike::fem

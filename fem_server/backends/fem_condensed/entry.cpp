@@ -12,7 +12,6 @@
 #include "fem_server/bodies/body_laws.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/bodies/pair_check.hpp"
-#include "fem_server/bodies/prepared_compliance.hpp"
 #include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/contact_solver/detection/body_interface.hpp"
 #include "fem_server/contact_solver/pairing/cloud.hpp"
@@ -30,34 +29,23 @@ namespace {
 
 std::vector<ParameterSchema> schema() {
   std::vector<ParameterSchema> parameters = body_parameters("reachable");
-  ParameterSchema penalty;
-  penalty.name = "penalty";
-  penalty.unit = "Pa/m^2";
-  penalty.meaning =
-      "quadratic penalty of Courant and Beltrami: pressure = penalty * penetration^2; 0 = no penetration (exact)";
-  penalty.fallback = 0.0;
-  penalty.range = {.min = 0.0};
-  parameters.push_back(penalty);
+  parameters.push_back(number_parameter(
+      "penalty", "Pa/m^2",
+      "quadratic penalty of Courant and Beltrami: pressure = penalty * penetration^2; 0 = no penetration (exact)", 0.0,
+      not_negative));
   parameters.push_back(
       text_parameter("curved_gap",
                      "gap to a rigid triangle mesh: iterated = at the deformed nodes, projected until convergence; "
                      "linearised = at the undeformed nodes, as for all other partners",
                      "iterated", {"iterated", "linearised"}));
-  ParameterSchema distance;
-  distance.name = "cloud_distance";
-  distance.kind = ParameterKind::text;
-  distance.meaning =
-      "penetration of the points of a cloud: exact = distance to the body's surface mesh, approximate = its "
-      "approximate distance function";
-  distance.fallback = std::string("exact");
-  distance.choices = {"exact", "approximate"};
-  parameters.push_back(distance);
-  ParameterSchema length;
-  length.name = "distance_length";
-  length.unit = "m";
-  length.meaning = "length parameter of the approximate distance; default: the mean edge of the tetrahedra";
-  length.range = {.min = 0.0, .min_excluded = true};
-  parameters.push_back(length);
+  parameters.push_back(
+      text_parameter("cloud_distance",
+                     "penetration of the points of a cloud: exact = distance to the body's surface mesh, approximate = "
+                     "its approximate distance function",
+                     "exact", {"exact", "approximate"}));
+  parameters.push_back(number_parameter(
+      "distance_length", "m", "length parameter of the approximate distance; default: the mean edge of the tetrahedra",
+      std::nullopt, positive));
   std::ranges::move(partner_parameters(), std::back_inserter(parameters));
   return parameters;
 }

@@ -8,7 +8,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backend_interface/slip_speed.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
-#include "fem_server/backends/fem_full/load_steps.hpp"
+#include "fem_server/backends/fem_full/full_steps.hpp"
 #include "fem_server/contact_solver/contact_response.hpp"
 #include "fem_server/contact_solver/solver/friction_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"

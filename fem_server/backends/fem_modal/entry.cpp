@@ -13,7 +13,6 @@
 #include "fem_server/bodies/body_laws.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/bodies/pair_check.hpp"
-#include "fem_server/bodies/prepared_compliance.hpp"
 #include "fem_server/contact_solver/kernels/compliance_product.hpp"
 
 namespace heelstrike::fem {

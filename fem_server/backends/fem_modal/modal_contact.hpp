@@ -19,7 +19,7 @@
 
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backend_interface/contact_options.hpp"
-#include "fem_server/backends/fem_modal/modal_history.hpp"
+#include "fem_server/backends/fem_modal/modal_oscillator.hpp"
 #include "fem_server/contact_solver/pairing/contact_pairing.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"

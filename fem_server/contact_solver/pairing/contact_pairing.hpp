@@ -22,7 +22,6 @@
 #include "fem_server/contact_solver/contact_response.hpp"
 #include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/contact_solver/detection/active_candidates.hpp"
-#include "fem_server/contact_solver/detection/candidate_cache.hpp"
 #include "fem_server/contact_solver/stick_point.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
 

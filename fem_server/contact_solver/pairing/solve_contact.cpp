@@ -5,7 +5,7 @@
 #include "fem_server/backend_interface/slip_speed.hpp"
 #include "fem_server/backend_interface/slip_work.hpp"
 #include "fem_server/contact_solver/kernels/compliance_product.hpp"
-#include "fem_server/contact_solver/solver/normal_derivatives.hpp"
+#include "fem_server/contact_solver/solver/normal_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {

@@ -69,4 +69,15 @@ struct NormalEstimate {
 [[nodiscard]] NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const ActiveCandidates& near,
                                                      double working_set_gap);
 
+/// d lambda / d X = A^-1 (G - N^T d u / d X at fixed lambda), then d u / d X, or only its effect on the wrench.
+/// @param nodes       the active ones
+/// @param contact     with its factor
+/// @param turned      d u / d X at fixed lambda
+/// @param compliance  of the nodes; null = the nodes' d u / d X are not requested
+/// @param numbers     of the nodes within it
+[[nodiscard]] NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& nodes,
+                                                       const NormalContact& contact, const Eigen::MatrixXd& turned,
+                                                       const Vector3& p_AB, const SurfaceCompliance* compliance,
+                                                       std::span<const std::uint32_t> numbers);
+
 }  // namespace heelstrike::fem
