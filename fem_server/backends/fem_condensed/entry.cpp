@@ -9,7 +9,6 @@
 #include "common/parameters/parameter_kinds.hpp"
 #include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/bodies/body_fields.hpp"
-#include "fem_server/bodies/body_laws.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/bodies/pair_check.hpp"
 #include "fem_server/contact_solver/deformable_partner.hpp"
@@ -64,24 +63,24 @@ void add_partner(PreparedPartner partner, const PreparedBody& main, const Prepar
       main.contact.nodes.size(), model.deformable, main.options.max_penetration);
 }
 
-void refuse_distance_length(const PairSpec& pair, const char* expected) {
+void reject_distance_length(const PairSpec& pair, const char* expected) {
   if (!optional_number(pair.parameters, "distance_length")) return;
-  const std::string key = "contact." + pair.name + ".parameters.distance_length";
-  throw input_error(key, fmt::format("{}: expected only {}; remove it", key, expected));
+  throw pair_error(pair, "parameters.distance_length", fmt::format("expected only {}; remove it", expected));
 }
 
-void refuse_regions(const PairSpec& pair) {
+void reject_regions(const PairSpec& pair) {
   if (text(pair.parameters, regions_parameter).empty()) return;
-  const std::string key = "contact." + pair.name + ".parameters." + regions_parameter;
-  throw input_error(key, key + ": expected none with a point cloud, whose points carry the load; remove it");
+  throw pair_error(pair, std::string("parameters.") + regions_parameter,
+                   "expected none with a point cloud, whose points carry the load; remove it");
 }
 
 void require_linear_tetrahedra(const PairSpec& pair, std::uint32_t n_nodes) {
   if (n_nodes == 4) return;
-  const std::string key = "contact." + pair.name + ".parameters.element";
-  throw input_error(key, fmt::format("{}: a body in contact with a point cloud needs linear tetrahedra (4 nodes), "
-                                     "found {} nodes; use linear elements",
-                                     key, n_nodes));
+  throw pair_error(
+      pair, "parameters.element",
+      fmt::format("a body in contact with a point cloud needs linear tetrahedra (4 nodes), found {} nodes; "
+                  "use linear elements",
+                  n_nodes));
 }
 
 /// A body in contact with points: see cloud.hpp.
@@ -124,12 +123,12 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
 }
 
 void check_cloud(const PairSpec& pair) {
-  refuse_regions(pair);
+  reject_regions(pair);
   if (const auto named = named_element(text(pair.parameters, element_key))) {
     require_linear_tetrahedra(pair, named->n_nodes);
   }
   if (text(pair.parameters, "cloud_distance") == "exact") {
-    refuse_distance_length(pair, "with cloud_distance: approximate");
+    reject_distance_length(pair, "with cloud_distance: approximate");
   }
 }
 
@@ -140,10 +139,9 @@ void check_condensed_pair(const PairSpec& pair) {
     check_cloud(pair);
     return;
   }
-  refuse_distance_length(pair, "with a point cloud as partner and cloud_distance: approximate");
+  reject_distance_length(pair, "with a point cloud as partner and cloud_distance: approximate");
   if (text(pair.parameters, "cloud_distance") == "exact") return;
-  const std::string key = "contact." + pair.name + ".parameters.cloud_distance";
-  throw input_error(key, key + ": expected only with a point cloud as partner; remove it");
+  throw pair_error(pair, "parameters.cloud_distance", "expected only with a point cloud as partner; remove it");
 }
 
 std::unique_ptr<ContactBackend> make_condensed(const PairSpec& with_laws, const PrepareContext& context) {

@@ -12,7 +12,6 @@
 #include "fem_server/backends/fem_full/condensed_interior.hpp"
 #include "fem_server/backends/fem_full/full_bodies.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
-#include "fem_server/bodies/body_laws.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/bodies/pair_check.hpp"
 #include "fem_server/fem/element_kind.hpp"
@@ -157,9 +156,8 @@ void check_layered_pair(const PairSpec& pair) {
   (void)with_laws(pair);
   const std::string& set = text(pair.parameters, "layer_set");
   if (set.empty() || !optional_number(pair.parameters, "layer_depth")) return;
-  const std::string key = "contact." + pair.name + ".parameters.layer_depth";
-  throw input_error(key,
-                    fmt::format("{}: the layer is already defined by layer_set '{}'; remove one of them", key, set));
+  throw pair_error(pair, "parameters.layer_depth",
+                   fmt::format("the layer is already defined by layer_set '{}'; remove one of them", set));
 }
 
 /// Reports laws of large strain that no element of the layer uses.
