@@ -343,10 +343,10 @@ class Iterate {
   }
 
  private:
-  [[nodiscard]] bool slides(const Member& m) const {
-    const double bound = problem_.friction * m.lambda;
-    return trial(m).norm() > bound;
-  }
+  /// Return map of Coulomb friction [alart1991]: a node sticks while its trial traction v = tau - rho w lies in the
+  /// disc of radius mu lambda; otherwise it slides, and tau = mu lambda v / |v|. The solution is the same for any rho >
+  /// 0; with the node's own stiffness, v changes by as much as the traction that would prevent the slip.
+  [[nodiscard]] bool slides(const Member& m) const { return trial(m).norm() > problem_.friction * m.lambda; }
   [[nodiscard]] static Eigen::Vector2d trial(const Member& m) { return m.traction - m.rho * m.slip; }
 
   /// Tangential equation in metres: slip, or the distance of the traction from the cone divided by rho.
@@ -368,7 +368,6 @@ class Iterate {
     return (bound * Eigen::Matrix2d::Identity() - on_disc * v.transpose() / length) / length;
   }
 
-  [[nodiscard]] static Eigen::Index row_of(std::size_t member) { return 3 * static_cast<Eigen::Index>(member); }
   [[nodiscard]] Eigen::Index n_rows() const { return row_of(members_.size()); }
   [[nodiscard]] Vector3 local(std::uint32_t member, const NodeFields<1>& u, std::size_t at) const {
     return members_[member].linear.axes.transpose() * u.segment<3>(row_of(at));

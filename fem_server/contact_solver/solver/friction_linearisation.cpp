@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "fem_server/contact_solver/kernels/compliance_product.hpp"
 #include "fem_server/fem/gmres.hpp"
 
 namespace heelstrike::fem {
@@ -24,10 +25,6 @@ constexpr double max_residual_ratio = 0.2;
 constexpr int inverse_passes = 4;
 /// Inverse of the fraction of different nodes from which a factor is recomputed: each costs about one direction.
 constexpr std::size_t refactor_fraction = 50;
-
-Eigen::Index row_of(std::size_t node) {
-  return 3 * static_cast<Eigen::Index>(node);
-}
 
 std::size_t n_different(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
   std::size_t common = 0;

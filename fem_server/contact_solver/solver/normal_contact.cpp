@@ -536,8 +536,7 @@ NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& no
   Eigen::MatrixXd dlambda(m, 6);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     dlambda.row(static_cast<Eigen::Index>(i)) =
-        gap_wrench(nodes[i], p_AB).transpose() -
-        nodes[i].surface.normal.transpose() * turned.middleRows<3>(3 * static_cast<Eigen::Index>(i));
+        gap_wrench(nodes[i], p_AB).transpose() - nodes[i].surface.normal.transpose() * turned.middleRows<3>(row_of(i));
   }
   solve_lower(contact.factor, dlambda);
   solve_lower_transposed(contact.factor, dlambda);
@@ -553,16 +552,14 @@ NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& no
     // sum lambda D^T du = (C Lambda D)^T (N dlambda + Lambda D): the compliance is symmetric.
     derivatives.rotation_work.setZero();
     for (std::size_t i = 0; i < nodes.size(); ++i) {
-      const Matrix36 df =
-          forces.block<3, 6>(3 * static_cast<Eigen::Index>(i), 0) + nodes[i].lambda * normal_rotation(nodes[i], p_AB);
-      derivatives.rotation_work += turned.middleRows<3>(3 * static_cast<Eigen::Index>(i)).transpose() * df;
+      const Matrix36 df = forces.block<3, 6>(row_of(i), 0) + nodes[i].lambda * normal_rotation(nodes[i], p_AB);
+      derivatives.rotation_work += turned.middleRows<3>(row_of(i)).transpose() * df;
     }
     return derivatives;
   }
   const NodeFields<8> u = displacement<8>(*compliance, numbers, forces);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    derivatives.u.emplace_back(u.block<3, 6>(3 * static_cast<Eigen::Index>(i), 0) +
-                               turned.middleRows<3>(3 * static_cast<Eigen::Index>(i)));
+    derivatives.u.emplace_back(u.block<3, 6>(row_of(i), 0) + turned.middleRows<3>(row_of(i)));
   }
   return derivatives;
 }
