@@ -71,7 +71,7 @@ std::uint32_t find_requested_corners(const ParameterScope& place) {
 
 }  // namespace
 
-void refuse_blocks_elements(const Surface& surface, const ParameterScope& place) {
+void reject_blocks_elements(const Surface& surface, const ParameterScope& place) {
   const std::uint32_t corners = find_requested_corners(place);
   if (corners == 4 || BlockSurface::of(surface) || (corners == 6 && is_layer(surface))) return;
   throw input_error(
@@ -239,7 +239,7 @@ VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterScope& pla
     report_warnings(find_quality_warnings(asset.name, check_volume(mesh)), context);
     return placed(carried(std::move(mesh), place, asset.name), surface.X_BodyMesh);
   }
-  refuse_blocks_elements(surface, place);
+  reject_blocks_elements(surface, place);
   MeshKey key("surface", place);
   key.put(std::string_view(asset.sha256));
   key.put(std::string_view(mesh_format(surface.format.empty() ? asset.name : surface.format)));
@@ -376,10 +376,10 @@ PairSpec add_shape_sets(PairSpec pair) {
   for (const auto& [body, prefix] : {std::pair{&pair.main, ""}, std::pair{&pair.partner, "partner_"}}) {
     if (!is_layer(body->surface) || body->materials.empty()) continue;
     const auto key = [&](const char* name) { return prefix + std::string(name); };
-    const bool held = !text(pair.parameters, key("clamped_set")).empty() ||
-                      !numbers(pair.parameters, key("clamped_box")).empty() ||
-                      text(pair.parameters, key("support")) == "inertia_relief";
-    if (!held) pair.parameters[key("clamped_set")] = std::string("inner");
+    const bool clamped = !text(pair.parameters, key("clamped_set")).empty() ||
+                         !numbers(pair.parameters, key("clamped_box")).empty() ||
+                         text(pair.parameters, key("support")) == "inertia_relief";
+    if (!clamped) pair.parameters[key("clamped_set")] = std::string("inner");
     if (text(pair.parameters, key("contact_set")).empty()) pair.parameters[key("contact_set")] = std::string("outer");
   }
   return pair;

@@ -373,10 +373,10 @@ PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, 
   // Set here and not only in the condensation: cached products are evaluated and written with the same kernels.
   use_one_blas_thread();
   const Place place{"contact." + pair.name + ".parameters.", pair.parameters};
-  ClampedMesh held = make_clamped_mesh(pair.main.surface, place, context);
-  BodyModel body = body_of(std::move(held.mesh), pair.main, place, context);
-  const Support support = std::move(held.support);
-  ContactNodes contact = candidates_of(body, support, held.cut, place);
+  ClampedMesh clamped = make_clamped_mesh(pair.main.surface, place, context);
+  BodyModel body = body_of(std::move(clamped.mesh), pair.main, place, context);
+  const Support support = std::move(clamped.support);
+  ContactNodes contact = candidates_of(body, support, clamped.cut, place);
   const Vector3 size = extents_of(body.mesh().nodes);
   ContactOptions options;
   options.friction = number(pair.parameters, "friction");
@@ -388,7 +388,7 @@ PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, 
   restrict_to_reach(pair, body, support, context, parameters, contact);
   check_limit(contact, place);
   Partner partner = partner_of(pair.partner, context);
-  PressureRecovery pressure = pressure_of(body.mesh(), contact, held.cut, place, context);
+  PressureRecovery pressure = pressure_of(body.mesh(), contact, clamped.cut, place, context);
   std::vector<ContactRegion> regions = contact_regions(pair, body.mesh(), pressure);
   return {.body = std::move(body),
           .support = support,

@@ -60,7 +60,7 @@ void check_body(const ContactBody& body, const ParameterScope& place) {
   }
   const bool directed = !place.numbers("contact_direction", 3).empty();
   if (!is_meshed_by_backend(body.surface)) return;
-  refuse_blocks_elements(body.surface, place);
+  reject_blocks_elements(body.surface, place);
   if (is_layer(body.surface)) {
     (void)count_elements_through(body.surface, place);
     return;

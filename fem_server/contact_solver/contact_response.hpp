@@ -42,9 +42,9 @@ void check_depth(const ContactSolution& solved, const ContactOptions& options, c
 /// @param recovery        of the pressure, for these candidates; empty = forces by areas
 /// @param regions         of these candidates, whose loads are reported; the number of loads is constant
 /// @param approach_velocity  [m/s] latched at onset; none = no contact
-[[nodiscard]] Response answer(const ContactSolution& solved, const ContactOptions& options,
-                              const PressureRecovery& recovery, std::span<const ContactRegion> regions,
-                              const std::optional<double>& approach_velocity, const PairState& state);
+[[nodiscard]] Response solved_response(const ContactSolution& solved, const ContactOptions& options,
+                                       const PressureRecovery& recovery, std::span<const ContactRegion> regions,
+                                       const std::optional<double>& approach_velocity, const PairState& state);
 
 /// [m/s] Response::slip_speed once the solved state is committed.
 [[nodiscard]] double slip_speed_after(const ContactSolution& solved, const ContactOptions& options,

@@ -115,9 +115,9 @@ class SurfaceMaker {
     surface_.mesh.vertices.push_back(middle);
     surface_.vertex_nodes.push_back(c);
     for (std::size_t k = 0; k < 4; ++k) {
-      const std::array<std::uint32_t, 4> turned{c[k], c[(k + 1) % 4], c[(k + 2) % 4], c[(k + 3) % 4]};
-      surface_.mesh.triangles.push_back({vertex(turned[0]), vertex(turned[1]), in_middle});
-      surface_.triangles.push_back(quarter(turned, numbers_));
+      const std::array<std::uint32_t, 4> rotated{c[k], c[(k + 1) % 4], c[(k + 2) % 4], c[(k + 3) % 4]};
+      surface_.mesh.triangles.push_back({vertex(rotated[0]), vertex(rotated[1]), in_middle});
+      surface_.triangles.push_back(quarter(rotated, numbers_));
     }
   }
   [[nodiscard]] ContactSurface take() { return std::move(surface_); }

@@ -112,7 +112,7 @@ SurfaceCompliance weighted(const SurfaceCompliance& compliance, const WeightedNo
   const std::vector<std::uint32_t> used = W.used_nodes();
   const WeightedNodes among_used = W.among(used);
   const std::size_t n = W.n_places();
-  const bool turned = R != Matrix3::Identity();
+  const bool rotated = R != Matrix3::Identity();
   std::vector<double> data(9 * n * n);
   std::vector<Block> displaced(used.size());  // the used nodes, by unit forces on one point
   for (std::size_t j = 0; j < n; ++j) {
@@ -128,7 +128,7 @@ SurfaceCompliance weighted(const SurfaceCompliance& compliance, const WeightedNo
       Block sum = Block::Zero();
       for (const auto& [k, weight] : among_used.at(i)) sum += weight * displaced[k];
       Matrix3 block = Eigen::Map<const Matrix3>(sum.data());
-      if (turned) block = R * block * R.transpose();
+      if (rotated) block = R * block * R.transpose();
       if (i == j) block = (0.5 * (block + block.transpose())).eval();
       Eigen::Map<Matrix3>(data.data() + 9 * (j * n + i)) = block;
       if (i != j) Eigen::Map<Matrix3>(data.data() + 9 * (i * n + j)) = block.transpose();

@@ -240,12 +240,12 @@ void CondensedInterior::condense_inertia(InteriorProduct& product, const Prepare
 
 Eigen::MatrixXd CondensedInterior::solve_interior(const Eigen::MatrixXd& rhs, const std::stop_token& stop) const {
   if (!inside_) {
-    std::vector<bool> held(interior_.mesh().nodes.size(), false);
-    for (const std::uint32_t node : interior_clamp_) held[node] = true;
-    for (const std::uint32_t node : interior_interface_) held[node] = true;
+    std::vector<bool> fixed(interior_.mesh().nodes.size(), false);
+    for (const std::uint32_t node : interior_clamp_) fixed[node] = true;
+    for (const std::uint32_t node : interior_interface_) fixed[node] = true;
     std::vector<std::int64_t> inner;
     for (std::size_t dof = 0; dof < interior_.n_dofs(); ++dof) {
-      if (!held[dof / 3]) inner.push_back(static_cast<std::int64_t>(dof));
+      if (!fixed[dof / 3]) inner.push_back(static_cast<std::int64_t>(dof));
     }
     if (inner.empty()) return Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
     Elimination order(node_graph(interior_matrix_), inner, {});

@@ -48,10 +48,10 @@ const InterfacePoint* find_interface_point(const std::vector<InterfacePoint>& pl
 }
 
 /// `axes` (normal, two tangents) after a small motion that rotates them and the normal.
-Matrix3 carried(const Matrix3& axes, const Matrix3& turn, const Vector3& normal) {
+Matrix3 carried(const Matrix3& axes, const Matrix3& rotation, const Vector3& normal) {
   Matrix3 moved;
   moved.col(0) = normal;
-  const Vector3 along = turn * axes.col(1);
+  const Vector3 along = rotation * axes.col(1);
   moved.col(1) = (along - normal.dot(along) * normal).normalized();
   moved.col(2) = normal.cross(moved.col(1));
   return moved;
@@ -524,18 +524,18 @@ void FullBodies::differentiate_geometry(const FullBodiesHistory& history, const 
         there.gap += step * (place.normal.dot(relative(place, state.X_AB.R, now.u)) -
                              gap_wrench(solution.nodes[i], state.X_AB.p).dot(e));
       }
-      const Matrix3 turned = carried(axes, poses[end].R * state.X_AB.R.transpose(), there.normal);
+      const Matrix3 rotated = carried(axes, poses[end].R * state.X_AB.R.transpose(), there.normal);
       const double weight = 0.5 / step;
       const auto row = 3 * static_cast<Eigen::Index>(i);
       now.motion[row] += weight * there.gap;
       if (model_.options.friction > 0.0) {
-        now.motion.segment<2>(row + 1) += weight * (turned.rightCols<2>().transpose() *
+        now.motion.segment<2>(row + 1) += weight * (rotated.rightCols<2>().transpose() *
                                                     compute_slip_increment(history, poses[end], there, u[end], u[end]));
       }
       now.normal[i] += weight * there.normal;
       now.point[i] += weight * there.point;
-      now.traction[i] += weight * (turned.rightCols<2>() * force.tail<2>());
-      add_loads(there, poses[end].R, weight * (turned * force), now.load);
+      now.traction[i] += weight * (rotated.rightCols<2>() * force.tail<2>());
+      add_loads(there, poses[end].R, weight * (rotated * force), now.load);
     }
   }
 }
@@ -668,10 +668,11 @@ Committed FullBodies::commit(const History& history, const PairState& state, con
 std::vector<Vector3> FullBodies::on_nodes(const Solution& solution, const PairState& state, std::size_t body,
                                           const std::function<Vector3(std::size_t)>& of_function) const {
   std::vector<Vector3> values(bodies_[body].contact_nodes().size(), Vector3::Zero());
-  const Matrix3 turn = body == 0 ? Matrix3(Matrix3::Identity()) : Matrix3(-state.X_AB.R.transpose());
+  const Matrix3 rotation = body == 0 ? Matrix3(Matrix3::Identity()) : Matrix3(-state.X_AB.R.transpose());
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const InterfacePoint& place = solution.contact_point_at(i);
-    for (const auto& [c, weight] : body == 0 ? place.on_A : place.on_B) values[c] += weight * (turn * of_function(i));
+    for (const auto& [c, weight] : body == 0 ? place.on_A : place.on_B)
+      values[c] += weight * (rotation * of_function(i));
   }
   return values;
 }

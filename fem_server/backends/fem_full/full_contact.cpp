@@ -399,8 +399,8 @@ namespace {
 
 /// Derivatives of slip and traction of one active node by the pose at fixed u.
 struct TangentialByPose {
-  Matrix36 slip = Matrix36::Zero();     ///< in axes that rotate with B
-  Matrix36 turning = Matrix36::Zero();  ///< of the traction with these axes
+  Matrix36 slip = Matrix36::Zero();      ///< in axes that rotate with B
+  Matrix36 rotation = Matrix36::Zero();  ///< of the traction with these axes
 };
 
 TangentialByPose tangential_by_pose(const ContactNodeState& node, const StickPoint& stick_point, const Vector3& p_AB) {
@@ -408,7 +408,7 @@ TangentialByPose tangential_by_pose(const ContactNodeState& node, const StickPoi
   const Vector3 off = node.x - stick_point.p_AP;
   Matrix36 bending = normal_rotation(node, p_AB);
   TangentialByPose result;
-  result.turning = force_rotation(node, p_AB) - node.lambda * bending;
+  result.rotation = force_rotation(node, p_AB) - node.lambda * bending;
   bending.leftCols<3>() += skew(n);
   result.slip = -stick_point.dp_dX - n.dot(off) * bending;
   result.slip.leftCols<3>() += skew(off);
@@ -452,7 +452,7 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
       const Eigen::Matrix<double, 1, 6> dp = penalty_[c] * gap_wrench(node, p_AB).transpose() + dlambda[i];
       rhs.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c])) +=
           node.surface.normal * dp + node.lambda * normal_rotation(node, p_AB) +
-          traction_change(i, dp, Matrix36::Zero()) + by_pose[i].turning;
+          traction_change(i, dp, Matrix36::Zero()) + by_pose[i].rotation;
     }
     du = solve_system(rest, rhs, tangent_accuracy);
     for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
@@ -468,7 +468,7 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
     const Matrix36 own_du =
         du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[solution.touching[i]]));
     solution.derivatives.u.emplace_back(own_du);
-    solution.derivatives.traction.emplace_back(dtau[i] + by_pose[i].turning -
+    solution.derivatives.traction.emplace_back(dtau[i] + by_pose[i].rotation -
                                                node.surface.normal *
                                                    (node.traction.transpose() * node.surface.curvature * own_du));
     solution.derivatives.lambda.emplace_back(dlambda[i]);
@@ -591,7 +591,7 @@ void FullContact::update_history(const FullHistory& history, const PairState& st
 Response FullContact::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                     const PairState& state) const {
   Response response =
-      answer(solution, prepared_.options, prepared_.pressure, prepared_.regions, approach_velocity, state);
+      solved_response(solution, prepared_.options, prepared_.pressure, prepared_.regions, approach_velocity, state);
   if (!solution.nodes.empty()) response.stored_energy = solution.energy;
   response.dissipated_increment = solution.dissipated;
   return response;

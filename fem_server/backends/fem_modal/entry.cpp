@@ -113,7 +113,7 @@ std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareCo
   model.compliance =
       prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.max_memory);
   model.damping = number(pair.parameters, "modal_damping");
-  model.held = !prepared.support.inertia_relief;
+  model.clamped = !prepared.support.inertia_relief;
   if (const auto n_modes = static_cast<std::size_t>(number(pair.parameters, "modes")); n_modes > 0) {
     context.on_progress("vibration modes", 0.9);
     model.modes = modes_of(pair, prepared, n_modes, context.stop);

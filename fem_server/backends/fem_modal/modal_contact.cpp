@@ -39,7 +39,7 @@ ModalContact::ModalContact(std::string name, ModalModel model, ParameterMap para
     : ContactBackend({.parameters = std::move(parameters),
                       .expensive = model.points.size() >= 500,
                       .vibrates = model.modes.frequencies.size() > 0,
-                      .vibrates_on_support = model.modes.frequencies.size() > 0 && model.held,
+                      .vibrates_on_support = model.modes.frequencies.size() > 0 && model.clamped,
                       .regions = region_names(model.regions)}),
       name_(std::move(name)),
       model_(std::move(model)) {}
@@ -234,7 +234,8 @@ ModalContact::Solution ModalContact::solve(const ModalHistory& history, const Pa
 
 Response ModalContact::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                      const PairState& state) const {
-  Response response = answer(solution, model_.options, model_.pressure, model_.regions, approach_velocity, state);
+  Response response =
+      solved_response(solution, model_.options, model_.pressure, model_.regions, approach_velocity, state);
   if (!solution.nodes.empty()) response.stored_energy += solution.energy;
   response.dissipated_increment = solution.dissipated;
   if (at_rest(solution.modes)) response.bound = gap_bound(ball_around(model_.points), *model_.partner);

@@ -40,7 +40,7 @@ struct ModalModel {
   VibrationModes modes;  ///< of the whole body
   Eigen::MatrixXd Phi;   ///< [1/sqrt(kg)] rows of the shapes that belong to the candidates
   double damping = 0.0;  ///< [-] ratio of every mode, in [0, 1)
-  bool held = false;     ///< clamped; otherwise the modes are those of the free body
+  bool clamped = false;  ///< clamped; otherwise the modes are those of the free body
   std::shared_ptr<const SignedDistance> partner;
   ContactOptions options;
   std::shared_ptr<const BodyFields> fields{};

@@ -142,8 +142,8 @@ class Overlap {
     gap_slope_ = {normal_B.dot(facet.e1), normal_B.dot(facet.e2)};
     gap_value_ = normal_B.dot(facet.corners[0] - y[0]);
     // In the plane of A, a triangle that faces A has the reverse orientation.
-    const PlaneTriangle turned{corners_B_[0], corners_B_[2], corners_B_[1]};
-    if (boxes_overlap(corners_A_, turned, 0.0)) polygon_ = common_part(corners_A_, turned);
+    const PlaneTriangle reversed{corners_B_[0], corners_B_[2], corners_B_[1]};
+    if (boxes_overlap(corners_A_, reversed, 0.0)) polygon_ = common_part(corners_A_, reversed);
   }
   [[nodiscard]] std::span<const Vector2d> polygon() const { return polygon_.corners(); }
   [[nodiscard]] double gap(const Vector2d& x) const { return gap_slope_.dot(x) + gap_value_; }
@@ -531,7 +531,7 @@ Response interface_response(const ContactSolution& solved, const InterfaceContac
                             const std::optional<double>& approach_velocity, const PairState& state) {
   // The functions of an interface are no nodes of the surface: forces by areas, until the pressure is recovered below.
   static const PressureRecovery empty_recovery;
-  Response response = answer(solved, options, empty_recovery, regions, approach_velocity, state);
+  Response response = solved_response(solved, options, empty_recovery, regions, approach_velocity, state);
   if (solved.nodes.empty()) return response;
   std::vector<double> normal_forces = hysteresis_factors(solved, options, approach_velocity, state);
   for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solved.nodes[i].lambda;

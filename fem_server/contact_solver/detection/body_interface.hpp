@@ -119,7 +119,7 @@ struct InterfaceContact {
 [[nodiscard]] std::vector<double> interface_pressure(const InterfaceContact& contact,
                                                      std::span<const double> normal_forces);
 
-/// As answer(), with area and peak pressure of the whole and of the regions from interface_pressure().
+/// As solved_response(), with area and peak pressure of the whole and of the regions from interface_pressure().
 /// @param regions  of the contact nodes of A
 [[nodiscard]] Response interface_response(const ContactSolution& solved, const InterfaceContact& contact,
                                           const ContactOptions& options, std::span<const ContactRegion> regions,

@@ -196,8 +196,9 @@ void ContactPairing::add_partner(const SurfaceCompliance& own, const PairState& 
 }
 
 Response ContactPairing::response(const PairedContact& contact, const std::optional<double>& approach_velocity,
-                                       const PairState& state) const {
-  Response response = answer(contact, model_.options, model_.pressure, model_.regions, approach_velocity, state);
+                                  const PairState& state) const {
+  Response response =
+      solved_response(contact, model_.options, model_.pressure, model_.regions, approach_velocity, state);
   response.stored_energy += contact.penalty_energy;
   response.bound = gap_bound(ball_, *model_.partner);
   return response;

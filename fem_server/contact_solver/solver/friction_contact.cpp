@@ -58,7 +58,8 @@ Matrix3 local_axes(const FrictionProblem& problem, std::uint32_t position) {
 struct Member {
   std::uint32_t position = 0;           ///< in `near`
   Matrix3 local = Matrix3::Identity();  ///< columns normal, tangent 1, tangent 2, in A
-  Matrix3 turn = Matrix3::Identity();   ///< from local to the axes of B, which differ if B is that of a committed state
+  Matrix3 rotation =
+      Matrix3::Identity();  ///< from local to the axes of B, which differ if B is that of a committed state
   NodeLinearisation linear;
   StickPoint stick_point;
   double rho = 0.0;
@@ -136,7 +137,7 @@ class Iterate {
       changed_ = changed_ || is != m.linear.active;
       m.linear.active = is;
       if (is || m.local_force().isZero(0.0)) continue;
-      taken.segment<3>(row_of(i)) = -(m.turn * m.local_force());
+      taken.segment<3>(row_of(i)) = -(m.rotation * m.local_force());
       any = true;
       m.lambda = 0.0;
       m.traction.setZero();
@@ -240,8 +241,8 @@ class Iterate {
         m.linear.E.bottomLeftCorner<2, 1>() = -problem_.friction / m.rho * trial(m).normalized();
       }
       if (m.linear.slides && committed_) {
-        m.linear.S = (m.turn * m.linear.S * m.turn.transpose()).eval();
-        m.linear.E = (m.turn * m.linear.E * m.turn.transpose()).eval();
+        m.linear.S = (m.rotation * m.linear.S * m.rotation.transpose()).eval();
+        m.linear.E = (m.rotation * m.linear.E * m.rotation.transpose()).eval();
       }
       nodes.push_back(m.linear);
     }
@@ -254,14 +255,14 @@ class Iterate {
       const Member& m = members_[i];
       if (!m.linear.active) continue;
       const Eigen::Vector2d slip = equation(m);
-      rhs.segment<3>(row_of(i)) = m.turn * Vector3(-m.gamma, -slip.x(), -slip.y());
+      rhs.segment<3>(row_of(i)) = m.rotation * Vector3(-m.gamma, -slip.x(), -slip.y());
     }
     // Far from the solution the states of nodes still change, so a higher accuracy is useless.
     const double accuracy =
         std::clamp(std::max(0.1 * target() / error, std::min(error / scale_, coarse_tolerance)), 1e-5, 1e-1);
     const auto [change, motion] = system.solve(rhs, accuracy);
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      const Vector3 local = members_[i].turn.transpose() * change.middleRows<3>(row_of(i));
+      const Vector3 local = members_[i].rotation.transpose() * change.middleRows<3>(row_of(i));
       members_[i].lambda += local.x();
       members_[i].traction += local.tail<2>();
     }
@@ -397,7 +398,7 @@ class Iterate {
   void follow() {
     Eigen::VectorXd forces(n_rows());
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      forces.segment<3>(row_of(i)) = members_[i].turn * members_[i].local_force();
+      forces.segment<3>(row_of(i)) = members_[i].rotation * members_[i].local_force();
     }
     u_ = Eigen::VectorXd::Zero(n_rows());
     drift_ = 0.0;
@@ -408,7 +409,7 @@ class Iterate {
   void set_gaps() {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       Member& m = members_[i];
-      const Vector3 u = m.turn.transpose() * u_.segment<3>(row_of(i));
+      const Vector3 u = m.rotation.transpose() * u_.segment<3>(row_of(i));
       m.gamma = problem_.near.gaps[m.position] + u.x();
       m.slip = m.slip_free + u.tail<2>();
     }
@@ -430,7 +431,7 @@ class Iterate {
     for (const std::uint32_t position : problem_.near.kept) {
       Member& m = members_.emplace_back(make_member(position));
       m.linear.axes = committed.axes()[members_.size() - 1];
-      m.turn = m.linear.axes.transpose() * m.local;
+      m.rotation = m.linear.axes.transpose() * m.local;
     }
     blocks_.emplace(compliance_, problem_.near, problem_.near.kept);
     committed_ = problem_.committed;

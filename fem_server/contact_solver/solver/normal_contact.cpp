@@ -303,30 +303,30 @@ NodeFields<1> active_forces(const ActiveCandidates& near, const NormalContact& c
 }
 
 /// Displacements of the active nodes, and those due to the rotation of their forces.
-void turn(const NormalTask& task, const SurfaceCompliance& compliance, std::span<const std::uint32_t> numbers,
-          NormalContact& result) {
+void rotate_forces(const NormalTask& task, const SurfaceCompliance& compliance, std::span<const std::uint32_t> numbers,
+                   NormalContact& result) {
   const auto m = static_cast<Eigen::Index>(result.active.size());
   Eigen::MatrixXd forces = Eigen::MatrixXd::Zero(3 * m, 7);
   forces.col(0) = active_forces(*task.near, result);
   bool bends = false;
   for (Eigen::Index a = 0; a < m; ++a) {
     const std::uint32_t i = result.active[static_cast<std::size_t>(a)];
-    forces.block<3, 6>(3 * a, 1) = result.lambda[a] * task.turning(i);
+    forces.block<3, 6>(3 * a, 1) = result.lambda[a] * task.rotation(i);
     bends = bends || !forces.block<3, 3>(3 * a, 4).isZero(0.0);
   }
-  result.turned = Eigen::MatrixXd::Zero(3 * m, 6);
+  result.rotated = Eigen::MatrixXd::Zero(3 * m, 6);
   if (bends) {
     NodeFields<8> all = NodeFields<8>::Zero(3 * m, 8);
     all.leftCols<7>() = forces;
     const NodeFields<8> u = displacement<8>(compliance, numbers, all);
     result.u = u.col(0);
-    result.turned = u.middleCols<6>(1);
+    result.rotated = u.middleCols<6>(1);
     return;
   }
   // The forces are constant while the partner translates, as on a plane.
   const NodeFields<4> u = displacement<4>(compliance, numbers, NodeFields<4>(forces.leftCols<4>()));
   result.u = u.col(0);
-  result.turned.leftCols<3>() = u.rightCols<3>();
+  result.rotated.leftCols<3>() = u.rightCols<3>();
 }
 
 /// State of one contact during the solution.
@@ -357,13 +357,13 @@ void begin(const NormalTask& task, Search& search) {
 void find_active_set(Search& search, Eigen::MatrixXd A) {
   NormalContact& contact = search.outcome.contact;
   try {
-    WorkingProblem(*search.task->near, std::move(A), bool{search.task->turning}, contact).solve(search.members);
+    WorkingProblem(*search.task->near, std::move(A), bool{search.task->rotation}, contact).solve(search.members);
   } catch (...) {
     search.outcome.error = std::current_exception();
     search.ended = true;
     return;
   }
-  if (!search.task->turning) contact.factor.resize(0, 0);  // a penalty always produces one
+  if (!search.task->rotation) contact.factor.resize(0, 0);  // a penalty always produces one
   contact.active.clear();
   for (const std::uint32_t member : search.members) contact.active.push_back(contact.working[member]);
 }
@@ -444,8 +444,8 @@ void displace_active(std::span<Search* const> searches) {
   for (Search* search : searches) {
     NormalContact& contact = search->outcome.contact;
     numbers.push_back(search->blocks->numbers(search->members));
-    if (search->task->turning) {
-      turn(*search->task, search->blocks->compliance(), numbers.back(), contact);
+    if (search->task->rotation) {
+      rotate_forces(*search->task, search->blocks->compliance(), numbers.back(), contact);
       continue;
     }
     loads.push_back({.compliance = &search->blocks->compliance(),
@@ -530,13 +530,13 @@ NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, cons
 }
 
 NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& nodes, const NormalContact& contact,
-                                         const Eigen::MatrixXd& turned, const Vector3& p_AB,
+                                         const Eigen::MatrixXd& rotated, const Vector3& p_AB,
                                          const SurfaceCompliance* compliance, std::span<const std::uint32_t> numbers) {
   const auto m = static_cast<Eigen::Index>(nodes.size());
   Eigen::MatrixXd dlambda(m, 6);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     dlambda.row(static_cast<Eigen::Index>(i)) =
-        gap_wrench(nodes[i], p_AB).transpose() - nodes[i].surface.normal.transpose() * turned.middleRows<3>(row_of(i));
+        gap_wrench(nodes[i], p_AB).transpose() - nodes[i].surface.normal.transpose() * rotated.middleRows<3>(row_of(i));
   }
   solve_lower(contact.factor, dlambda);
   solve_lower_transposed(contact.factor, dlambda);
@@ -553,13 +553,13 @@ NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& no
     derivatives.rotation_work.setZero();
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const Matrix36 df = forces.block<3, 6>(row_of(i), 0) + nodes[i].lambda * normal_rotation(nodes[i], p_AB);
-      derivatives.rotation_work += turned.middleRows<3>(row_of(i)).transpose() * df;
+      derivatives.rotation_work += rotated.middleRows<3>(row_of(i)).transpose() * df;
     }
     return derivatives;
   }
   const NodeFields<8> u = displacement<8>(*compliance, numbers, forces);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    derivatives.u.emplace_back(u.block<3, 6>(row_of(i), 0) + turned.middleRows<3>(row_of(i)));
+    derivatives.u.emplace_back(u.block<3, 6>(row_of(i), 0) + rotated.middleRows<3>(row_of(i)));
   }
   return derivatives;
 }

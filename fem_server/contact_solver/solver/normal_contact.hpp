@@ -27,10 +27,10 @@ struct NormalContact {
   std::vector<std::uint32_t> active;   ///< of these, ascending
   Eigen::VectorXd lambda;              ///< [N] per active node, > 0
   /// Cholesky factor (lower triangle) of A on the active nodes; of A - d gamma / d lambda with a penalty. Empty without
-  /// `turning`: it serves for derivatives.
+  /// `rotation`: it serves for derivatives.
   Eigen::MatrixXd factor;
   Eigen::VectorXd u;            ///< [m] displacements of the active nodes, three rows each
-  Eigen::MatrixXd turned;       ///< [m] those due to the rotation of their forces, six columns; empty unless requested
+  Eigen::MatrixXd rotated;      ///< [m] those due to the rotation of their forces, six columns; empty unless requested
   NodeMotion outside;           ///< of near nodes outside the working set that were checked
   double penalty_energy = 0.0;  ///< [J]
   int iterations = 0;
@@ -43,7 +43,7 @@ using NormalRotation = std::function<Matrix36(std::uint32_t)>;
 struct NormalTask {
   const SurfaceCompliance* compliance = nullptr;
   const ActiveCandidates* near = nullptr;
-  NormalRotation turning{};  ///< called for active nodes; empty = `turned` is not requested
+  NormalRotation rotation{};  ///< called for active nodes; empty = `rotated` is not requested
 };
 
 struct NormalOutcome {
@@ -72,11 +72,11 @@ struct NormalEstimate {
 /// d lambda / d X = A^-1 (G - N^T d u / d X at fixed lambda), then d u / d X, or only its effect on the wrench.
 /// @param nodes       the active ones
 /// @param contact     with its factor
-/// @param turned      d u / d X at fixed lambda
+/// @param rotated      d u / d X at fixed lambda
 /// @param compliance  of the nodes; null = the nodes' d u / d X are not requested
 /// @param numbers     of the nodes within it
 [[nodiscard]] NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& nodes,
-                                                       const NormalContact& contact, const Eigen::MatrixXd& turned,
+                                                       const NormalContact& contact, const Eigen::MatrixXd& rotated,
                                                        const Vector3& p_AB, const SurfaceCompliance* compliance,
                                                        std::span<const std::uint32_t> numbers);
 
