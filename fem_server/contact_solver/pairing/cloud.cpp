@@ -92,6 +92,7 @@ Response restore_roles(const Response& on_B, const PairState& state) {
   response.dF_A_dX.bottomLeftCorner<3, 3>() += skew(force);
   response.dF_A_dV = to_A * on_B.dF_A_dV * T;
   response.p_ACop = state.X_AB * on_B.p_ACop;
+  response.bound.on_partner = !on_B.bound.on_partner;  // its points are those of the cloud
   return response;
 }
 
