@@ -1,7 +1,6 @@
 /// One vibration mode under a force that varies linearly over a step: solved exactly; and the history of all modes.
 #pragma once
 
-namespace heelstrike::fem {
 #include <optional>
 #include <string_view>
 #include <vector>
