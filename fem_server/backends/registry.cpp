@@ -14,7 +14,6 @@
 #ifdef HEELSTRIKE_FEM
 #include "fem_server/backends/fem_condensed/entry.hpp"
 #include "fem_server/backends/fem_full/entry.hpp"
-#include "fem_server/backends/fem_full/layered_entry.hpp"
 #include "fem_server/backends/fem_modal/entry.hpp"
 #endif
 

@@ -8,7 +8,7 @@
 namespace heelstrike::fem {
 namespace {
 
-constexpr std::uint32_t removed = 0xFFFFFFFF;
+constexpr std::uint32_t unassigned = 0xFFFFFFFF;
 
 bool inside(const Vector3& p, const std::vector<double>& box) {
   return p.x() >= box[0] && p.y() >= box[1] && p.z() >= box[2] && p.x() <= box[3] && p.y() <= box[4] && p.z() <= box[5];
@@ -48,12 +48,12 @@ std::vector<ElementFace> faces_of_cut(const VolumeMesh& mesh, const std::vector<
 }
 
 void follow(std::vector<ElementFace>& faces, const std::vector<std::uint32_t>& number) {
-  std::erase_if(faces, [&](const ElementFace& face) { return number[face.element] == removed; });
+  std::erase_if(faces, [&](const ElementFace& face) { return number[face.element] == unassigned; });
   for (ElementFace& face : faces) face.element = number[face.element];
 }
 
 void keep_elements(VolumeMesh& mesh, const std::vector<bool>& keep, std::vector<ElementFace>& faces) {
-  std::vector<std::uint32_t> number(mesh.n_elements(), removed);
+  std::vector<std::uint32_t> number(mesh.n_elements(), unassigned);
   std::vector<std::uint32_t> kept;
   std::uint32_t n_kept = 0;
   for (std::size_t e = 0; e < mesh.n_elements(); ++e) {
@@ -64,7 +64,7 @@ void keep_elements(VolumeMesh& mesh, const std::vector<bool>& keep, std::vector<
   }
   mesh.connectivity = std::move(kept);
   for (auto& [name, elements] : mesh.element_sets) {
-    std::erase_if(elements, [&](std::uint32_t e) { return number[e] == removed; });
+    std::erase_if(elements, [&](std::uint32_t e) { return number[e] == unassigned; });
     for (std::uint32_t& e : elements) e = number[e];
   }
   for (auto& [name, set] : mesh.face_sets) follow(set, number);
@@ -86,11 +86,11 @@ std::vector<MeshPiece> pieces_of(const VolumeMesh& mesh) {
     if (faces[i].first != faces[i - 1].first) continue;
     parent[root_of(parent, faces[i].second.element)] = root_of(parent, faces[i - 1].second.element);
   }
-  std::vector<std::uint32_t> piece_of(mesh.n_elements(), removed);
+  std::vector<std::uint32_t> piece_of(mesh.n_elements(), unassigned);
   std::vector<MeshPiece> pieces;
   for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
     std::uint32_t& index = piece_of[root_of(parent, e)];
-    if (index == removed) {
+    if (index == unassigned) {
       index = static_cast<std::uint32_t>(pieces.size());
       pieces.emplace_back();
     }
@@ -144,7 +144,7 @@ std::vector<MeshPiece> find_unsupported_pieces(const VolumeMesh& mesh, std::span
   std::vector<bool> supported(mesh.nodes.size(), false);
   for (const std::uint32_t node : clamped_nodes) supported[node] = true;
   bool first_is_free = clamped_nodes.empty();
-  const auto mark_supported = [&](const MeshPiece& piece) {
+  const auto hold = [&](const MeshPiece& piece) {
     if (!first_is_free && !is_supported(mesh, piece, supported)) return false;
     first_is_free = false;
     for (const std::uint32_t e : piece.elements) {
@@ -152,7 +152,7 @@ std::vector<MeshPiece> find_unsupported_pieces(const VolumeMesh& mesh, std::span
     }
     return true;
   };
-  while (std::erase_if(loose, mark_supported) > 0) {
+  while (std::erase_if(loose, hold) > 0) {
   }
   return loose;
 }

@@ -71,7 +71,7 @@ std::uint32_t find_requested_corners(const ParameterScope& place) {
 
 }  // namespace
 
-void reject_elements_of_blocks(const Surface& surface, const ParameterScope& place) {
+void reject_blocks_elements(const Surface& surface, const ParameterScope& place) {
   const std::uint32_t corners = find_requested_corners(place);
   if (corners == 4 || BlockSurface::of(surface) || (corners == 6 && is_layer(surface))) return;
   throw input_error(
@@ -234,12 +234,12 @@ void warn_about_volume_loss(const VolumeMesh& mesh, double input_volume, const P
 VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterScope& place, const PrepareContext& context) {
   const AssetContent& asset = context.asset(surface.asset());
   const ReadOptions read = read_options(surface, asset, context);
-  if (is_volume_mesh(asset.content, read)) {
+  if (holds_volume(asset.content, read)) {
     VolumeMesh mesh = read_volume(asset.content, read);
     report_warnings(find_quality_warnings(asset.name, check_volume(mesh)), context);
     return placed(carried(std::move(mesh), place, asset.name), surface.X_BodyMesh);
   }
-  reject_elements_of_blocks(surface, place);
+  reject_blocks_elements(surface, place);
   MeshKey key("surface", place);
   key.put(std::string_view(asset.sha256));
   key.put(std::string_view(mesh_format(surface.format.empty() ? asset.name : surface.format)));
@@ -349,7 +349,7 @@ bool is_volume_file(const Surface& surface, const PrepareContext& context) {
   const auto file = MeshSurface::of(surface);
   if (!file) return false;
   const AssetContent& asset = context.asset(file->asset());
-  return is_volume_mesh(asset.content, read_options(*file, asset, context));
+  return holds_volume(asset.content, read_options(*file, asset, context));
 }
 
 }  // namespace
@@ -376,10 +376,10 @@ PairSpec add_shape_sets(PairSpec pair) {
   for (const auto& [body, prefix] : {std::pair{&pair.main, ""}, std::pair{&pair.partner, "partner_"}}) {
     if (!is_layer(body->surface) || body->materials.empty()) continue;
     const auto key = [&](const char* name) { return prefix + std::string(name); };
-    const bool is_clamped = !text(pair.parameters, key("clamped_set")).empty() ||
-                            !numbers(pair.parameters, key("clamped_box")).empty() ||
-                            text(pair.parameters, key("support")) == "inertia_relief";
-    if (!is_clamped) pair.parameters[key("clamped_set")] = std::string("inner");
+    const bool clamped = !text(pair.parameters, key("clamped_set")).empty() ||
+                         !numbers(pair.parameters, key("clamped_box")).empty() ||
+                         text(pair.parameters, key("support")) == "inertia_relief";
+    if (!clamped) pair.parameters[key("clamped_set")] = std::string("inner");
     if (text(pair.parameters, key("contact_set")).empty()) pair.parameters[key("contact_set")] = std::string("outer");
   }
   return pair;

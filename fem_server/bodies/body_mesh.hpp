@@ -39,7 +39,7 @@ namespace heelstrike::fem {
 /// Rejects elements that the shape cannot be filled with: only blocks are cut into prisms and hexahedra.
 /// @pre the surface is filled here and is not a volume mesh
 /// @throws Error{invalid_input} with the accepted elements
-void reject_elements_of_blocks(const Surface& surface, const ParameterScope& place);
+void reject_blocks_elements(const Surface& surface, const ParameterScope& place);
 
 /// The requested element, or the default one, on the mesh of a volume file.
 /// @throws Error{invalid_input} if the elements of the file do not support it

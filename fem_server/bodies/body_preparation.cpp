@@ -14,11 +14,13 @@
 #include "common/parameters/parameter.hpp"
 #include "common/spatial/spatial.hpp"
 #include "fem_server/backend_interface/hysteresis.hpp"
+#include "fem_server/backend_interface/preparation_locks.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/bodies/body_cut.hpp"
 #include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/bodies/body_mesh.hpp"
 #include "fem_server/bodies/contact_reach.hpp"
+#include "fem_server/fem/compliance_cache.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/geometry/plausibility.hpp"
@@ -223,7 +225,7 @@ Partner partner_of(const ContactBody& partner, const PrepareContext& context) {
   if (!mesh) return {};
   const AssetContent& asset = context.asset(mesh->asset());
   const ReadOptions read = read_options(*mesh, asset, context);
-  if (!partner.materials.empty() && is_volume_mesh(asset.content, read)) return {};
+  if (!partner.materials.empty() && holds_volume(asset.content, read)) return {};
   SurfaceMesh triangles = read_surface(asset.content, read);
   for (Vector3& vertex : triangles.vertices) vertex = mesh->X_BodyMesh * vertex;
   PartnerShape shape(triangles);
@@ -370,10 +372,10 @@ PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, 
   // Set here and not only in the condensation: cached products are evaluated and written with the same kernels.
   use_one_blas_thread();
   const Place place{"contact." + pair.name + ".parameters.", pair.parameters};
-  ClampedMesh clamped_mesh = make_clamped_mesh(pair.main.surface, place, context);
-  BodyModel body = body_of(std::move(clamped_mesh.mesh), pair.main, place, context);
-  const Support support = std::move(clamped_mesh.support);
-  ContactNodes contact = candidates_of(body, support, clamped_mesh.cut, place);
+  ClampedMesh clamped = make_clamped_mesh(pair.main.surface, place, context);
+  BodyModel body = body_of(std::move(clamped.mesh), pair.main, place, context);
+  const Support support = std::move(clamped.support);
+  ContactNodes contact = candidates_of(body, support, clamped.cut, place);
   const Vector3 size = extents_of(body.mesh().nodes);
   ContactOptions options;
   options.friction = number(pair.parameters, "friction");
@@ -385,7 +387,7 @@ PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, 
   restrict_to_reach(pair, body, support, context, parameters, contact);
   check_limit(contact, place);
   Partner partner = partner_of(pair.partner, context);
-  PressureRecovery pressure = pressure_of(body.mesh(), contact, clamped_mesh.cut, place, context);
+  PressureRecovery pressure = pressure_of(body.mesh(), contact, clamped.cut, place, context);
   std::vector<ContactRegion> regions = contact_regions(pair, body.mesh(), pressure);
   return {.body = std::move(body),
           .support = support,
@@ -396,6 +398,15 @@ PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, 
           .options = options,
           .shape = std::move(partner.shape),
           .max_memory = {.bytes = number(pair.parameters, "max_memory"), .key = place.where + "max_memory"}};
+}
+
+SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& support, const ContactNodes& contact,
+                                      const PrepareContext& context, const MemoryLimit& limit) {
+  const std::string key = context.locks == nullptr ? std::string() : compliance_key(body, support, contact.nodes);
+  return prepare_once<SurfaceCompliance>(context.locks, key, context.stop, [&] {
+    return cached_compliance(context.cache_directory, body, support, contact.nodes, context.on_progress, context.stop,
+                             limit);
+  });
 }
 
 }  // namespace heelstrike::fem

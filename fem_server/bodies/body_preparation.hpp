@@ -73,4 +73,11 @@ inline constexpr const char* element_key = "element";
 /// @throws Error{invalid_input} as prepare_body
 [[nodiscard]] std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context);
 
+/// Shared by fem_condensed and fem_full, which reuse each other's products.
+/// @param limit  on memory, if it is computed
+/// @throws as condense
+[[nodiscard]] SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& support,
+                                                    const ContactNodes& contact, const PrepareContext& context,
+                                                    const MemoryLimit& limit);
+
 }  // namespace heelstrike::fem

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
+#include "common/contact/material_laws.hpp"
 #include "common/errors/error.hpp"
 #include "common/spatial/spatial.hpp"
 #include "fem_server/bodies/body_mesh.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
+#include "fem_server/fem/materials/material_kind.hpp"
 #include "fem_server/geometry/plausibility.hpp"
 #include "fem_server/geometry/read_mesh.hpp"
 #include "scenario/surfaces/block.hpp"
@@ -57,7 +60,7 @@ void check_body(const ContactBody& body, const ParameterScope& place) {
   }
   const bool directed = !place.numbers("contact_direction", 3).empty();
   if (!is_meshed_by_backend(body.surface)) return;
-  reject_elements_of_blocks(body.surface, place);
+  reject_blocks_elements(body.surface, place);
   if (is_layer(body.surface)) {
     (void)count_elements_through(body.surface, place);
     return;
@@ -79,18 +82,15 @@ void check_rigid_partner(const PairSpec& pair) {
   for (const ParameterSchema& s : partner_parameters()) {
     const auto given = pair.parameters.find(s.name);
     if (given == pair.parameters.end() || (s.fallback && given->second == *s.fallback)) continue;
-    throw input_error("contact." + pair.name + ".parameters." + s.name,
-                      fmt::format("contact.{}.parameters.{}: the partner is rigid; give it a material, or remove this",
-                                  pair.name, s.name));
+    throw pair_error(pair, "parameters." + s.name, "the partner is rigid; give it a material, or remove this");
   }
   const SurfaceKind& kind = kind_of(pair.partner.surface);
   const auto mesh = MeshSurface::of(pair.partner.surface);
   if (mesh ? named_kind(*mesh) != MeshKind::volume : kind.is_cloud || kind.distance != nullptr || kind.sheet != nullptr)
     return;
-  const std::string key = "contact." + pair.name + ".partner.material";
-  throw input_error(key, fmt::format("{}: a {} has no surface as rigid partner; give it a material, or name a "
-                                     "surface mesh",
-                                     key, pair.partner.surface.kind));
+  throw pair_error(pair, "partner.material",
+                   fmt::format("a {} has no surface as rigid partner; give it a material, or name a surface mesh",
+                               pair.partner.surface.kind));
 }
 
 /// None while the element depends on a file.
@@ -102,30 +102,26 @@ std::optional<ElementKind> predict_element_kind(const Surface& surface, const Pa
 
 void check_like_elements(const PairSpec& pair, const ElementKind& main, const ElementKind& partner) {
   if (main.mixed() == partner.mixed()) return;
-  const std::string key = "contact." + pair.name + ".parameters.partner_element";
-  throw input_error(key,
-                    fmt::format("{}: '{}' is combined with '{}' of the main body: expected both elements with "
-                                "independent pressures, or both without, because the locking one would dominate the "
-                                "response; set "
-                                "element and partner_element",
-                                key, partner.name, main.name));
+  throw pair_error(pair, "parameters.partner_element",
+                   fmt::format("'{}' is combined with '{}' of the main body: expected both elements with independent "
+                               "pressures, or both without, because the locking one would dominate the response; set "
+                               "element and partner_element",
+                               partner.name, main.name));
 }
 
 void check_linear_partner(const PairSpec& pair, const ElementKind& partner) {
   if (partner.n_nodes != 10) return;
-  const std::string key = "contact." + pair.name + ".parameters.partner_element";
-  throw input_error(
-      key, fmt::format("{}: expected a deformable partner of linear elements, tetrahedra with 4 nodes, prisms or "
-                       "hexahedra, found 10 nodes; exchange main and partner, or use one of these",
-                       key));
+  throw pair_error(pair, "parameters.partner_element",
+                   "expected a deformable partner of linear elements, tetrahedra with 4 nodes, prisms or hexahedra, "
+                   "found 10 nodes; exchange main and partner, or use one of these");
 }
 
 void check_deformable_partner(const PairSpec& pair) {
-  const std::string key = "contact." + pair.name + ".partner.material";
   if (const SurfaceKind& kind = kind_of(pair.partner.surface); !kind.fills) {
-    throw input_error(key, fmt::format("{}: a partner of this surface ({}: {}) is rigid; remove the material, or use "
-                                       "another surface, e.g. a block",
-                                       key, kind.name(), kind.keys.meaning));
+    throw pair_error(pair, "partner.material",
+                     fmt::format("a partner of this surface ({}: {}) is rigid; remove the material, or use another "
+                                 "surface, e.g. a block",
+                                 kind.name(), kind.keys.meaning));
   }
   const ParameterMap own = partner_map(pair);
   check_body(pair.partner, {"contact." + pair.name + ".parameters.partner_", own});
@@ -145,7 +141,7 @@ struct InspectedBody {
 InspectedBody seen(const ContactBody& body, const ParameterScope& place, const PrepareContext& context) {
   const auto file = MeshSurface::of(body.surface);
   const AssetContent* asset = file && !body.materials.empty() ? &context.asset(file->asset()) : nullptr;
-  if (asset != nullptr && is_volume_mesh(asset->content, read_options(*file, *asset, context))) {
+  if (asset != nullptr && holds_volume(asset->content, read_options(*file, *asset, context))) {
     const VolumeMesh mesh = read_volume(asset->content, read_options(*file, *asset, context));
     return {.extents = extents_of(mesh.nodes),
             .element = find_supported_element(mesh.nodes_per_element, place, asset->name)};
@@ -205,12 +201,17 @@ void check_volumetric_locking(const ContactBody& body, const ElementKind& kind, 
 
 }  // namespace
 
+Error pair_error(const PairSpec& pair, const std::string& key, const std::string& message) {
+  const std::string full = "contact." + pair.name + "." + key;
+  return input_error(full, full + ": " + message);
+}
+
 void check_rigid_pair(const PairSpec& pair) {
   if (!pair.partner.materials.empty()) {
-    const std::string key = "contact." + pair.name + ".partner.material";
-    throw input_error(key, fmt::format("{}: {} has a rigid partner; remove the material, exchange main and partner, or "
-                                       "use fem_condensed or fem_full",
-                                       key, pair.backend));
+    throw pair_error(pair, "partner.material",
+                     fmt::format("{} has a rigid partner; remove the material, exchange main and partner, or use "
+                                 "fem_condensed or fem_full",
+                                 pair.backend));
   }
   check_body_pair(pair);
 }
@@ -218,11 +219,8 @@ void check_rigid_pair(const PairSpec& pair) {
 void check_body_pair(const PairSpec& given) {
   const PairSpec pair = add_shape_sets(given);
   if (pair.main.materials.empty()) {
-    throw input_error(
-        "contact." + pair.name + ".main.material",
-        fmt::format("contact.{}.main.material: missing; the deformable body needs youngs_modulus [Pa] and "
-                    "poissons_ratio",
-                    pair.name));
+    throw pair_error(pair, "main.material",
+                     "missing; the deformable body needs youngs_modulus [Pa] and poissons_ratio");
   }
   check_body(pair.main, {"contact." + pair.name + ".parameters.", pair.parameters});
   if (pair.partner.materials.empty()) {
@@ -254,6 +252,105 @@ std::vector<std::string> find_body_pair_warnings(const PairSpec& pair, const Pre
   if (partner_extents) check_body_plausibility(pair.partner, where + ".partner", *partner_extents, partner_place, all);
   if (main.extents && partner_extents) add(find_proportion_warnings(*main.extents, *partner_extents), where, all);
   return all;
+}
+
+namespace {
+
+std::string location_of(const PairSpec& pair, const char* side, const Material& material) {
+  return fmt::format("contact.{}.{}.{}", pair.name, side, law_key(material));
+}
+
+ParameterMap completed(const PairSpec& pair, const char* side, const Material& material) {
+  return checked_parameters(material.law, material_parameters(""), location_of(pair, side, material));
+}
+
+void check_side(const PairSpec& pair, const char* side, const ContactBody& body) {
+  for (const Material& material : body.materials) {
+    if (material.law.empty()) continue;
+    const ParameterMap law = completed(pair, side, material);
+    (void)material_law({location_of(pair, side, material) + ".", law});
+  }
+}
+
+/// The law of the pair's parameters.
+ParameterMap law_of_parameters(const PairSpec& pair) {
+  ParameterMap law;
+  for (const ParameterSchema& schema : material_parameters("")) {
+    const auto given = pair.parameters.find(schema.name);
+    if (given != pair.parameters.end()) law.insert(*given);
+  }
+  return law;
+}
+
+void reject_unused_law(const PairSpec& pair) {
+  for (const ParameterSchema& schema : material_parameters("")) {
+    const auto given = pair.parameters.find(schema.name);
+    if (given == pair.parameters.end() || (schema.fallback && given->second == *schema.fallback)) continue;
+    throw pair_error(pair, "parameters." + schema.name,
+                     "every material of the body has its own law, and none uses this one; remove it, or remove the "
+                     "`law` of the materials that should use it");
+  }
+}
+
+}  // namespace
+
+void check_material_laws(const PairSpec& pair) {
+  check_side(pair, "main", pair.main);
+  check_side(pair, "partner", pair.partner);
+}
+
+PairSpec with_laws(PairSpec pair) {
+  const ParameterMap common = law_of_parameters(pair);
+  (void)material_law({"contact." + pair.name + ".parameters.", common});
+  check_material_laws(pair);
+  const auto has_own = [](const Material& material) { return !material.law.empty(); };
+  const bool any = !pair.main.materials.empty() || !pair.partner.materials.empty();
+  if (any && std::ranges::all_of(pair.main.materials, has_own) &&
+      std::ranges::all_of(pair.partner.materials, has_own)) {
+    reject_unused_law(pair);
+  }
+  const auto complete = [&](const char* side, ContactBody& body) {
+    for (Material& material : body.materials) {
+      material.law = has_own(material) ? completed(pair, side, material) : common;
+    }
+  };
+  complete("main", pair.main);
+  complete("partner", pair.partner);
+  return pair;
+}
+
+namespace {
+
+MaterialLaws laws_of(const PairSpec& pair, const char* side, const ContactBody& body) {
+  std::vector<MaterialLaw> laws;
+  for (const Material& material : body.materials) {
+    laws.push_back(material_law({location_of(pair, side, material) + ".", material.law}));
+  }
+  return MaterialLaws(std::move(laws));
+}
+
+}  // namespace
+
+MaterialLaws laws_of_main(const PairSpec& pair) {
+  return laws_of(pair, "main", pair.main);
+}
+
+MaterialLaws laws_of_partner(const PairSpec& pair) {
+  return laws_of(pair, "partner", pair.partner);
+}
+
+PairSpec linearised(PairSpec pair, const PrepareContext& context) {
+  const auto linearise = [&](const char* side, ContactBody& body) {
+    for (Material& material : body.materials) {
+      if (std::exchange(material.law, {}).empty()) continue;
+      context.on_progress(fmt::format("{}: {} is linear and uses the moduli only, the response to small strain",
+                                      location_of(pair, side, material), pair.backend),
+                          0.0);
+    }
+  };
+  linearise("main", pair.main);
+  linearise("partner", pair.partner);
+  return pair;
 }
 
 }  // namespace heelstrike::fem

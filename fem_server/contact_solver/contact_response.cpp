@@ -76,9 +76,9 @@ void check_depth(const ContactSolution& solved, const ContactOptions& options, c
                   depth, options.max_penetration, state.t));
 }
 
-Response contact_response(const ContactSolution& solved, const ContactOptions& options,
-                          const PressureRecovery& recovery, std::span<const ContactRegion> regions,
-                          const std::optional<double>& approach_velocity, const PairState& state) {
+Response solved_response(const ContactSolution& solved, const ContactOptions& options, const PressureRecovery& recovery,
+                         std::span<const ContactRegion> regions, const std::optional<double>& approach_velocity,
+                         const PairState& state) {
   Response response;
   response.regions.resize(regions.size());
   response.gap = solved.gap;

@@ -25,6 +25,14 @@ struct ContactSolution {
   double dissipated = 0.0;  ///< [J] by friction and material, since the commit
   double slip_speed = 0.0;  ///< [m/s] see Response, of the previous commit
   SolverStatistics statistics;
+
+  /// Takes this point as the closest one if its gap is smaller than the smallest so far.
+  void update_closest(const Vector3& x, const SurfacePoint& surface) {
+    if (surface.gap >= gap) return;
+    gap = surface.gap;
+    closest.x = x;
+    closest.surface = surface;
+  }
 };
 
 /// @throws RecoverableError when the undeformed shapes overlap by more than the limit
@@ -34,9 +42,9 @@ void check_depth(const ContactSolution& solved, const ContactOptions& options, c
 /// @param recovery        of the pressure, for these candidates; empty = forces by areas
 /// @param regions         of these candidates, whose loads are reported; the number of loads is constant
 /// @param approach_velocity  [m/s] latched at onset; none = no contact
-[[nodiscard]] Response contact_response(const ContactSolution& solved, const ContactOptions& options,
-                                        const PressureRecovery& recovery, std::span<const ContactRegion> regions,
-                                        const std::optional<double>& approach_velocity, const PairState& state);
+[[nodiscard]] Response solved_response(const ContactSolution& solved, const ContactOptions& options,
+                                       const PressureRecovery& recovery, std::span<const ContactRegion> regions,
+                                       const std::optional<double>& approach_velocity, const PairState& state);
 
 /// [m/s] Response::slip_speed once the solved state is committed.
 [[nodiscard]] double slip_speed_after(const ContactSolution& solved, const ContactOptions& options,

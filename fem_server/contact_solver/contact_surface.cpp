@@ -115,9 +115,9 @@ class SurfaceMaker {
     surface_.mesh.vertices.push_back(middle);
     surface_.vertex_nodes.push_back(c);
     for (std::size_t k = 0; k < 4; ++k) {
-      const std::array<std::uint32_t, 4> cycled{c[k], c[(k + 1) % 4], c[(k + 2) % 4], c[(k + 3) % 4]};
-      surface_.mesh.triangles.push_back({vertex(cycled[0]), vertex(cycled[1]), in_middle});
-      surface_.triangles.push_back(quarter(cycled, numbers_));
+      const std::array<std::uint32_t, 4> rotated{c[k], c[(k + 1) % 4], c[(k + 2) % 4], c[(k + 3) % 4]};
+      surface_.mesh.triangles.push_back({vertex(rotated[0]), vertex(rotated[1]), in_middle});
+      surface_.triangles.push_back(quarter(rotated, numbers_));
     }
   }
   [[nodiscard]] ContactSurface take() { return std::move(surface_); }

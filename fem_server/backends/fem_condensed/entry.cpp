@@ -9,10 +9,8 @@
 #include "common/parameters/parameter.hpp"
 #include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/bodies/body_fields.hpp"
-#include "fem_server/bodies/body_laws.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/bodies/pair_check.hpp"
-#include "fem_server/bodies/prepared_compliance.hpp"
 #include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/contact_solver/detection/body_interface.hpp"
 #include "fem_server/contact_solver/pairing/cloud.hpp"
@@ -29,34 +27,23 @@ namespace {
 
 std::vector<ParameterSchema> schema() {
   std::vector<ParameterSchema> parameters = body_parameters("reachable");
-  ParameterSchema penalty;
-  penalty.name = "penalty";
-  penalty.unit = "Pa/m^2";
-  penalty.meaning =
-      "quadratic penalty of Courant and Beltrami: pressure = penalty * penetration^2; 0 = no penetration (exact)";
-  penalty.fallback = 0.0;
-  penalty.range = {.min = 0.0};
-  parameters.push_back(penalty);
+  parameters.push_back(number_parameter(
+      "penalty", "Pa/m^2",
+      "quadratic penalty of Courant and Beltrami: pressure = penalty * penetration^2; 0 = no penetration (exact)", 0.0,
+      not_negative));
   parameters.push_back(
       text_parameter("curved_gap",
                      "gap to a rigid triangle mesh: iterated = at the deformed nodes, projected until convergence; "
                      "linearised = at the undeformed nodes, as for all other partners",
                      "iterated", {"iterated", "linearised"}));
-  ParameterSchema distance;
-  distance.name = "cloud_distance";
-  distance.kind = ParameterKind::text;
-  distance.meaning =
-      "penetration of the points of a cloud: exact = distance to the body's surface mesh, approximate = its "
-      "approximate distance function";
-  distance.fallback = std::string("exact");
-  distance.choices = {"exact", "approximate"};
-  parameters.push_back(distance);
-  ParameterSchema length;
-  length.name = "distance_length";
-  length.unit = "m";
-  length.meaning = "length parameter of the approximate distance; default: the mean edge of the tetrahedra";
-  length.range = {.min = 0.0, .min_excluded = true};
-  parameters.push_back(length);
+  parameters.push_back(
+      text_parameter("cloud_distance",
+                     "penetration of the points of a cloud: exact = distance to the body's surface mesh, approximate = "
+                     "its approximate distance function",
+                     "exact", {"exact", "approximate"}));
+  parameters.push_back(number_parameter(
+      "distance_length", "m", "length parameter of the approximate distance; default: the mean edge of the tetrahedra",
+      std::nullopt, positive));
   std::ranges::move(partner_parameters(), std::back_inserter(parameters));
   return parameters;
 }
@@ -77,22 +64,22 @@ void add_partner(PreparedPartner partner, const PreparedBody& main, const Prepar
 
 void reject_distance_length(const PairSpec& pair, const char* expected) {
   if (!optional_number(pair.parameters, "distance_length")) return;
-  const std::string key = "contact." + pair.name + ".parameters.distance_length";
-  throw input_error(key, fmt::format("{}: expected only {}; remove it", key, expected));
+  throw pair_error(pair, "parameters.distance_length", fmt::format("expected only {}; remove it", expected));
 }
 
 void reject_regions(const PairSpec& pair) {
   if (text(pair.parameters, regions_parameter).empty()) return;
-  const std::string key = "contact." + pair.name + ".parameters." + regions_parameter;
-  throw input_error(key, key + ": expected none with a point cloud, whose points carry the load; remove it");
+  throw pair_error(pair, std::string("parameters.") + regions_parameter,
+                   "expected none with a point cloud, whose points carry the load; remove it");
 }
 
 void require_linear_tetrahedra(const PairSpec& pair, std::uint32_t n_nodes) {
   if (n_nodes == 4) return;
-  const std::string key = "contact." + pair.name + ".parameters.element";
-  throw input_error(key, fmt::format("{}: a body in contact with a point cloud needs linear tetrahedra (4 nodes), "
-                                     "found {} nodes; use linear elements",
-                                     key, n_nodes));
+  throw pair_error(
+      pair, "parameters.element",
+      fmt::format("a body in contact with a point cloud needs linear tetrahedra (4 nodes), found {} nodes; "
+                  "use linear elements",
+                  n_nodes));
 }
 
 /// A body in contact with points: see cloud.hpp.
@@ -153,8 +140,7 @@ void check_condensed_pair(const PairSpec& pair) {
   }
   reject_distance_length(pair, "with a point cloud as partner and cloud_distance: approximate");
   if (text(pair.parameters, "cloud_distance") == "exact") return;
-  const std::string key = "contact." + pair.name + ".parameters.cloud_distance";
-  throw input_error(key, key + ": expected only with a point cloud as partner; remove it");
+  throw pair_error(pair, "parameters.cloud_distance", "expected only with a point cloud as partner; remove it");
 }
 
 std::unique_ptr<ContactBackend> make_condensed(const PairSpec& with_laws, const PrepareContext& context) {

@@ -1,16 +1,131 @@
 #include "fem_server/backends/fem_full/condensed_interior.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
+#include "fem_server/backend_interface/preparation_locks.hpp"
+#include "fem_server/fem/compliance_cache.hpp"
 
 namespace heelstrike::fem {
 
 namespace {
+
+std::vector<bool> marked(std::size_t n, const std::vector<std::uint32_t>& chosen) {
+  std::vector<bool> marks(n, false);
+  for (const std::uint32_t i : chosen) marks[i] = true;
+  return marks;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> layer_of_depth(const BodyModel& body, const ContactNodes& contact, double depth) {
+  const VolumeMesh& mesh = body.mesh();
+  const std::vector<bool> touches = marked(mesh.nodes.size(), contact.nodes);
+  std::vector<std::uint32_t> layer;
+  for (std::uint32_t e = 0; e < mesh.n_elements(); ++e) {
+    const auto nodes = mesh.element(e);
+    const Vector3 center = element_center(mesh, e);
+    const auto is_near = [&](std::uint32_t n) { return (mesh.nodes[n] - center).squaredNorm() <= depth * depth; };
+    if (std::ranges::any_of(nodes, [&](std::uint32_t n) { return touches[n]; }) ||
+        std::ranges::any_of(contact.nodes, is_near)) {
+      layer.push_back(e);
+    }
+  }
+  return layer;
+}
+
+std::vector<std::uint32_t> layer_of_set(const BodyModel& body, const ContactNodes& contact, const std::string& set,
+                                        const std::string& key) {
+  const VolumeMesh& mesh = body.mesh();
+  const auto found = mesh.element_sets.find(set);
+  if (found == mesh.element_sets.end() || found->second.empty()) {
+    std::vector<std::string> known;
+    for (const auto& [name, elements] : mesh.element_sets) known.push_back(name);
+    throw input_error(key, fmt::format("{}: element set '{}' {}; sets of the mesh: {}", key, set,
+                                       found == mesh.element_sets.end() ? "does not exist" : "is empty",
+                                       known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+  }
+  std::vector<bool> in_layer(mesh.nodes.size(), false);
+  for (const std::uint32_t e : found->second) {
+    for (const std::uint32_t n : mesh.element(e)) in_layer[n] = true;
+  }
+  const auto outside = std::ranges::count_if(contact.nodes, [&](std::uint32_t n) { return !in_layer[n]; });
+  if (outside == 0) return found->second;
+  throw input_error(
+      key, fmt::format("{}: {} of {} contact nodes lie outside the layer '{}'{}; restrict contact_set, contact_box or "
+                       "contact_direction, or use another set",
+                       key, outside, contact.nodes.size(), set,
+                       outside == std::ssize(contact.nodes) ? ", which contains none of them" : ""));
+}
+
+namespace {
+
+constexpr std::string_view method_version = "interior 2 ";
+
+std::vector<double> packed(const InteriorProduct& product) {
+  std::vector<double> numbers;
+  const auto append = [&](const auto& matrix) {
+    numbers.insert(numbers.end(), matrix.data(), matrix.data() + matrix.size());
+  };
+  append(product.stiffness);
+  append(product.inertia_loads);
+  append(product.inertia_compliance);
+  return numbers;
+}
+
+/// Expected sizes of a product.
+struct InteriorSizes {
+  Eigen::Index n_interface = 0;  ///< dofs
+  Eigen::Index n_layer = 0;      ///< dofs: rows of inertia_loads
+};
+
+InteriorProduct unpacked(const std::vector<double>& numbers, const InteriorSizes& sizes) {
+  InteriorProduct product;
+  product.stiffness.resize(sizes.n_interface, sizes.n_interface);
+  product.inertia_loads.resize(sizes.n_layer, 6);
+  const double* from = numbers.data();
+  const auto take = [&](auto& matrix) {
+    std::copy_n(from, matrix.size(), matrix.data());
+    from += matrix.size();
+  };
+  take(product.stiffness);
+  take(product.inertia_loads);
+  take(product.inertia_compliance);
+  return product;
+}
+
+/// sha256 of all inputs of the product: mesh, materials, support, elements of the layer, version of the method.
+std::string interior_key(const PreparedBody& whole, std::span<const std::uint32_t> layer) {
+  // The nodes of the layer follow from its elements, which replace the candidates in the key.
+  return sha256_hex(std::string(method_version) + compliance_key(whole.body, whole.support, layer));
+}
+
+/// Reads the product from the cache, `<key>.interior`, or computes it by `make` and stores it; without a cache folder
+/// it is not stored. A damaged file is rebuilt; this and a folder without write access are reported through the
+/// context's progress. Of concurrent sessions one computes it. @throws errors of `make`; Error{cancelled} when stopped
+/// while waiting for another session
+InteriorProduct prepared_interior(const std::string& key, const InteriorSizes& sizes,
+                                  const std::function<InteriorProduct()>& make, const PrepareContext& context) {
+  const CacheEntry entry{.key = key,
+                         .kind = "interior",
+                         .magic = "heelstrike interior 1\n",
+                         .name = "the condensed interior",
+                         .loaded = "interior loaded from the cache",
+                         .begin = 0.3,
+                         .end = 0.6,
+                         .n = static_cast<std::size_t>(sizes.n_interface * sizes.n_interface + 6 * sizes.n_layer + 36)};
+  const auto unpack = [&](const std::vector<double>& numbers) { return unpacked(numbers, sizes); };
+  return prepare_once<InteriorProduct>(context.locks, key, context.stop, [&] {
+    return cached<std::vector<double>>(context.cache_directory, entry, context.on_progress, make, unpack, packed);
+  });
+}
 
 std::vector<std::uint32_t> others(std::span<const std::uint32_t> elements, std::size_t n) {
   std::vector<std::uint32_t> all(n);
@@ -124,12 +239,12 @@ void CondensedInterior::condense_inertia(InteriorProduct& product, const Prepare
 
 Eigen::MatrixXd CondensedInterior::solve_interior(const Eigen::MatrixXd& rhs, const std::stop_token& stop) const {
   if (!inside_) {
-    std::vector<bool> clamped(interior_.mesh().nodes.size(), false);
-    for (const std::uint32_t node : interior_clamp_) clamped[node] = true;
-    for (const std::uint32_t node : interior_interface_) clamped[node] = true;
+    std::vector<bool> fixed(interior_.mesh().nodes.size(), false);
+    for (const std::uint32_t node : interior_clamp_) fixed[node] = true;
+    for (const std::uint32_t node : interior_interface_) fixed[node] = true;
     std::vector<std::int64_t> inner;
     for (std::size_t dof = 0; dof < interior_.n_dofs(); ++dof) {
-      if (!clamped[dof / 3]) inner.push_back(static_cast<std::int64_t>(dof));
+      if (!fixed[dof / 3]) inner.push_back(static_cast<std::int64_t>(dof));
     }
     if (inner.empty()) return Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols());
     Elimination order(node_graph(interior_matrix_), inner, {});

@@ -12,15 +12,32 @@
 #include <mutex>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
-#include "fem_server/backends/fem_full/interior_product.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
+#include "fem_server/fem/body_model.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 #include "fem_server/fem/rigid_motion.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"
 
 namespace heelstrike::fem {
+
+/// Elements with a contact node, and those whose centre is within `depth` [m] of one; ascending.
+[[nodiscard]] std::vector<std::uint32_t> layer_of_depth(const BodyModel& body, const ContactNodes& contact,
+                                                        double depth);
+
+/// Elements of a set, ascending.
+/// @throws Error{invalid_input} for a set that does not exist or is empty, and when contact nodes lie outside it
+[[nodiscard]] std::vector<std::uint32_t> layer_of_set(const BodyModel& body, const ContactNodes& contact,
+                                                      const std::string& set, const std::string& key);
+
+/// Expensive results of the condensation: computed once, cached on disk, shared by concurrent sessions.
+struct InteriorProduct {
+  Eigen::MatrixXd stiffness;  ///< [N/m] K* of the interface
+  SixColumns inertia_loads;   ///< [1/m, -] B* in the dofs of the layer; no rows without inertia relief
+  Matrix6 inertia_compliance = Matrix6::Zero();  ///< D
+};
 
 /// Thread-safe.
 class CondensedInterior {

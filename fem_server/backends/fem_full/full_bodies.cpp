@@ -11,10 +11,9 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backend_interface/slip.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
-#include "fem_server/backends/fem_full/load_steps.hpp"
+#include "fem_server/backends/fem_full/full_steps.hpp"
 #include "fem_server/contact_solver/contact_response.hpp"
-#include "fem_server/contact_solver/detection/candidate_cache.hpp"
-#include "fem_server/contact_solver/detection/interface_pressure.hpp"
+#include "fem_server/contact_solver/detection/active_candidates.hpp"
 #include "fem_server/contact_solver/solver/friction_contact.hpp"
 #include "fem_server/contact_solver/solver/normal_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
@@ -38,7 +37,7 @@ constexpr double step_tolerance = 1e-9;
 constexpr double difference_step = 1e-4;
 /// Relative change of the force derivatives between passes; each pass gains a factor of the order of the strains.
 constexpr double derivative_accuracy = 1e-7;
-constexpr int n_derivative_iterations = 20;
+constexpr int derivative_passes = 20;
 /// Relative accuracy of each correction.
 constexpr double correction_accuracy = 1e-5;
 
@@ -192,10 +191,7 @@ Interface FullBodies::begin(const PairState& state, const PerBody<Eigen::VectorX
     if (u[0].size() > 0) x += u[0].segment<3>(3 * Eigen::Index{node});
     const SurfacePoint point = surface_in_A(*distance, state.X_AB, x);
     gaps.push_back(point.gap);
-    if (point.gap >= solution.gap) continue;
-    solution.gap = point.gap;
-    solution.closest.x = x;
-    solution.closest.surface = point;
+    solution.update_closest(x, point);
   }
   const BodyInterface interface(std::move(of_A), gaps.size(),
                                 std::make_shared<const DeformablePartner>(std::move(of_B), SurfaceCompliance()),
@@ -279,16 +275,12 @@ FullBodies::PerBody<Eigen::VectorXd> FullBodies::solve_linearised_contact(const 
     const double before = solution.lambda[place.node];
     // The surface rises nowhere by more than the partner has pushed it down: farther functions cannot touch.
     if (gaps[i] > depth && !(before > 0.0)) continue;
-    near.nodes.push_back(static_cast<std::uint32_t>(near.nodes.size()));
-    near.gaps.push_back(gaps[i]);
-    near.normals.push_back(place.normal);
-    near.force_before.emplace_back(before * place.normal);
-    near.u_before.emplace_back(Vector3::Zero());
-    near.known.push_back(false);
+    Vector3 force_before = before * place.normal;
     if (has_friction) {
-      near.force_before.back() += solution.tau.segment<3>(3 * Eigen::Index{place.node});
+      force_before += solution.tau.segment<3>(3 * Eigen::Index{place.node});
       problem.positions.push_back(compute_slip_increment(history, state.X_AB, place, solution.matched, free));
     }
+    near.add(static_cast<std::uint32_t>(near.nodes.size()), gaps[i], place.normal, force_before);
     solution.near.push_back(i);
     solution.active_candidates.push_back(place.node);
     solution.areas.push_back(place.area);
@@ -531,18 +523,18 @@ void FullBodies::differentiate_geometry(const FullBodiesHistory& history, const 
         there.gap += step * (place.normal.dot(relative(place, state.X_AB.R, now.u)) -
                              gap_wrench(solution.nodes[i], state.X_AB.p).dot(e));
       }
-      const Matrix3 rotated_axes = carried(axes, poses[end].R * state.X_AB.R.transpose(), there.normal);
+      const Matrix3 rotated = carried(axes, poses[end].R * state.X_AB.R.transpose(), there.normal);
       const double weight = 0.5 / step;
       const auto row = 3 * static_cast<Eigen::Index>(i);
       now.motion[row] += weight * there.gap;
       if (model_.options.friction > 0.0) {
-        now.motion.segment<2>(row + 1) += weight * (rotated_axes.rightCols<2>().transpose() *
+        now.motion.segment<2>(row + 1) += weight * (rotated.rightCols<2>().transpose() *
                                                     compute_slip_increment(history, poses[end], there, u[end], u[end]));
       }
       now.normal[i] += weight * there.normal;
       now.point[i] += weight * there.point;
-      now.traction[i] += weight * (rotated_axes.rightCols<2>() * force.tail<2>());
-      add_loads(there, poses[end].R, weight * (rotated_axes * force), now.load);
+      now.traction[i] += weight * (rotated.rightCols<2>() * force.tail<2>());
+      add_loads(there, poses[end].R, weight * (rotated * force), now.load);
     }
   }
 }
@@ -585,7 +577,7 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
   for (Eigen::Index k = 0; k < 6; ++k) {
     Derivative& now = directions[static_cast<std::size_t>(k)];
     double before = std::numeric_limits<double>::infinity();
-    for (int cycle = 0; cycle < n_derivative_iterations; ++cycle) {
+    for (int pass = 0; pass < derivative_passes; ++pass) {
       differentiate_geometry(history, state, undeformed, solution, k, now);
       PerBody<Eigen::VectorXd> loads = now.load;
       add_all(now.force, loads);
@@ -633,14 +625,10 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
 
 Response FullBodies::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                    const PairState& state) const {
-  Response response = contact_response(solution, model_.options, {}, model_.regions, approach_velocity, state);
+  Response response = interface_response(solution, solution.contact(bodies_[0].fields().pressure_recovery()),
+                                         model_.options, model_.regions, approach_velocity, state);
   response.dissipated_increment = solution.dissipated;
-  if (solution.nodes.empty()) return response;
-  response.stored_energy = solution.energy;
-  std::vector<double> normal_forces = hysteresis_factors(solution, model_.options, approach_velocity, state);
-  for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solution.nodes[i].lambda;
-  fill_interface_pressure(solution.contact(bodies_[0].fields().pressure_recovery()), normal_forces, model_.regions,
-                          response);
+  if (!solution.nodes.empty()) response.stored_energy = solution.energy;
   return response;
 }
 

@@ -25,7 +25,7 @@
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backend_interface/contact_options.hpp"
 #include "fem_server/backends/fem_full/full_body.hpp"
-#include "fem_server/backends/fem_full/full_history.hpp"
+#include "fem_server/backends/fem_full/full_steps.hpp"
 #include "fem_server/contact_solver/contact_regions.hpp"
 #include "fem_server/contact_solver/contact_surface.hpp"
 #include "fem_server/contact_solver/detection/body_interface.hpp"

@@ -19,7 +19,7 @@
 
 #include "fem_server/backends/fem_full/body_system.hpp"
 #include "fem_server/bodies/body_fields.hpp"
-#include "fem_server/contact_solver/weighted_nodes.hpp"
+#include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/fem/neo_hookean.hpp"
 
 namespace heelstrike::fem {

@@ -8,7 +8,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backend_interface/slip.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
-#include "fem_server/backends/fem_full/load_steps.hpp"
+#include "fem_server/backends/fem_full/full_steps.hpp"
 #include "fem_server/contact_solver/contact_response.hpp"
 #include "fem_server/contact_solver/solver/friction_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
@@ -33,7 +33,7 @@ constexpr double tolerance = 1e-10;
 /// Penalty over the node's own stiffness: the multipliers gain this factor per iteration, and rounding grows with it.
 constexpr double penalty_factor = 1e3;
 /// Each pass gains three digits.
-constexpr int n_tangent_iterations = 3;
+constexpr int tangent_passes = 3;
 /// For the unsymmetric systems of the tangents with friction.
 constexpr double tangent_accuracy = 1e-9;
 constexpr Eigen::Index max_krylov_dimension = 80;
@@ -306,12 +306,7 @@ Eigen::VectorXd FullContact::solve_frictional_contact(const PairState& state, do
     const auto i = static_cast<Eigen::Index>(c);
     const Vector3 before = solution.lambda[i] * points[c].normal + solution.tau.segment<3>(3 * i);
     if (depth == 0.0 || (points[c].gap > depth && !(solution.lambda[i] > 0.0))) continue;
-    problem.near.nodes.push_back(c);
-    problem.near.gaps.push_back(points[c].gap);
-    problem.near.normals.push_back(points[c].normal);
-    problem.near.force_before.push_back(before);
-    problem.near.u_before.emplace_back(Vector3::Zero());
-    problem.near.known.push_back(false);
+    problem.near.add(c, points[c].gap, points[c].normal, before);
     problem.positions.emplace_back(prepared_.body.mesh().nodes[contact[c]] +
                                    u_free.segment<3>(3 * static_cast<Eigen::Index>(contact[c])));
   }
@@ -404,8 +399,8 @@ namespace {
 
 /// Derivatives of slip and traction of one active node by the pose at fixed u.
 struct TangentialByPose {
-  Matrix36 slip = Matrix36::Zero();           ///< in axes that rotate with B
-  Matrix36 rotation_term = Matrix36::Zero();  ///< of the traction with these axes
+  Matrix36 slip = Matrix36::Zero();      ///< in axes that rotate with B
+  Matrix36 rotation = Matrix36::Zero();  ///< of the traction with these axes
 };
 
 TangentialByPose tangential_by_pose(const ContactNodeState& node, const StickPoint& stick_point, const Vector3& p_AB) {
@@ -413,7 +408,7 @@ TangentialByPose tangential_by_pose(const ContactNodeState& node, const StickPoi
   const Vector3 off = node.x - stick_point.p_AP;
   Matrix36 bending = normal_rotation(node, p_AB);
   TangentialByPose result;
-  result.rotation_term = force_rotation(node, p_AB) - node.lambda * bending;
+  result.rotation = force_rotation(node, p_AB) - node.lambda * bending;
   bending.leftCols<3>() += skew(n);
   result.slip = -stick_point.dp_dX - n.dot(off) * bending;
   result.slip.leftCols<3>() += skew(off);
@@ -449,7 +444,7 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
     return change;
   };
   Eigen::MatrixXd du;
-  for (int cycle = 0; cycle < n_tangent_iterations; ++cycle) {
+  for (int pass = 0; pass < tangent_passes; ++pass) {
     Eigen::MatrixXd rhs = Eigen::MatrixXd::Zero(n, 6);
     for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
       const std::uint32_t c = solution.touching[i];
@@ -457,25 +452,25 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
       const Eigen::Matrix<double, 1, 6> dp = penalty_[c] * gap_wrench(node, p_AB).transpose() + dlambda[i];
       rhs.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c])) +=
           node.surface.normal * dp + node.lambda * normal_rotation(node, p_AB) +
-          traction_change(i, dp, Matrix36::Zero()) + by_pose[i].rotation_term;
+          traction_change(i, dp, Matrix36::Zero()) + by_pose[i].rotation;
     }
     du = solve_system(rest, rhs, tangent_accuracy);
     for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
       const std::uint32_t c = solution.touching[i];
       const ContactNodeState& node = solution.nodes[i];
-      const Matrix36 element_du = du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
-      dlambda[i] += penalty_[c] * (gap_wrench(node, p_AB).transpose() - node.surface.normal.transpose() * element_du);
-      dtau[i] = traction_change(i, dlambda[i], element_du);
+      const Matrix36 own_du = du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
+      dlambda[i] += penalty_[c] * (gap_wrench(node, p_AB).transpose() - node.surface.normal.transpose() * own_du);
+      dtau[i] = traction_change(i, dlambda[i], own_du);
     }
   }
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const ContactNodeState& node = solution.nodes[i];
-    const Matrix36 element_du =
+    const Matrix36 own_du =
         du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[solution.touching[i]]));
-    solution.derivatives.u.emplace_back(element_du);
-    solution.derivatives.traction.emplace_back(dtau[i] + by_pose[i].rotation_term -
+    solution.derivatives.u.emplace_back(own_du);
+    solution.derivatives.traction.emplace_back(dtau[i] + by_pose[i].rotation -
                                                node.surface.normal *
-                                                   (node.traction.transpose() * node.surface.curvature * element_du));
+                                                   (node.traction.transpose() * node.surface.curvature * own_du));
     solution.derivatives.lambda.emplace_back(dlambda[i]);
   }
 }
@@ -517,11 +512,7 @@ FullContact::Solution FullContact::solve(const FullHistory& history, const PairS
   solution.gap = std::numeric_limits<double>::infinity();
   for (const std::uint32_t node : contact) {
     const Vector3& x = prepared_.body.mesh().nodes[node];
-    const SurfacePoint point = surface_in_A(*prepared_.partner, state.X_AB, x);
-    if (point.gap >= solution.gap) continue;
-    solution.gap = point.gap;
-    solution.closest.x = x;
-    solution.closest.surface = point;
+    solution.update_closest(x, surface_in_A(*prepared_.partner, state.X_AB, x));
   }
   if (laws_.has_history()) solution.memory = history_variables_at(name_, history.memory, history.t, state.t);
   if (solution.gap >= 0.0 && solution.memory.values.empty()) return solution;
@@ -582,11 +573,7 @@ void FullContact::update_history(const FullHistory& history, const PairState& st
     solution.gap = std::numeric_limits<double>::infinity();
     for (const std::uint32_t node : prepared_.contact.nodes) {
       const Vector3 y = prepared_.body.mesh().nodes[node] + solution.u.segment<3>(3 * Eigen::Index{node});
-      const SurfacePoint point = surface_in_A(*prepared_.partner, state.X_AB, y);
-      if (point.gap >= solution.gap) continue;
-      solution.gap = point.gap;
-      solution.closest.x = y;
-      solution.closest.surface = point;
+      solution.update_closest(y, surface_in_A(*prepared_.partner, state.X_AB, y));
     }
     // A separated body that has recovered is identical to one without previous contact.
     if (solution.u.cwiseAbs().maxCoeff() <= rounding()) {
@@ -604,7 +591,7 @@ void FullContact::update_history(const FullHistory& history, const PairState& st
 Response FullContact::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                     const PairState& state) const {
   Response response =
-      contact_response(solution, prepared_.options, prepared_.pressure, prepared_.regions, approach_velocity, state);
+      solved_response(solution, prepared_.options, prepared_.pressure, prepared_.regions, approach_velocity, state);
   if (!solution.nodes.empty()) response.stored_energy = solution.energy;
   response.dissipated_increment = solution.dissipated;
   return response;

@@ -32,7 +32,7 @@
 #include "fem_server/backends/fem_full/body_system.hpp"
 #include "fem_server/backends/fem_full/condensed_interior.hpp"
 #include "fem_server/backends/fem_full/full_friction.hpp"
-#include "fem_server/backends/fem_full/full_history.hpp"
+#include "fem_server/backends/fem_full/full_steps.hpp"
 #include "fem_server/bodies/body_fields.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/fem/neo_hookean.hpp"

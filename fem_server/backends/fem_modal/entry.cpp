@@ -10,10 +10,8 @@
 #include "common/parameters/parameter.hpp"
 #include "fem_server/backends/fem_modal/modal_contact.hpp"
 #include "fem_server/bodies/body_fields.hpp"
-#include "fem_server/bodies/body_laws.hpp"
 #include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/bodies/pair_check.hpp"
-#include "fem_server/bodies/prepared_compliance.hpp"
 #include "fem_server/contact_solver/kernels/compliance_product.hpp"
 
 namespace heelstrike::fem {
@@ -45,18 +43,16 @@ PairSpec frictionless(PairSpec pair) {
 void check_modal_pair(const PairSpec& pair) {
   check_rigid_pair(frictionless(pair));
   check_material_laws(pair);
-  const std::string where = "contact." + pair.name + ".parameters.";
   const double modes = number(pair.parameters, "modes");
   if (modes != std::floor(modes)) {
-    throw input_error(where + "modes", fmt::format("{}modes: expected a whole number, found {}", where, modes));
+    throw pair_error(pair, "parameters.modes", fmt::format("expected a whole number, found {}", modes));
   }
   for (const Material& material : pair.main.materials) {
     if (modes == 0.0 || material.density > 0.0) continue;
-    const std::string key = "contact." + pair.name + ".main.material.density";
-    throw input_error(
-        key, fmt::format("{}: expected the density [kg/m^3] of a body that vibrates, found {}{}; give it, "
-                         "or set `modes: 0`",
-                         key, material.density, material.set.empty() ? "" : " for set '" + material.set + "'"));
+    throw pair_error(
+        pair, "main.material.density",
+        fmt::format("expected the density [kg/m^3] of a body that vibrates, found {}{}; give it, or set `modes: 0`",
+                    material.density, material.set.empty() ? "" : " for set '" + material.set + "'"));
   }
 }
 

@@ -9,11 +9,8 @@
 #include "common/errors/error.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/bodies/body_fields.hpp"
-#include "fem_server/contact_solver/detection/active_candidates.hpp"
-#include "fem_server/contact_solver/detection/candidate_cache.hpp"
 #include "fem_server/contact_solver/kernels/compliance_product.hpp"
-#include "fem_server/contact_solver/solver/normal_contact.hpp"
-#include "fem_server/contact_solver/solver/normal_derivatives.hpp"
+#include "fem_server/contact_solver/pairing/solve_contact.hpp"
 
 namespace heelstrike::fem {
 
@@ -25,10 +22,6 @@ constexpr double farthest_gap = 1.0;
 constexpr double first_gap = 0.05;
 /// Penetration of the others due to rounding, over the depth: the accuracy of the solver.
 constexpr double allowed_penetration = 1e-10;
-
-Eigen::Index row_of(std::size_t node) {
-  return 3 * static_cast<Eigen::Index>(node);
-}
 
 bool at_rest(const std::vector<ModeState>& modes) {
   return std::ranges::all_of(modes, [](const ModeState& m) { return m.q == 0.0 && m.v == 0.0 && m.g == 0.0; });
@@ -198,7 +191,7 @@ void ModalContact::finish_modes(const ModalHistory& history, const Vibration& vi
     solution.energy += step.energy(now) - 0.5 * vibration.modal_compliance[k] * g[k] * g[k];
   }
   // The remaining energy of a released body is reported as dissipated at release, and as regained at the next contact.
-  if (solution.touches()) {
+  if (!solution.nodes.empty()) {
     solution.dissipated = history.touches ? damped : damped - before;
   } else if (history.touches) {
     solution.dissipated = damped + solution.energy;
@@ -208,47 +201,12 @@ void ModalContact::finish_modes(const ModalHistory& history, const Vibration& vi
 void ModalContact::solve_contact_of(const std::vector<NearPoint>& chosen, const std::vector<Vector3>& points,
                                     const PairState& state, const Vibration& vibration, bool tangents,
                                     Solution& solution) const {
-  ActiveCandidates near;
-  std::vector<std::uint32_t> candidates;
+  solution.discard_points();
   for (const NearPoint& point : chosen) {
-    near.nodes.push_back(static_cast<std::uint32_t>(candidates.size()));
-    near.gaps.push_back(point.surface.gap);
-    near.normals.push_back(point.surface.normal);
-    candidates.push_back(point.candidate);
+    solution.add_point(point.candidate, nullptr, point.surface, points[point.candidate], model_.areas[point.candidate]);
   }
-  near.force_before.assign(candidates.size(), Vector3::Zero());
-  near.u_before.assign(candidates.size(), Vector3::Zero());
-  near.known.assign(candidates.size(), false);
-  near.compliance_changed = true;
-  const SurfaceCompliance compliance = compliance_of(candidates, vibration.modal_compliance);
-  const auto node_at = [&](std::uint32_t position) {
-    ContactNodeState node;
-    node.x = points[candidates[position]];
-    node.surface = chosen[position].surface;
-    return node;
-  };
-  NormalTask task{.compliance = &compliance, .near = &near};
-  if (tangents) {
-    task.turning = [&](std::uint32_t position) { return normal_rotation(node_at(position), state.X_AB.p); };
-  }
-  const NormalContact contact = solve_normal_contact(task);
-  solution.statistics.iterations += contact.iterations;
-  solution.statistics.residual = contact.residual;
-  solution.touching.clear();
-  solution.nodes.clear();
-  for (std::size_t a = 0; a < contact.active.size(); ++a) {
-    ContactNodeState node = node_at(contact.active[a]);
-    solution.touching.push_back(candidates[contact.active[a]]);
-    node.lambda = contact.lambda[static_cast<Eigen::Index>(a)];
-    node.u = contact.u.segment<3>(row_of(a));
-    node.area = model_.areas[solution.touching.back()];
-    solution.nodes.push_back(node);
-  }
-  if (!tangents || solution.nodes.empty()) return;
-  const NodeBlocks blocks(compliance, near, contact.active);
-  solution.derivatives = frictionless_derivatives(
-      solution.nodes, contact, contact.turned, state.X_AB.p,
-      model_.options.hysteresis_factor > 0.0 ? &blocks.compliance() : nullptr, blocks.numbers());
+  solution.use_own_compliance(compliance_of(solution.near_candidates, vibration.modal_compliance));
+  solve_frictionless(state, model_.options, tangents, solution);
 }
 
 ModalContact::Solution ModalContact::solve(const ModalHistory& history, const PairState& state, bool tangents) const {
@@ -277,8 +235,8 @@ ModalContact::Solution ModalContact::solve(const ModalHistory& history, const Pa
 Response ModalContact::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                      const PairState& state) const {
   Response response =
-      contact_response(solution, model_.options, model_.pressure, model_.regions, approach_velocity, state);
-  if (solution.touches()) response.stored_energy += solution.energy;
+      solved_response(solution, model_.options, model_.pressure, model_.regions, approach_velocity, state);
+  if (!solution.nodes.empty()) response.stored_energy += solution.energy;
   response.dissipated_increment = solution.dissipated;
   if (at_rest(solution.modes)) response.bound = gap_bound(ball_around(model_.points), *model_.partner);
   return response;
@@ -295,7 +253,7 @@ Committed ModalContact::commit(const History& history, const PairState& state, c
   auto next = ModalHistory::of_backend(name_);
   next->approach_velocity = latched_speed(solution, model_.options, own.approach_velocity, state);
   next->t = state.t;
-  next->touches = solution.touches();
+  next->touches = !solution.nodes.empty();
   next->modes = solution.modes;
   Response response = make_response(solve(*next, state, options.tangents), next->approach_velocity, state);
   response.dissipated_increment = solution.dissipated;

@@ -19,8 +19,8 @@
 
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backend_interface/contact_options.hpp"
-#include "fem_server/backends/fem_modal/modal_history.hpp"
-#include "fem_server/contact_solver/contact_response.hpp"
+#include "fem_server/backends/fem_modal/modal_oscillator.hpp"
+#include "fem_server/contact_solver/pairing/contact_pairing.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/pressure_recovery.hpp"
 #include "fem_server/fem/vibration_modes.hpp"
@@ -70,11 +70,10 @@ class ModalContact final : public ContactBackend {
     Eigen::VectorXd q_free;            ///< coordinates without contact
     Eigen::VectorXd modal_compliance;  ///< D
   };
-  struct Solution : ContactSolution {
+  struct Solution : PairedContact {
     std::vector<ModeState> modes;
     double overlap = 0.0;  ///< [m] of the candidates at their positions without contact forces: > 0 in contact
     double energy = 0.0;   ///< [J] elastic and kinetic
-    [[nodiscard]] bool touches() const { return !nodes.empty(); }
   };
   [[nodiscard]] Vibration vibration(const ModalHistory& history, const PairState& state) const;
   [[nodiscard]] Solution solve(const ModalHistory& history, const PairState& state, bool tangents) const;

@@ -1,5 +1,11 @@
-/// One vibration mode under a force that varies linearly over a step: solved exactly.
+/// One vibration mode under a force that varies linearly over a step: solved exactly; and the history of all modes.
 #pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "fem_server/backend_interface/saved_history.hpp"
 
 namespace heelstrike::fem {
 
@@ -46,6 +52,20 @@ class ModeStep {
   double s1_ = 0.0;          ///< S1
   double compliance_ = 0.0;  ///< S2 / h
   double s1_rate_ = 0.0;     ///< S1 / h
+};
+
+/// History of the contact of a vibrating body between accepted steps.
+struct ModalHistory final : SavedHistory<ModalHistory> {
+  static constexpr std::string_view format = "heelstrike modal history 1";
+
+  std::optional<double> t;       ///< [s] of the commit; none = no commit yet
+  bool touches = false;          ///< the bodies were in contact there
+  std::vector<ModeState> modes;  ///< all modes of the body; empty before the first commit
+
+  template <class Archive, class Self>
+  static void transfer(Archive& archive, Self& self) {
+    archive(self.t, self.touches, self.modes);
+  }
 };
 
 }  // namespace heelstrike::fem

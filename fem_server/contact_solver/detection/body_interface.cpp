@@ -446,11 +446,7 @@ Interface begin_between_bodies(const BodyInterface& interface, std::span<const d
                                const PairState& state, const ContactOptions& options, double size,
                                ContactSolution& solved) {
   Interface found = interface.at(state.X_AB, node_gaps);
-  if (found.min_gap < solved.gap) {
-    solved.gap = found.min_gap;
-    solved.closest.x = found.closest;
-    solved.closest.surface = {.gap = found.min_gap, .normal = found.closest_normal};
-  }
+  solved.update_closest(found.closest, {.gap = found.min_gap, .normal = found.closest_normal});
   if (solved.gap > 0.0) return found;
   check_depth(solved, options, state);
   if (found.places.empty() && -solved.gap > side_overlap_tolerance * size) {
@@ -469,6 +465,89 @@ void reject_unknown_point(const Vector3& p_AQ) {
                     fmt::format("the bodies touch at ({}, {}, {}) m of the main body, where the partner has no contact "
                                 "nodes; extend partner_contact_set, partner_contact_box or partner_contact_direction",
                                 p_AQ.x(), p_AQ.y(), p_AQ.z()));
+}
+
+namespace {
+
+/// [m^2] parts of the areas of the nodes of A that face B.
+std::vector<double> facing_areas(const InterfaceContact& contact) {
+  std::vector<double> areas(contact.n_nodes, 0.0);
+  for (std::uint32_t i = 0; i < contact.areas.size(); ++i) {
+    for (const auto& [node, weight] : contact.on_A->at(i)) areas[node] += weight * contact.areas[i];
+  }
+  return areas;
+}
+
+/// [m^2] of non-zero interpolated pressure. Its border lies between the active functions and the nodes in their
+/// support, so the result is the mean of the areas of both.
+/// @param shares  per contact node of A, fraction of the counted area; empty = all of it
+double interface_area(const InterfaceContact& contact, std::span<const double> shares = {}) {
+  const auto share = [&](std::size_t node) { return shares.empty() ? 1.0 : shares[node]; };
+  const std::vector<double> areas = facing_areas(contact);
+  std::vector<bool> loaded(contact.n_nodes, false);
+  double pushing = 0.0;
+  for (const std::uint32_t i : contact.touching) {
+    pushing += share(contact.nodes[i]) * contact.areas[i];
+    for (const auto& [node, weight] : contact.on_A->at(i)) loaded[node] = true;
+  }
+  double reached = 0.0;
+  for (std::size_t node = 0; node < areas.size(); ++node) {
+    if (loaded[node]) reached += share(node) * areas[node];
+  }
+  return 0.5 * (pushing + reached);
+}
+
+}  // namespace
+
+std::vector<double> interface_pressure(const InterfaceContact& contact, std::span<const double> normal_forces) {
+  const std::vector<double> areas = facing_areas(contact);
+  std::vector<double> forces(contact.n_nodes, 0.0);
+  std::vector<Vector3> normals(contact.n_nodes, Vector3::Zero());
+  for (std::size_t a = 0; a < contact.touching.size(); ++a) {
+    for (const auto& [node, weight] : contact.on_A->at(contact.touching[a])) {
+      forces[node] += weight * normal_forces[a];
+      normals[node] += weight * normal_forces[a] * contact.contacts[a].surface.normal;
+    }
+  }
+  std::vector<std::uint32_t> loaded;
+  std::vector<Vector3> loaded_normals;
+  std::vector<double> loaded_areas;
+  for (std::uint32_t node = 0; node < contact.n_nodes; ++node) {
+    if (!(forces[node] > 0.0)) continue;
+    loaded.push_back(node);
+    loaded_normals.push_back(normals[node].normalized());
+    loaded_areas.push_back(areas[node]);
+  }
+  Eigen::VectorXd loads(static_cast<Eigen::Index>(loaded.size()));
+  for (std::size_t k = 0; k < loaded.size(); ++k) loads[static_cast<Eigen::Index>(k)] = forces[loaded[k]];
+  const Eigen::MatrixXd found = contact.recovery->recover(loaded, loaded_normals, loads, loaded_areas).at_contact_nodes;
+  std::vector<double> pressure(contact.n_nodes, 0.0);
+  for (std::size_t k = 0; k < loaded.size(); ++k) pressure[loaded[k]] = found(static_cast<Eigen::Index>(k), 0);
+  return pressure;
+}
+
+Response interface_response(const ContactSolution& solved, const InterfaceContact& contact,
+                            const ContactOptions& options, std::span<const ContactRegion> regions,
+                            const std::optional<double>& approach_velocity, const PairState& state) {
+  // The functions of an interface are no nodes of the surface: forces by areas, until the pressure is recovered below.
+  static const PressureRecovery empty_recovery;
+  Response response = solved_response(solved, options, empty_recovery, regions, approach_velocity, state);
+  if (solved.nodes.empty()) return response;
+  std::vector<double> normal_forces = hysteresis_factors(solved, options, approach_velocity, state);
+  for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solved.nodes[i].lambda;
+  const std::vector<double> pressure = interface_pressure(contact, normal_forces);
+  response.area = interface_area(contact);
+  response.peak_pressure = std::ranges::max(pressure);
+  for (std::size_t r = 0; r < regions.size(); ++r) {
+    const std::vector<double>& shares = regions[r].shares;
+    RegionLoad& load = response.regions[r];
+    load.area = interface_area(contact, shares);
+    load.peak_pressure = 0.0;
+    for (std::size_t node = 0; node < pressure.size(); ++node) {
+      if (shares[node] > 0.0) load.peak_pressure = std::max(load.peak_pressure, pressure[node]);
+    }
+  }
+  return response;
 }
 
 }  // namespace heelstrike::fem

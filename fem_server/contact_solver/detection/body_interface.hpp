@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -100,5 +101,28 @@ class BodyInterface {
 
 /// @throws Error{invalid_input}  the bodies touch at this point [m] of A, where the displacement of B is unknown
 [[noreturn]] void reject_unknown_point(const Vector3& p_AQ);
+
+/// Functions that may be in contact, for the pressure and area of their forces.
+struct InterfaceContact {
+  const WeightedNodes* on_A = nullptr;           ///< nodes of A of each function
+  std::span<const double> areas{};               ///< [m^2] of each
+  std::span<const std::uint32_t> nodes{};        ///< contact node of A of each
+  std::span<const std::uint32_t> touching{};     ///< active functions, as positions among them, ascending
+  std::size_t n_nodes = 0;                       ///< contact nodes of A
+  std::span<const ContactNodeState> contacts{};  ///< of the active functions: their normals out of B
+  const PressureRecovery* recovery = nullptr;    ///< of the contact nodes of A
+};
+
+/// [Pa] at the contact nodes of A: the forces of the functions are distributed to the nodes of A and divided by the
+/// parts of the nodes' areas that face B; these quotients are as smooth as those of one body, and recovered alike.
+/// @param normal_forces  [N] of the active functions
+[[nodiscard]] std::vector<double> interface_pressure(const InterfaceContact& contact,
+                                                     std::span<const double> normal_forces);
+
+/// As solved_response(), with area and peak pressure of the whole and of the regions from interface_pressure().
+/// @param regions  of the contact nodes of A
+[[nodiscard]] Response interface_response(const ContactSolution& solved, const InterfaceContact& contact,
+                                          const ContactOptions& options, std::span<const ContactRegion> regions,
+                                          const std::optional<double>& approach_velocity, const PairState& state);
 
 }  // namespace heelstrike::fem

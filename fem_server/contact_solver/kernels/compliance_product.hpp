@@ -17,6 +17,11 @@ namespace heelstrike::fem {
 template <int n_fields>
 using NodeFields = Eigen::Matrix<double, Eigen::Dynamic, n_fields, n_fields == 1 ? Eigen::ColMajor : Eigen::RowMajor>;
 
+/// The first of these rows.
+[[nodiscard]] inline Eigen::Index row_of(std::size_t node) {
+  return 3 * static_cast<Eigen::Index>(node);
+}
+
 /// Displacements [m] of `rows` under forces [N] on `columns`; both ascending.
 [[nodiscard]] NodeFields<1> displacement(const SurfaceCompliance& compliance, std::span<const std::uint32_t> rows,
                                          std::span<const std::uint32_t> columns, const NodeFields<1>& forces);

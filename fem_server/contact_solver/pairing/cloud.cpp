@@ -42,11 +42,6 @@ class CloudPairing final : public ContactPairing {
     add_partner(diagonal_compliance(contact.points.size(), model_.point_compliance), state, contact);
   }
 
-  bool follow(const CommittedContact& /*committed*/, const PairState& /*state*/, int /*pass*/,
-              PairedContact& /*contact*/) const override {
-    return false;  // the gap is linearised at the undeformed body
-  }
-
   void displace_partner(const PairState& state, PairedContact& contact) const override {
     for (const std::uint32_t i : contact.contact_positions) {
       if (!contact.on_partner.outside[i]) continue;
@@ -64,7 +59,7 @@ class CloudPairing final : public ContactPairing {
 
   [[nodiscard]] Response response(const PairedContact& contact, const std::optional<double>& approach_velocity,
                                   const PairState& state) const override {
-    return restore_roles(node_response(contact, approach_velocity, swap_roles(state)), state);
+    return restore_roles(ContactPairing::response(contact, approach_velocity, swap_roles(state)), state);
   }
 
   [[nodiscard]] std::vector<Vector3> displacements(std::span<const Vector3> forces) const override {
@@ -97,6 +92,7 @@ Response restore_roles(const Response& on_B, const PairState& state) {
   response.dF_A_dX.bottomLeftCorner<3, 3>() += skew(force);
   response.dF_A_dV = to_A * on_B.dF_A_dV * T;
   response.p_ACop = state.X_AB * on_B.p_ACop;
+  response.bound.on_partner = !on_B.bound.on_partner;  // its points are those of the cloud
   return response;
 }
 

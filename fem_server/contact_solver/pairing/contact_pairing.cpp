@@ -31,6 +31,36 @@ ContactNodeState PairedContact::point_state(std::uint32_t near_point) const {
   return node;
 }
 
+void PairedContact::add_point(std::uint32_t candidate, const CommittedNode* committed, const SurfacePoint& point_of_B,
+                              const Vector3& x, double area) {
+  const bool loaded = committed != nullptr && committed->loaded();
+  near.add(candidate, point_of_B.gap, point_of_B.normal, loaded ? committed->force : Vector3(Vector3::Zero()),
+           committed != nullptr ? std::optional(committed->u) : std::nullopt);
+  near_candidates.push_back(candidate);
+  surface.push_back(point_of_B);
+  points.push_back(x);
+  areas.push_back(area);
+}
+
+void PairedContact::use_own_compliance(SurfaceCompliance compliance) {
+  own_compliance = std::move(compliance);
+  std::iota(near.nodes.begin(), near.nodes.end(), 0U);
+  near.compliance_changed = true;
+}
+
+void PairedContact::discard_points() {
+  discard_solution();
+  near = {};
+  surface.clear();
+  points.clear();
+  areas.clear();
+  near_candidates.clear();
+  own_compliance = {};
+  partner_share = {};
+  on_partner = {};
+  on_main = {};
+}
+
 void PairedContact::discard_solution() {
   touching.clear();
   contact_positions.clear();
@@ -91,22 +121,6 @@ ContactPairing::Gaps ContactPairing::begin(const CommittedContact& committed, co
   return gaps;
 }
 
-void ContactPairing::add_near(std::uint32_t candidate, const CommittedNode* committed, const SurfacePoint& surface,
-                              const Vector3& x, double area, PairedContact& contact) const {
-  contact.near_candidates.push_back(candidate);
-  contact.near.nodes.push_back(candidate);
-  contact.near.gaps.push_back(surface.gap);
-  contact.near.normals.push_back(surface.normal);
-  contact.near.force_before.push_back(committed != nullptr && committed->loaded() ? committed->force
-                                                                                  : Vector3(Vector3::Zero()));
-  contact.near.u_before.push_back(committed != nullptr ? committed->u : Vector3(Vector3::Zero()));
-  contact.near.known.push_back(committed != nullptr);
-  if (model_.options.penalty > 0.0) contact.near.penalty.push_back(model_.options.penalty * area);
-  contact.surface.push_back(surface);
-  contact.points.push_back(x);
-  contact.areas.push_back(area);
-}
-
 void ContactPairing::find_near(const CommittedContact& committed, const PairState& state, const Gaps& gaps,
                                PairedContact& contact) const {
   const double depth = -contact.gap;
@@ -120,7 +134,8 @@ void ContactPairing::find_near(const CommittedContact& committed, const PairStat
     if (gaps.values[k] > depth && !loaded) continue;
     const SurfacePoint point = surface_in_A(*model_.partner, state.X_AB, model_.points[i]);
     if (point.gap > depth && !loaded) continue;
-    add_near(i, known ? &*before : nullptr, point, model_.points[i], model_.areas[i], contact);
+    contact.add_point(i, known ? &*before : nullptr, point, model_.points[i], model_.areas[i]);
+    if (model_.options.penalty > 0.0) contact.near.penalty.push_back(model_.options.penalty * model_.areas[i]);
   }
 }
 
@@ -163,17 +178,27 @@ std::shared_ptr<const CommittedFriction> ContactPairing::committed_friction(cons
   return nullptr;
 }
 
-void ContactPairing::add_partner(const SurfaceCompliance& own, const PairState& state, PairedContact& contact) const {
-  contact.partner_share = weighted(model_.deformable->compliance(), contact.on_partner.nodes, state.X_AB.R);
-  contact.own_compliance = sum(own, contact.partner_share);
-  std::iota(contact.near.nodes.begin(), contact.near.nodes.end(), 0U);
-  contact.near.compliance_changed = true;
+bool ContactPairing::follow(const CommittedContact& /*committed*/, const PairState& /*state*/, int /*pass*/,
+                            PairedContact& /*contact*/) const {
+  return false;
 }
 
-Response ContactPairing::node_response(const PairedContact& contact, const std::optional<double>& approach_velocity,
-                                       const PairState& state) const {
+void ContactPairing::displace_partner(const PairState& /*state*/, PairedContact& /*contact*/) const {}
+
+std::shared_ptr<const CandidateCache> ContactPairing::make_candidate_cache(
+    const CommittedContact& /*committed*/) const {
+  return nullptr;
+}
+
+void ContactPairing::add_partner(const SurfaceCompliance& own, const PairState& state, PairedContact& contact) const {
+  contact.partner_share = weighted(model_.deformable->compliance(), contact.on_partner.nodes, state.X_AB.R);
+  contact.use_own_compliance(sum(own, contact.partner_share));
+}
+
+Response ContactPairing::response(const PairedContact& contact, const std::optional<double>& approach_velocity,
+                                  const PairState& state) const {
   Response response =
-      contact_response(contact, model_.options, model_.pressure, model_.regions, approach_velocity, state);
+      solved_response(contact, model_.options, model_.pressure, model_.regions, approach_velocity, state);
   response.stored_energy += contact.penalty_energy;
   response.bound = gap_bound(ball_, *model_.partner);
   return response;

@@ -22,7 +22,6 @@
 #include "fem_server/contact_solver/contact_response.hpp"
 #include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/contact_solver/detection/active_candidates.hpp"
-#include "fem_server/contact_solver/detection/candidate_cache.hpp"
 #include "fem_server/contact_solver/stick_point.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
 
@@ -86,8 +85,16 @@ struct PairedContact : ContactSolution {
   [[nodiscard]] bool has_deformable_partner() const { return partner_share.n_nodes() > 0; }
   /// Undeformed point.
   [[nodiscard]] ContactNodeState point_state(std::uint32_t near_point) const;
+  /// @param committed  null = the point was far from the partner
+  void add_point(std::uint32_t candidate, const CommittedNode* committed, const SurfacePoint& point_of_B,
+                 const Vector3& x, double area);
+  /// Compliance of these points alone: their numbers in it are their positions, and their displacements at the commit
+  /// give no bounds, because they were due to another compliance.
+  void use_own_compliance(SurfaceCompliance compliance);
   /// Removes all results of a solver except its iterations, which are summed over repeated solutions.
   void discard_solution();
+  /// Removes the points, too.
+  void discard_points();
 };
 
 /// The two surfaces.
@@ -128,10 +135,10 @@ class ContactPairing {
   /// @return true if they have changed: then the contact has to be solved again
   /// @throws RecoverableError  no convergence
   [[nodiscard]] virtual bool follow(const CommittedContact& committed, const PairState& state, int pass,
-                                    PairedContact& contact) const = 0;
+                                    PairedContact& contact) const;
   /// Displacements of a deformable partner and, where the solution has derivatives, theirs.
   /// @throws Error{invalid_input}  contact at a point of the partner with an unknown displacement
-  virtual void displace_partner(const PairState& state, PairedContact& contact) const = 0;
+  virtual void displace_partner(const PairState& state, PairedContact& contact) const;
 
   /// Stick points of near points by position. Refers to the arguments.
   [[nodiscard]] virtual std::function<StickPoint(std::uint32_t)> stick_points(const CommittedContact& committed,
@@ -140,13 +147,13 @@ class ContactPairing {
   /// Start of the friction solver near a committed state; null if there is none.
   [[nodiscard]] virtual std::shared_ptr<const CommittedFriction> committed_friction(const CommittedContact& committed,
                                                                                     const PairedContact& contact) const;
-  /// To be stored with a committed state; null = none.
+  /// To be stored with a committed state; null = none: an interface needs the gaps of all nodes.
   [[nodiscard]] virtual std::shared_ptr<const CandidateCache> make_candidate_cache(
-      const CommittedContact& committed) const = 0;
+      const CommittedContact& committed) const;
 
   /// Response of the pair. @param state  of the pair, in its roles
   [[nodiscard]] virtual Response response(const PairedContact& contact, const std::optional<double>& approach_velocity,
-                                          const PairState& state) const = 0;
+                                          const PairState& state) const;
   /// Values of the active points, distributed to the candidates.
   [[nodiscard]] virtual std::vector<Vector3> on_candidates(const PairedContact& contact,
                                                            std::span<const Vector3> values) const;
@@ -173,18 +180,12 @@ class ContactPairing {
   /// Candidates whose gap is at most the depth, and those with a committed force.
   void find_near(const CommittedContact& committed, const PairState& state, const Gaps& gaps,
                  PairedContact& contact) const;
-  /// @param committed  null = the node was far from the partner
-  void add_near(std::uint32_t candidate, const CommittedNode* committed, const SurfacePoint& surface, const Vector3& x,
-                double area, PairedContact& contact) const;
   /// Candidates near the committed state, without blocks of the compliance.
   [[nodiscard]] std::shared_ptr<CandidateCache> find_cached_candidates(const CommittedContact& committed) const;
   [[nodiscard]] static StickPointHistory stick_point_history(const CommittedContact& committed,
                                                              std::uint32_t candidate);
   /// Adds the compliance of a deformable partner to that of the near points. @pre on_partner is set
   void add_partner(const SurfaceCompliance& own, const PairState& state, PairedContact& contact) const;
-  /// Response of contact points that are candidates.
-  [[nodiscard]] Response node_response(const PairedContact& contact, const std::optional<double>& approach_velocity,
-                                       const PairState& state) const;
 
   PairingModel model_;
   CandidateBall ball_;

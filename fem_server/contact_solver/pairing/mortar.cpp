@@ -6,7 +6,6 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/contact_solver/detection/body_interface.hpp"
-#include "fem_server/contact_solver/detection/interface_pressure.hpp"
 #include "fem_server/contact_solver/pairing/contact_pairing.hpp"
 #include "fem_server/contact_solver/pairing/solve_contact.hpp"
 
@@ -18,7 +17,7 @@ namespace {
 /// a repeated evaluation of a committed state, which starts elsewhere, gives the same response.
 constexpr double shift_tolerance = 1e-10;
 /// The error of each pass decreases by a factor of the order of the shift over the size of the contact.
-constexpr int max_matching_iterations = 20;
+constexpr int max_matching_passes = 20;
 /// Shift of sticking nodes, over the size of the body, above which stick is unlikely: matching then starts without it.
 constexpr double max_stick_motion = 0.1;
 
@@ -58,11 +57,11 @@ class MortarPairing final : public ContactPairing {
     const Vector3 shift = mean_shift(contact);
     const double change = (shift - contact.shift).norm();
     if (!(change > shift_tolerance * ball_.radius)) return false;
-    if (pass == max_matching_iterations) {
+    if (pass == max_matching_passes) {
       throw RecoverableError(fmt::format(
           "the matching of two sliding surfaces did not converge: after {} passes they still move by {} m, at t = "
           "{} s; use a smaller step",
-          max_matching_iterations, change, state.t));
+          max_matching_passes, change, state.t));
     }
     match(committed, state, shift, contact);
     if (contact.near.deepest() == 0.0) return false;
@@ -96,22 +95,10 @@ class MortarPairing final : public ContactPairing {
     };
   }
 
-  [[nodiscard]] std::shared_ptr<const CandidateCache> make_candidate_cache(
-      const CommittedContact& /*committed*/) const override {
-    return nullptr;  // the interface needs the gaps of all nodes
-  }
-
   [[nodiscard]] Response response(const PairedContact& contact, const std::optional<double>& approach_velocity,
                                   const PairState& state) const override {
-    // The functions of an interface are no nodes of the surface.
-    static const PressureRecovery empty_recovery;
-    Response response =
-        contact_response(contact, model_.options, empty_recovery, model_.regions, approach_velocity, state);
-    if (!contact.nodes.empty()) {
-      std::vector<double> normal_forces = hysteresis_factors(contact, model_.options, approach_velocity, state);
-      for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= contact.nodes[i].lambda;
-      fill_interface_pressure(interface_contact(contact), normal_forces, model_.regions, response);
-    }
+    Response response = interface_response(contact, interface_contact(contact), model_.options, model_.regions,
+                                           approach_velocity, state);
     response.stored_energy += contact.penalty_energy;
     return response;
   }
@@ -131,7 +118,8 @@ class MortarPairing final : public ContactPairing {
     for (const InterfacePoint& place : interface.places) {
       const CommittedNode* before = committed.find(place.node);
       if (place.gap > -contact.gap && (before == nullptr || !before->loaded())) continue;
-      add_near(place.node, before, {.gap = place.gap, .normal = place.normal}, place.point, place.area, contact);
+      contact.add_point(place.node, before, {.gap = place.gap, .normal = place.normal}, place.point, place.area);
+      if (model_.options.penalty > 0.0) contact.near.penalty.push_back(model_.options.penalty * place.area);
       contact.on_main.add_place(place.on_A);
       contact.on_partner.nodes.add_place(place.on_B);
       contact.on_partner.outside.push_back(place.outside);
@@ -141,13 +129,10 @@ class MortarPairing final : public ContactPairing {
   /// The functions of the interface at a shift; discards the solution.
   void match(const CommittedContact& committed, const PairState& state, const Vector3& shift,
              PairedContact& contact) const {
-    PairedContact matched;
-    matched.gap = contact.gap;
-    matched.closest = contact.closest;
-    matched.node_gaps = std::move(contact.node_gaps);
-    matched.shift = shift;
-    set_functions(committed, model_.interface->at(state.X_AB, matched.node_gaps, shift), matched);
-    contact = std::move(matched);
+    contact.discard_points();
+    contact.statistics = {};
+    contact.shift = shift;
+    set_functions(committed, model_.interface->at(state.X_AB, contact.node_gaps, shift), contact);
   }
 
   /// Initial shift of B: the triangles are matched at the deformed positions, which differ by this shift. A sticking

@@ -4,7 +4,7 @@
 
 #include "fem_server/backend_interface/slip.hpp"
 #include "fem_server/contact_solver/kernels/compliance_product.hpp"
-#include "fem_server/contact_solver/solver/normal_derivatives.hpp"
+#include "fem_server/contact_solver/solver/normal_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
@@ -135,16 +135,16 @@ void take(const NormalContact& found, PairedContact& contact) {
 void solve_frictionless(const PairState& state, const ContactOptions& options, bool tangents, PairedContact& contact) {
   NormalTask task{.compliance = &contact.compliance(), .near = &contact.near};
   if (tangents) {
-    task.turning = [&](std::uint32_t near) { return normal_rotation(contact.point_state(near), state.X_AB.p); };
+    task.rotation = [&](std::uint32_t near) { return normal_rotation(contact.point_state(near), state.X_AB.p); };
   }
   NormalContact found = solve_normal_contact(task);
   take(found, contact);
   if (contact.nodes.empty() || !tangents) return;
-  rotate_partner(contact, found.turned);
+  rotate_partner(contact, found.rotated);
   // With one common factor on all forces, the displacements of single nodes are not needed.
   const bool each = options.hysteresis_factor > 0.0 || contact.has_deformable_partner();
   const NodeBlocks blocks(contact.compliance(), contact.near, found.active);
-  contact.derivatives = frictionless_derivatives(contact.nodes, found, found.turned, state.X_AB.p,
+  contact.derivatives = frictionless_derivatives(contact.nodes, found, found.rotated, state.X_AB.p,
                                                  each ? &blocks.compliance() : nullptr, blocks.numbers());
 }
 

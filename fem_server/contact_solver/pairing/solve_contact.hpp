@@ -11,11 +11,6 @@
 
 namespace heelstrike::fem {
 
-/// Row of the first component of a point in fields with three rows per point.
-[[nodiscard]] inline Eigen::Index row_of(std::size_t point) {
-  return 3 * static_cast<Eigen::Index>(point);
-}
-
 /// Replaces the solution of `contact` by that of a frictionless solver.
 void take(const NormalContact& found, PairedContact& contact);
 

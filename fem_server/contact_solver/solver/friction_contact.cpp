@@ -58,7 +58,7 @@ Matrix3 local_axes(const FrictionProblem& problem, std::uint32_t position) {
 struct Member {
   std::uint32_t position = 0;           ///< in `near`
   Matrix3 local = Matrix3::Identity();  ///< columns normal, tangent 1, tangent 2, in A
-  Matrix3 R_local_B =
+  Matrix3 rotation =
       Matrix3::Identity();  ///< from local to the axes of B, which differ if B is that of a committed state
   NodeLinearisation linear;
   StickPoint stick_point;
@@ -137,7 +137,7 @@ class Iterate {
       changed_ = changed_ || is != m.linear.active;
       m.linear.active = is;
       if (is || m.local_force().isZero(0.0)) continue;
-      taken.segment<3>(row_of(i)) = -(m.R_local_B * m.local_force());
+      taken.segment<3>(row_of(i)) = -(m.rotation * m.local_force());
       any = true;
       m.lambda = 0.0;
       m.traction.setZero();
@@ -241,8 +241,8 @@ class Iterate {
         m.linear.E.bottomLeftCorner<2, 1>() = -problem_.friction / m.rho * trial(m).normalized();
       }
       if (m.linear.slides && committed_) {
-        m.linear.S = (m.R_local_B * m.linear.S * m.R_local_B.transpose()).eval();
-        m.linear.E = (m.R_local_B * m.linear.E * m.R_local_B.transpose()).eval();
+        m.linear.S = (m.rotation * m.linear.S * m.rotation.transpose()).eval();
+        m.linear.E = (m.rotation * m.linear.E * m.rotation.transpose()).eval();
       }
       nodes.push_back(m.linear);
     }
@@ -255,14 +255,14 @@ class Iterate {
       const Member& m = members_[i];
       if (!m.linear.active) continue;
       const Eigen::Vector2d slip = equation(m);
-      rhs.segment<3>(row_of(i)) = m.R_local_B * Vector3(-m.gamma, -slip.x(), -slip.y());
+      rhs.segment<3>(row_of(i)) = m.rotation * Vector3(-m.gamma, -slip.x(), -slip.y());
     }
     // Far from the solution the states of nodes still change, so a higher accuracy is useless.
     const double accuracy =
         std::clamp(std::max(0.1 * target() / error, std::min(error / scale_, coarse_tolerance)), 1e-5, 1e-1);
     const auto [change, motion] = system.solve(rhs, accuracy);
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      const Vector3 local = members_[i].R_local_B.transpose() * change.middleRows<3>(row_of(i));
+      const Vector3 local = members_[i].rotation.transpose() * change.middleRows<3>(row_of(i));
       members_[i].lambda += local.x();
       members_[i].traction += local.tail<2>();
     }
@@ -344,10 +344,10 @@ class Iterate {
   }
 
  private:
-  [[nodiscard]] bool slides(const Member& m) const {
-    const double bound = problem_.friction * m.lambda;
-    return trial(m).norm() > bound;
-  }
+  /// Return map of Coulomb friction [alart1991]: a node sticks while its trial traction v = tau - rho w lies in the
+  /// disc of radius mu lambda; otherwise it slides, and tau = mu lambda v / |v|. The solution is the same for any rho >
+  /// 0; with the node's own stiffness, v changes by as much as the traction that would prevent the slip.
+  [[nodiscard]] bool slides(const Member& m) const { return trial(m).norm() > problem_.friction * m.lambda; }
   [[nodiscard]] static Eigen::Vector2d trial(const Member& m) { return m.traction - m.rho * m.slip; }
 
   /// Tangential equation in metres: slip, or the distance of the traction from the cone divided by rho.
@@ -369,7 +369,6 @@ class Iterate {
     return (bound * Eigen::Matrix2d::Identity() - on_disc * v.transpose() / length) / length;
   }
 
-  [[nodiscard]] static Eigen::Index row_of(std::size_t member) { return 3 * static_cast<Eigen::Index>(member); }
   [[nodiscard]] Eigen::Index n_rows() const { return row_of(members_.size()); }
   [[nodiscard]] Vector3 local(std::uint32_t member, const NodeFields<1>& u, std::size_t at) const {
     return members_[member].linear.axes.transpose() * u.segment<3>(row_of(at));
@@ -399,7 +398,7 @@ class Iterate {
   void follow() {
     Eigen::VectorXd forces(n_rows());
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      forces.segment<3>(row_of(i)) = members_[i].R_local_B * members_[i].local_force();
+      forces.segment<3>(row_of(i)) = members_[i].rotation * members_[i].local_force();
     }
     u_ = Eigen::VectorXd::Zero(n_rows());
     drift_ = 0.0;
@@ -410,7 +409,7 @@ class Iterate {
   void set_gaps() {
     for (std::size_t i = 0; i < members_.size(); ++i) {
       Member& m = members_[i];
-      const Vector3 u = m.R_local_B.transpose() * u_.segment<3>(row_of(i));
+      const Vector3 u = m.rotation.transpose() * u_.segment<3>(row_of(i));
       m.gamma = problem_.near.gaps[m.position] + u.x();
       m.slip = m.slip_free + u.tail<2>();
     }
@@ -432,7 +431,7 @@ class Iterate {
     for (const std::uint32_t position : problem_.near.kept) {
       Member& m = members_.emplace_back(make_member(position));
       m.linear.axes = committed.axes()[members_.size() - 1];
-      m.R_local_B = m.linear.axes.transpose() * m.local;
+      m.rotation = m.linear.axes.transpose() * m.local;
     }
     blocks_.emplace(compliance_, problem_.near, problem_.near.kept);
     committed_ = problem_.committed;

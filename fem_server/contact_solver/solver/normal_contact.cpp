@@ -13,7 +13,6 @@
 #include "common/errors/error.hpp"
 #include "fem_server/contact_solver/kernels/compliance_product.hpp"
 #include "fem_server/contact_solver/solver/active_set_guess.hpp"
-#include "fem_server/contact_solver/solver/projected_newton.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
@@ -81,10 +80,10 @@ class WorkingProblem {
     for (int round = 0; round < max_active_set_changes; ++round) {
       ++result_.iterations;
       solve_active();
-      std::vector<std::uint32_t> violating = violations();
-      if (violating.empty()) return;
-      if (violating.size() < min_violations) {
-        min_violations = violating.size();
+      std::vector<std::uint32_t> wrong = violations();
+      if (wrong.empty()) return;
+      if (wrong.size() < min_violations) {
+        min_violations = wrong.size();
         budget = max_stalled_iterations;
       } else if (budget > 0) {
         --budget;
@@ -93,11 +92,11 @@ class WorkingProblem {
         lower_energy();
         continue;
       } else {
-        violating = {violating.back()};
+        wrong = {wrong.back()};
       }
-      exchange_active(violating);
+      exchange_active(wrong);
     }
-    throw_failure();
+    give_up();
   }
 
   /// Starts from the current forces.
@@ -120,7 +119,7 @@ class WorkingProblem {
     }
   }
 
-  [[noreturn]] void throw_failure() const {
+  [[noreturn]] void give_up() const {
     throw RecoverableError(
         fmt::format("the contact solver found no active set in {} iterations ({} nodes near, {} active, "
                     "maximum penetration {} m); use a smaller step",
@@ -150,7 +149,7 @@ class WorkingProblem {
         s[i] = next;
       }
     }
-    throw_failure();
+    give_up();
   }
 
   /// Active nodes, their multipliers and the factor of A + D for the penetrations s.
@@ -261,19 +260,19 @@ class WorkingProblem {
   [[nodiscard]] std::vector<std::uint32_t> violations() {
     const double force_scale = result_.lambda.size() > 0 ? result_.lambda.cwiseAbs().maxCoeff() : 0.0;
     const Eigen::VectorXd gamma = gaps();
-    std::vector<std::uint32_t> violating;
+    std::vector<std::uint32_t> wrong;
     result_.residual = 0.0;
     std::size_t a = 0;
     for (std::uint32_t i = 0; i < gamma.size(); ++i) {
       if (a < active_.size() && active_[a] == i) {
-        if (result_.lambda[static_cast<Eigen::Index>(a++)] <= -gap_tolerance * force_scale) violating.push_back(i);
+        if (result_.lambda[static_cast<Eigen::Index>(a++)] <= -gap_tolerance * force_scale) wrong.push_back(i);
         continue;
       }
       const double penetration = -gamma[i];
       result_.residual = std::max(result_.residual, penetration / scale_);
-      if (penetration > gap_tolerance * scale_) violating.push_back(i);
+      if (penetration > gap_tolerance * scale_) wrong.push_back(i);
     }
-    return violating;
+    return wrong;
   }
 
   /// Exchanges the state of each listed member.
@@ -312,7 +311,7 @@ void rotate_forces(const NormalTask& task, const SurfaceCompliance& compliance, 
   bool bends = false;
   for (Eigen::Index a = 0; a < m; ++a) {
     const std::uint32_t i = result.active[static_cast<std::size_t>(a)];
-    forces.block<3, 6>(3 * a, 1) = result.lambda[a] * task.rotation_term(i);
+    forces.block<3, 6>(3 * a, 1) = result.lambda[a] * task.rotation(i);
     bends = bends || !forces.block<3, 3>(3 * a, 4).isZero(0.0);
   }
   result.rotated = Eigen::MatrixXd::Zero(3 * m, 6);
@@ -358,13 +357,13 @@ void begin(const NormalTask& task, Search& search) {
 void find_active_set(Search& search, Eigen::MatrixXd A) {
   NormalContact& contact = search.outcome.contact;
   try {
-    WorkingProblem(*search.task->near, std::move(A), bool{search.task->rotation_term}, contact).solve(search.members);
+    WorkingProblem(*search.task->near, std::move(A), bool{search.task->rotation}, contact).solve(search.members);
   } catch (...) {
     search.outcome.error = std::current_exception();
     search.ended = true;
     return;
   }
-  if (!search.task->rotation_term) contact.factor.resize(0, 0);  // a penalty always produces one
+  if (!search.task->rotation) contact.factor.resize(0, 0);  // a penalty always produces one
   contact.active.clear();
   for (const std::uint32_t member : search.members) contact.active.push_back(contact.working[member]);
 }
@@ -376,22 +375,22 @@ std::vector<std::uint32_t> nodes_to_check(const Search& search) {
   const NodeFields<1> forces = active_forces(near, result);
   // Nodes that have lost their force are part of the change, too.
   std::vector<std::uint32_t> positions = result.active;
-  std::vector<std::uint32_t> remaining_numbers;
+  std::vector<std::uint32_t> left_numbers;
   auto active = result.active.begin();
   for (std::size_t a = 0; a < result.working.size(); ++a) {
     const std::uint32_t i = result.working[a];
     active = std::find_if(active, result.active.end(), [&](std::uint32_t other) { return other >= i; });
     if ((active != result.active.end() && *active == i) || near.force_before[i].isZero(0.0)) continue;
     positions.push_back(i);
-    remaining_numbers.push_back(search.blocks->numbers()[a]);
+    left_numbers.push_back(search.blocks->numbers()[a]);
   }
-  const auto n_remaining = 3 * static_cast<Eigen::Index>(remaining_numbers.size());
-  Eigen::VectorXd all_forces = Eigen::VectorXd::Zero(forces.size() + n_remaining);
-  Eigen::VectorXd u(forces.size() + n_remaining);
+  const auto n_left = 3 * static_cast<Eigen::Index>(left_numbers.size());
+  Eigen::VectorXd all_forces = Eigen::VectorXd::Zero(forces.size() + n_left);
+  Eigen::VectorXd u(forces.size() + n_left);
   all_forces.head(forces.size()) = forces;
   u.head(forces.size()) = result.u;
-  u.tail(n_remaining) =
-      displacement(search.blocks->compliance(), remaining_numbers, search.blocks->numbers(search.members), forces);
+  u.tail(n_left) =
+      displacement(search.blocks->compliance(), left_numbers, search.blocks->numbers(search.members), forces);
   const LoadChange change = change_since_commit(near, positions, all_forces, u);
   return open_outside(*search.task->compliance, near, result.working, change, gap_tolerance * near.deepest());
 }
@@ -445,7 +444,7 @@ void displace_active(std::span<Search* const> searches) {
   for (Search* search : searches) {
     NormalContact& contact = search->outcome.contact;
     numbers.push_back(search->blocks->numbers(search->members));
-    if (search->task->rotation_term) {
+    if (search->task->rotation) {
       rotate_forces(*search->task, search->blocks->compliance(), numbers.back(), contact);
       continue;
     }
@@ -528,6 +527,41 @@ NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, cons
   }
   result.lambda = Eigen::Map<const Eigen::VectorXd>(forces.data(), static_cast<Eigen::Index>(forces.size()));
   return result;
+}
+
+NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& nodes, const NormalContact& contact,
+                                         const Eigen::MatrixXd& rotated, const Vector3& p_AB,
+                                         const SurfaceCompliance* compliance, std::span<const std::uint32_t> numbers) {
+  const auto m = static_cast<Eigen::Index>(nodes.size());
+  Eigen::MatrixXd dlambda(m, 6);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    dlambda.row(static_cast<Eigen::Index>(i)) =
+        gap_wrench(nodes[i], p_AB).transpose() - nodes[i].surface.normal.transpose() * rotated.middleRows<3>(row_of(i));
+  }
+  solve_lower(contact.factor, dlambda);
+  solve_lower_transposed(contact.factor, dlambda);
+  NodeDerivatives derivatives;
+  NodeFields<8> forces = NodeFields<8>::Zero(3 * m, 8);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    forces.block<3, 6>(3 * row, 0) = nodes[i].surface.normal * dlambda.row(row);
+    derivatives.lambda.emplace_back(dlambda.row(row));
+    derivatives.traction.emplace_back(Matrix36::Zero());
+  }
+  if (compliance == nullptr) {
+    // sum lambda D^T du = (C Lambda D)^T (N dlambda + Lambda D): the compliance is symmetric.
+    derivatives.rotation_work.setZero();
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const Matrix36 df = forces.block<3, 6>(row_of(i), 0) + nodes[i].lambda * normal_rotation(nodes[i], p_AB);
+      derivatives.rotation_work += rotated.middleRows<3>(row_of(i)).transpose() * df;
+    }
+    return derivatives;
+  }
+  const NodeFields<8> u = displacement<8>(*compliance, numbers, forces);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    derivatives.u.emplace_back(u.block<3, 6>(row_of(i), 0) + rotated.middleRows<3>(row_of(i)));
+  }
+  return derivatives;
 }
 
 }  // namespace heelstrike::fem

@@ -27,7 +27,7 @@ struct NormalContact {
   std::vector<std::uint32_t> active;   ///< of these, ascending
   Eigen::VectorXd lambda;              ///< [N] per active node, > 0
   /// Cholesky factor (lower triangle) of A on the active nodes; of A - d gamma / d lambda with a penalty. Empty without
-  /// `turning`: it serves for derivatives.
+  /// `rotation`: it serves for derivatives.
   Eigen::MatrixXd factor;
   Eigen::VectorXd u;            ///< [m] displacements of the active nodes, three rows each
   Eigen::MatrixXd rotated;      ///< [m] those due to the rotation of their forces, six columns; empty unless requested
@@ -43,7 +43,7 @@ using NormalRotation = std::function<Matrix36(std::uint32_t)>;
 struct NormalTask {
   const SurfaceCompliance* compliance = nullptr;
   const ActiveCandidates* near = nullptr;
-  NormalRotation rotation_term{};  ///< called for active nodes; empty = `turned` is not requested
+  NormalRotation rotation{};  ///< called for active nodes; empty = `rotated` is not requested
 };
 
 struct NormalOutcome {
@@ -68,5 +68,16 @@ struct NormalEstimate {
 /// @param working_set_gap  maximum gap of open nodes in the estimate, over the maximum penetration
 [[nodiscard]] NormalEstimate estimate_normal_contact(const SurfaceCompliance& compliance, const ActiveCandidates& near,
                                                      double working_set_gap);
+
+/// d lambda / d X = A^-1 (G - N^T d u / d X at fixed lambda), then d u / d X, or only its effect on the wrench.
+/// @param nodes       the active ones
+/// @param contact     with its factor
+/// @param rotated      d u / d X at fixed lambda
+/// @param compliance  of the nodes; null = the nodes' d u / d X are not requested
+/// @param numbers     of the nodes within it
+[[nodiscard]] NodeDerivatives frictionless_derivatives(const std::vector<ContactNodeState>& nodes,
+                                                       const NormalContact& contact, const Eigen::MatrixXd& rotated,
+                                                       const Vector3& p_AB, const SurfaceCompliance* compliance,
+                                                       std::span<const std::uint32_t> numbers);
 
 }  // namespace heelstrike::fem

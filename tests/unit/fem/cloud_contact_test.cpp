@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "common/contact/gap_bound.hpp"
 #include "common/errors/error.hpp"
 #include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/fem/approximate_partner.hpp"
@@ -199,6 +200,26 @@ TEST(CloudContact, PointComplianceEqualsItsDerivation) {
       EXPECT_NEAR(rigid - found, predicted, (0.02 + 2.0 * share) * predicted) << "[N]";
     }
   }
+}
+
+TEST(CloudContact, BoundsTheGapByTheMotionOfTheCloud) {
+  PairSpec pair = block_on_cloud();
+  pair.main.surface = BlockSurface{.lengths = Vector3(0.2, 0.04, 0.02), .center = Vector3::Zero()};
+  pair.partner.surface = cloud(3);
+  pair.parameters["element_size"] = 0.01;
+  const auto contact = make_backend(pair, test::quiet());
+  const auto history = contact->initial_history();
+  const PairState below = pressed(-0.19);
+  // Around the long block the small cloud comes closer by 0.09 m, although the block does not move in its frame.
+  PairState beside = below;
+  beside.X_AB.R = rotation_from_vector(Vector3(0.0, std::acos(0.0), 0.0));
+  beside.X_AB.p = beside.X_AB.R * below.X_AB.p;
+  const Response r = contact->evaluate(*history, below);
+  ASSERT_TRUE(r.bound.known);
+  const GapInterval range = gap_interval(r.bound, r.gap, below.X_AB, beside);
+  const double gap = contact->evaluate(*history, beside).gap;
+  EXPECT_LE(range.lower, gap) << "[m]";
+  EXPECT_GE(range.upper, gap) << "[m]";
 }
 
 TEST(CloudContact, WritesTheBodyWithItsFieldsAndTheCloudAsPoints) {

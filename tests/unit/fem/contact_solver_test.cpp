@@ -14,7 +14,6 @@
 #include "fem_server/contact_solver/solver/active_set_guess.hpp"
 #include "fem_server/contact_solver/solver/friction_contact.hpp"
 #include "fem_server/contact_solver/solver/normal_contact.hpp"
-#include "fem_server/contact_solver/solver/projected_newton.hpp"
 
 namespace heelstrike::fem {
 namespace {

@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "common/errors/error.hpp"
+#include "fem_server/backends/fem_full/condensed_interior.hpp"
 #include "fem_server/backends/fem_full/full_contact.hpp"
-#include "fem_server/backends/fem_full/outer_layer.hpp"
 #include "scenario/surfaces/sphere.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
 #include "tests/unit/fem/test_contact.hpp"

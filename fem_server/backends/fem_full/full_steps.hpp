@@ -1,7 +1,8 @@
-/// History of the full-order contact between accepted steps.
+/// Steps of the full-order contact: its history between accepted steps, and load steps within one.
 #pragma once
 
 #include <Eigen/Core>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 
 namespace heelstrike::fem {
 
+/// Of one deformable body.
 struct FullHistory final : SavedHistory<FullHistory> {
   static constexpr std::string_view format = "heelstrike full history 3";
 
@@ -55,5 +57,15 @@ struct FullBodiesHistory final : SavedHistory<FullBodiesHistory> {
 /// @throws Error{invalid_input} for a time before the commit
 [[nodiscard]] BodyHistoryVariables history_variables_at(const std::string& backend, const Eigen::VectorXd& values,
                                                         const std::optional<double>& committed_at, double t);
+
+/// Load stepping of the indentation when no equilibrium is found directly: tries 4, 8, ... 32 equal steps until all of
+/// them converge.
+/// @param backend      name for the message
+/// @param depth        [m] overlap of the undeformed bodies
+/// @param equilibrium  solves with all gaps enlarged by `offset` [m], starting from the result of the previous step, or
+///                     from the undeformed body if `restart` is set; returns true if converged
+/// @throws RecoverableError  if none of these numbers of steps succeeds
+void solve_in_load_steps(std::string_view backend, double depth,
+                         const std::function<bool(double offset, bool restart)>& equilibrium);
 
 }  // namespace heelstrike::fem
