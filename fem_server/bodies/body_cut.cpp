@@ -144,7 +144,7 @@ std::vector<MeshPiece> find_unsupported_pieces(const VolumeMesh& mesh, std::span
   std::vector<bool> supported(mesh.nodes.size(), false);
   for (const std::uint32_t node : clamped_nodes) supported[node] = true;
   bool first_is_free = clamped_nodes.empty();
-  const auto hold = [&](const MeshPiece& piece) {
+  const auto mark_supported = [&](const MeshPiece& piece) {
     if (!first_is_free && !is_supported(mesh, piece, supported)) return false;
     first_is_free = false;
     for (const std::uint32_t e : piece.elements) {
@@ -152,7 +152,7 @@ std::vector<MeshPiece> find_unsupported_pieces(const VolumeMesh& mesh, std::span
     }
     return true;
   };
-  while (std::erase_if(loose, hold) > 0) {
+  while (std::erase_if(loose, mark_supported) > 0) {
   }
   return loose;
 }

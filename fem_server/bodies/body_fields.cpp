@@ -146,13 +146,13 @@ std::string BodyFields::write_body_fields(const FieldState& state, const std::ve
   const auto displacement = [&](std::uint32_t node) -> Vector3 {
     return state.displacement.segment<3>(3 * static_cast<Eigen::Index>(node));
   };
-  if (wanted(request, "displacement")) {
+  if (is_requested(request, "displacement")) {
     fields.push_back(vectors("displacement", drawn, request.X_WA.R, displacement));
   }
-  if (wanted(request, "contact_pressure") || wanted(request, "traction")) {
+  if (is_requested(request, "contact_pressure") || is_requested(request, "traction")) {
     const RecoveredPressure loaded = recovered(state, normals);
     const Eigen::MatrixXd at_nodes = at_mesh_nodes(loaded.at_vertices);
-    if (wanted(request, "contact_pressure")) {
+    if (is_requested(request, "contact_pressure")) {
       const Eigen::VectorXd pressure = at_nodes.col(0);
       fields.push_back(selected_components("contact_pressure", drawn, 1, {pressure.begin(), pressure.end()}));
       if (request.mesh == FieldMesh::surface) {
@@ -162,21 +162,22 @@ std::string BodyFields::write_body_fields(const FieldState& state, const std::ve
                             .values = face_pressures(loaded, drawn.faces)});
       }
     }
-    if (wanted(request, "traction")) {
+    if (is_requested(request, "traction")) {
       const auto traction = [&](std::uint32_t n) -> Vector3 { return at_nodes.row(n).tail<3>().transpose(); };
       fields.push_back(vectors("traction", drawn, request.X_WA.R, traction));
     }
   }
-  if (wanted(request, "von_mises") || wanted(request, "principal_stress")) {
+  if (is_requested(request, "von_mises") || is_requested(request, "principal_stress")) {
     const NodalStress stress = nodal_stress(body_, state.stress);
-    if (wanted(request, "von_mises")) fields.push_back(selected_components("von_mises", drawn, 1, stress.von_mises));
-    if (wanted(request, "von_mises")) {
+    if (is_requested(request, "von_mises"))
+      fields.push_back(selected_components("von_mises", drawn, 1, stress.von_mises));
+    if (is_requested(request, "von_mises")) {
       MeshField of_elements{.name = "von_mises", .unit = unit_of("von_mises"), .n_components = 1, .values = {}};
       const std::vector<double> values = element_von_mises(body_, state.stress);
       for (const std::uint32_t element : drawn.elements) of_elements.values.push_back(values[element]);
       of_cells.push_back(std::move(of_elements));
     }
-    if (wanted(request, "principal_stress"))
+    if (is_requested(request, "principal_stress"))
       fields.push_back(selected_components("principal_stress", drawn, 3, stress.principal));
   }
   return write_fields(drawn.grid, fields, of_cells);

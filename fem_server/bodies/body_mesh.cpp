@@ -234,7 +234,7 @@ void warn_about_volume_loss(const VolumeMesh& mesh, double input_volume, const P
 VolumeMesh mesh_from_asset(const MeshSurface& surface, const ParameterScope& place, const PrepareContext& context) {
   const AssetContent& asset = context.asset(surface.asset());
   const ReadOptions read = read_options(surface, asset, context);
-  if (holds_volume(asset.content, read)) {
+  if (is_volume_mesh(asset.content, read)) {
     VolumeMesh mesh = read_volume(asset.content, read);
     report_warnings(find_quality_warnings(asset.name, check_volume(mesh)), context);
     return placed(carried(std::move(mesh), place, asset.name), surface.X_BodyMesh);
@@ -349,7 +349,7 @@ bool is_volume_file(const Surface& surface, const PrepareContext& context) {
   const auto file = MeshSurface::of(surface);
   if (!file) return false;
   const AssetContent& asset = context.asset(file->asset());
-  return holds_volume(asset.content, read_options(*file, asset, context));
+  return is_volume_mesh(asset.content, read_options(*file, asset, context));
 }
 
 }  // namespace

@@ -225,7 +225,7 @@ Partner partner_of(const ContactBody& partner, const PrepareContext& context) {
   if (!mesh) return {};
   const AssetContent& asset = context.asset(mesh->asset());
   const ReadOptions read = read_options(*mesh, asset, context);
-  if (!partner.materials.empty() && holds_volume(asset.content, read)) return {};
+  if (!partner.materials.empty() && is_volume_mesh(asset.content, read)) return {};
   SurfaceMesh triangles = read_surface(asset.content, read);
   for (Vector3& vertex : triangles.vertices) vertex = mesh->X_BodyMesh * vertex;
   PartnerShape shape(triangles);

@@ -141,7 +141,7 @@ struct InspectedBody {
 InspectedBody seen(const ContactBody& body, const ParameterScope& place, const PrepareContext& context) {
   const auto file = MeshSurface::of(body.surface);
   const AssetContent* asset = file && !body.materials.empty() ? &context.asset(file->asset()) : nullptr;
-  if (asset != nullptr && holds_volume(asset->content, read_options(*file, *asset, context))) {
+  if (asset != nullptr && is_volume_mesh(asset->content, read_options(*file, *asset, context))) {
     const VolumeMesh mesh = read_volume(asset->content, read_options(*file, *asset, context));
     return {.extents = extents_of(mesh.nodes),
             .element = find_supported_element(mesh.nodes_per_element, place, asset->name)};

@@ -67,10 +67,10 @@ PairedContact CondensedContact::solve(const CommittedContact& committed, const P
   PairedContact contact;
   pairing_->detect(committed, state, contact);
   if (contact.near.deepest() == 0.0) return contact;  // no penetration
-  int pass = 0;
+  int iteration = 0;
   do {
     solve_points(committed, state, options, contact);
-  } while (pairing_->follow(committed, state, pass++, contact));
+  } while (pairing_->follow(committed, state, iteration++, contact));
   pairing_->displace_partner(state, contact);
   return contact;
 }
@@ -123,7 +123,7 @@ std::vector<BatchEntry> CondensedContact::evaluate_all(const History& history,
   std::vector<NormalTask> tasks;
   std::vector<std::size_t> evaluated;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    entries[i].error = refusal([&] { pairing_->detect(own, states[i], contacts[i]); });
+    entries[i].error = rejection([&] { pairing_->detect(own, states[i], contacts[i]); });
     if (entries[i].error || !contacts[i].touches()) continue;
     tasks.push_back({.compliance = &contacts[i].compliance(), .near = &contacts[i].near});
     evaluated.push_back(i);
@@ -131,10 +131,10 @@ std::vector<BatchEntry> CondensedContact::evaluate_all(const History& history,
   const std::vector<NormalOutcome> outcomes = solve_normal_contacts(tasks);
   for (std::size_t k = 0; k < evaluated.size(); ++k) {
     const std::size_t i = evaluated[k];
-    entries[i].error = refusal([&] {
+    entries[i].error = rejection([&] {
       if (outcomes[k].error) std::rethrow_exception(outcomes[k].error);
       take(outcomes[k].contact, contacts[i]);
-      for (int pass = 0; pairing_->follow(own, states[i], pass, contacts[i]); ++pass) {
+      for (int iteration = 0; pairing_->follow(own, states[i], iteration, contacts[i]); ++iteration) {
         solve_points(own, states[i], prescribed_motion, contacts[i]);
       }
     });

@@ -37,7 +37,7 @@ constexpr double step_tolerance = 1e-9;
 constexpr double difference_step = 1e-4;
 /// Relative change of the force derivatives between passes; each pass gains a factor of the order of the strains.
 constexpr double derivative_accuracy = 1e-7;
-constexpr int derivative_passes = 20;
+constexpr int n_derivative_iterations = 20;
 /// Relative accuracy of each correction.
 constexpr double correction_accuracy = 1e-5;
 
@@ -577,7 +577,7 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
   for (Eigen::Index k = 0; k < 6; ++k) {
     Derivative& now = directions[static_cast<std::size_t>(k)];
     double before = std::numeric_limits<double>::infinity();
-    for (int pass = 0; pass < derivative_passes; ++pass) {
+    for (int cycle = 0; cycle < n_derivative_iterations; ++cycle) {
       differentiate_geometry(history, state, undeformed, solution, k, now);
       PerBody<Eigen::VectorXd> loads = now.load;
       add_all(now.force, loads);

@@ -33,7 +33,7 @@ constexpr double tolerance = 1e-10;
 /// Penalty over the node's own stiffness: the multipliers gain this factor per iteration, and rounding grows with it.
 constexpr double penalty_factor = 1e3;
 /// Each pass gains three digits.
-constexpr int tangent_passes = 3;
+constexpr int n_tangent_iterations = 3;
 /// For the unsymmetric systems of the tangents with friction.
 constexpr double tangent_accuracy = 1e-9;
 constexpr Eigen::Index max_krylov_dimension = 80;
@@ -444,7 +444,7 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
     return change;
   };
   Eigen::MatrixXd du;
-  for (int pass = 0; pass < tangent_passes; ++pass) {
+  for (int cycle = 0; cycle < n_tangent_iterations; ++cycle) {
     Eigen::MatrixXd rhs = Eigen::MatrixXd::Zero(n, 6);
     for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
       const std::uint32_t c = solution.touching[i];
@@ -458,19 +458,19 @@ void FullContact::differentiate(const PairState& state, Solution& solution) cons
     for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
       const std::uint32_t c = solution.touching[i];
       const ContactNodeState& node = solution.nodes[i];
-      const Matrix36 own_du = du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
-      dlambda[i] += penalty_[c] * (gap_wrench(node, p_AB).transpose() - node.surface.normal.transpose() * own_du);
-      dtau[i] = traction_change(i, dlambda[i], own_du);
+      const Matrix36 element_du = du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[c]));
+      dlambda[i] += penalty_[c] * (gap_wrench(node, p_AB).transpose() - node.surface.normal.transpose() * element_du);
+      dtau[i] = traction_change(i, dlambda[i], element_du);
     }
   }
   for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
     const ContactNodeState& node = solution.nodes[i];
-    const Matrix36 own_du =
+    const Matrix36 element_du =
         du.middleRows<3>(3 * static_cast<Eigen::Index>(prepared_.contact.nodes[solution.touching[i]]));
-    solution.derivatives.u.emplace_back(own_du);
+    solution.derivatives.u.emplace_back(element_du);
     solution.derivatives.traction.emplace_back(dtau[i] + by_pose[i].rotation -
                                                node.surface.normal *
-                                                   (node.traction.transpose() * node.surface.curvature * own_du));
+                                                   (node.traction.transpose() * node.surface.curvature * element_du));
     solution.derivatives.lambda.emplace_back(dlambda[i]);
   }
 }

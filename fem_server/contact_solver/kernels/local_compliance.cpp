@@ -64,9 +64,9 @@ bool project_blocks(const double* column, const std::uint32_t* rows, std::size_t
       SingleLanes rest;
       round_lanes(value, whole);
       round_lanes((value - whole) * panel_fine, rest);
-      const FourHalves whole_half = __builtin_convertvector(whole, FourHalves);
+      const FourHalves entire_half = __builtin_convertvector(whole, FourHalves);
       const FourHalves rest_half = __builtin_convertvector(rest, FourHalves);
-      std::memcpy(upper + 3 * i + b * stride, &whole_half, sizeof whole_half);
+      std::memcpy(upper + 3 * i + b * stride, &entire_half, sizeof entire_half);
       std::memcpy(lower + 3 * i + b * stride, &rest_half, sizeof rest_half);
     }
   }
@@ -88,9 +88,9 @@ std::size_t rounded_up(std::size_t rows) {
 }
 
 /// Writes a column to its position, with zeros above and below. @param in_order  at least `rows` numbers; overwritten
-void place(std::int16_t* in_order, std::size_t skipped, std::size_t wanted, std::size_t rows, std::int16_t* column) {
+void place(std::int16_t* in_order, std::size_t skipped, std::size_t requested, std::size_t rows, std::int16_t* column) {
   std::fill(in_order, in_order + skipped, std::int16_t{0});
-  std::fill(in_order + skipped + wanted, in_order + rows, std::int16_t{0});
+  std::fill(in_order + skipped + requested, in_order + rows, std::int16_t{0});
   place_column(in_order, rows, column);
 }
 

@@ -17,7 +17,7 @@ namespace {
 /// a repeated evaluation of a committed state, which starts elsewhere, gives the same response.
 constexpr double shift_tolerance = 1e-10;
 /// The error of each pass decreases by a factor of the order of the shift over the size of the contact.
-constexpr int max_matching_passes = 20;
+constexpr int max_matching_iterations = 20;
 /// Shift of sticking nodes, over the size of the body, above which stick is unlikely: matching then starts without it.
 constexpr double max_stick_motion = 0.1;
 
@@ -57,11 +57,11 @@ class MortarPairing final : public ContactPairing {
     const Vector3 shift = mean_shift(contact);
     const double change = (shift - contact.shift).norm();
     if (!(change > shift_tolerance * ball_.radius)) return false;
-    if (pass == max_matching_passes) {
+    if (pass == max_matching_iterations) {
       throw RecoverableError(fmt::format(
           "the matching of two sliding surfaces did not converge: after {} passes they still move by {} m, at t = "
           "{} s; use a smaller step",
-          max_matching_passes, change, state.t));
+          max_matching_iterations, change, state.t));
     }
     match(committed, state, shift, contact);
     if (contact.near.deepest() == 0.0) return false;

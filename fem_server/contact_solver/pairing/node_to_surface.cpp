@@ -18,7 +18,7 @@ namespace {
 /// gap is a difference of coordinates, with a rounding error of 1e-13 of them at depths of a thousandth.
 constexpr double projected_gap_tolerance = 1e-9;
 /// Passes after which each node keeps its facet: a node on an edge of the partner may alternate between two.
-constexpr int passes_of_facets = 6;
+constexpr int max_facet_iterations = 6;
 constexpr int max_projections = 40;
 /// Gap under load, over the depth, up to which the blocks of a node are cached with the committed state.
 constexpr double cached_block_gap = 0.02;
@@ -61,7 +61,7 @@ class NodeToSurfacePairing final : public ContactPairing {
           contact.nodes.size(), pass, error, allowed, -contact.gap, state.t));
     }
     for (std::size_t i = 0; i < u.size(); ++i) {
-      if (pass >= passes_of_facets) surface[i].normal = contact.near.normals[i];
+      if (pass >= max_facet_iterations) surface[i].normal = contact.near.normals[i];
       surface[i].gap -= surface[i].normal.dot(u[i]);
       contact.near.gaps[i] = surface[i].gap;
       contact.near.normals[i] = surface[i].normal;

@@ -22,7 +22,7 @@ constexpr double fine_tolerance = 1e-5;
 /// the maximum ratio of residuals of a repetition, above which the method changes.
 constexpr double max_residual_ratio = 0.2;
 /// For the inverse of a committed state; each pass gains two to four digits.
-constexpr int inverse_passes = 4;
+constexpr int n_inverse_iterations = 4;
 /// Inverse of the fraction of different nodes from which a factor is recomputed: each costs about one direction.
 constexpr std::size_t refactor_fraction = 50;
 
@@ -49,24 +49,24 @@ Eigen::VectorXd orthogonalise(const Eigen::MatrixXd& W, Eigen::Index n, Eigen::V
 void DirectionFactors::match(const LocalCompliance& B, const std::vector<NodeLinearisation>& nodes) {
   for (int direction = 0; direction < 3; ++direction) {
     Factor& factor = factors_[static_cast<std::size_t>(direction)];
-    factor.wanted.clear();
+    factor.requested.clear();
     factor.own.clear();
     for (std::uint32_t i = 0; i < nodes.size(); ++i) {
       if (direction == 0 ? !nodes[i].active : !nodes[i].sticks()) continue;
-      factor.wanted.push_back(i);
+      factor.requested.push_back(i);
       factor.own.push_back(double{B.own(i)(direction, direction)});
     }
     // The factor of a nearly equal node set is still a good preconditioner: its error has the rank of the difference,
     // and each rank costs about one more direction of conjugate residuals.
-    if (n_different(factor.wanted, factor.members) > factor.wanted.size() / refactor_fraction) {
-      factor.members = factor.wanted;
+    if (n_different(factor.requested, factor.members) > factor.requested.size() / refactor_fraction) {
+      factor.members = factor.requested;
       if (!factor.cholesky.factorize(B.part(direction, factor.members))) {
         throw RecoverableError("singular system in the friction solver; use a smaller step");
       }
     }
     factor.place.clear();
     std::size_t k = 0;
-    for (const std::uint32_t i : factor.wanted) {
+    for (const std::uint32_t i : factor.requested) {
       while (k < factor.members.size() && factor.members[k] < i) ++k;
       const bool there = k < factor.members.size() && factor.members[k] == i;
       factor.place.push_back(there ? static_cast<std::int32_t>(k) : -1);
@@ -77,12 +77,12 @@ void DirectionFactors::match(const LocalCompliance& B, const std::vector<NodeLin
 void DirectionFactors::solve(int direction, const Eigen::VectorXd& r, Eigen::VectorXd& x) const {
   const Factor& factor = factors_[static_cast<std::size_t>(direction)];
   Eigen::VectorXf padded = Eigen::VectorXf::Zero(static_cast<Eigen::Index>(factor.members.size()));
-  for (std::size_t a = 0; a < factor.wanted.size(); ++a) {
-    if (factor.place[a] >= 0) padded[factor.place[a]] = static_cast<float>(r[row_of(factor.wanted[a]) + direction]);
+  for (std::size_t a = 0; a < factor.requested.size(); ++a) {
+    if (factor.place[a] >= 0) padded[factor.place[a]] = static_cast<float>(r[row_of(factor.requested[a]) + direction]);
   }
   factor.cholesky.solve(padded);
-  for (std::size_t a = 0; a < factor.wanted.size(); ++a) {
-    const Eigen::Index row = row_of(factor.wanted[a]) + direction;
+  for (std::size_t a = 0; a < factor.requested.size(); ++a) {
+    const Eigen::Index row = row_of(factor.requested[a]) + direction;
     x[row] = factor.place[a] >= 0 ? double{padded[factor.place[a]]} : r[row] / factor.own[a];
   }
 }
@@ -189,11 +189,11 @@ bool FrictionSystem::solve_refined(const Eigen::VectorXd& rhs, double tolerance,
   while (left > target) {
     // Below `step` the residual of the directions is that of another matrix, the rounded one: further solving would
     // gain nothing, so the true residual is evaluated and solved for.
-    const double wanted = target / left;
+    const double requested = target / left;
     const double step = full_precision_ ? fine_tolerance : rough_tolerance;
-    if (!solve_by_residuals(residual, std::max(wanted, step), last, change)) return false;
+    if (!solve_by_residuals(residual, std::max(requested, step), last, change)) return false;
     x += change;
-    if (wanted >= step) return true;
+    if (requested >= step) return true;
     residual = rhs - apply<Eigen::VectorXd>(x, B_.product(x));
     const double before = std::exchange(left, residual.norm());
     if (left <= max_residual_ratio * before) continue;
@@ -235,7 +235,7 @@ bool FrictionSystem::solve_by_inverse(const Eigen::MatrixXd& rhs, double toleran
   Eigen::MatrixXd left = rhs;
   solution = {.x = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols()), .Bx = Eigen::MatrixXd::Zero(rhs.rows(), rhs.cols())};
   Eigen::RowVectorXd before = rhs.colwise().norm();
-  for (int pass = 0; pass < inverse_passes; ++pass) {
+  for (int pass = 0; pass < n_inverse_iterations; ++pass) {
     const Eigen::MatrixXd change = inverse_->solve(left);
     solution.x += change;
     solution.Bx += B_.products(change);

@@ -48,10 +48,10 @@ class DirectionFactors {
 
  private:
   struct Factor {
-    std::vector<std::uint32_t> wanted;   ///< nodes, ascending
-    std::vector<std::uint32_t> members;  ///< of the factor
-    std::vector<std::int32_t> place;     ///< of requested nodes in it, -1 = absent
-    std::vector<double> own;             ///< [m/N] compliance of the requested nodes
+    std::vector<std::uint32_t> requested;  ///< nodes, ascending
+    std::vector<std::uint32_t> members;    ///< of the factor
+    std::vector<std::int32_t> place;       ///< of requested nodes in it, -1 = absent
+    std::vector<double> own;               ///< [m/N] compliance of the requested nodes
     SingleCholesky cholesky;
   };
   std::array<Factor, 3> factors_;

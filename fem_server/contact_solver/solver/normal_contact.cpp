@@ -80,10 +80,10 @@ class WorkingProblem {
     for (int round = 0; round < max_active_set_changes; ++round) {
       ++result_.iterations;
       solve_active();
-      std::vector<std::uint32_t> wrong = violations();
-      if (wrong.empty()) return;
-      if (wrong.size() < min_violations) {
-        min_violations = wrong.size();
+      std::vector<std::uint32_t> violating = violations();
+      if (violating.empty()) return;
+      if (violating.size() < min_violations) {
+        min_violations = violating.size();
         budget = max_stalled_iterations;
       } else if (budget > 0) {
         --budget;
@@ -92,11 +92,11 @@ class WorkingProblem {
         lower_energy();
         continue;
       } else {
-        wrong = {wrong.back()};
+        violating = {violating.back()};
       }
-      exchange_active(wrong);
+      exchange_active(violating);
     }
-    give_up();
+    throw_failure();
   }
 
   /// Starts from the current forces.
@@ -119,7 +119,7 @@ class WorkingProblem {
     }
   }
 
-  [[noreturn]] void give_up() const {
+  [[noreturn]] void throw_failure() const {
     throw RecoverableError(
         fmt::format("the contact solver found no active set in {} iterations ({} nodes near, {} active, "
                     "maximum penetration {} m); use a smaller step",
@@ -149,7 +149,7 @@ class WorkingProblem {
         s[i] = next;
       }
     }
-    give_up();
+    throw_failure();
   }
 
   /// Active nodes, their multipliers and the factor of A + D for the penetrations s.
@@ -260,19 +260,19 @@ class WorkingProblem {
   [[nodiscard]] std::vector<std::uint32_t> violations() {
     const double force_scale = result_.lambda.size() > 0 ? result_.lambda.cwiseAbs().maxCoeff() : 0.0;
     const Eigen::VectorXd gamma = gaps();
-    std::vector<std::uint32_t> wrong;
+    std::vector<std::uint32_t> violating;
     result_.residual = 0.0;
     std::size_t a = 0;
     for (std::uint32_t i = 0; i < gamma.size(); ++i) {
       if (a < active_.size() && active_[a] == i) {
-        if (result_.lambda[static_cast<Eigen::Index>(a++)] <= -gap_tolerance * force_scale) wrong.push_back(i);
+        if (result_.lambda[static_cast<Eigen::Index>(a++)] <= -gap_tolerance * force_scale) violating.push_back(i);
         continue;
       }
       const double penetration = -gamma[i];
       result_.residual = std::max(result_.residual, penetration / scale_);
-      if (penetration > gap_tolerance * scale_) wrong.push_back(i);
+      if (penetration > gap_tolerance * scale_) violating.push_back(i);
     }
-    return wrong;
+    return violating;
   }
 
   /// Exchanges the state of each listed member.
@@ -375,22 +375,22 @@ std::vector<std::uint32_t> nodes_to_check(const Search& search) {
   const NodeFields<1> forces = active_forces(near, result);
   // Nodes that have lost their force are part of the change, too.
   std::vector<std::uint32_t> positions = result.active;
-  std::vector<std::uint32_t> left_numbers;
+  std::vector<std::uint32_t> remaining_numbers;
   auto active = result.active.begin();
   for (std::size_t a = 0; a < result.working.size(); ++a) {
     const std::uint32_t i = result.working[a];
     active = std::find_if(active, result.active.end(), [&](std::uint32_t other) { return other >= i; });
     if ((active != result.active.end() && *active == i) || near.force_before[i].isZero(0.0)) continue;
     positions.push_back(i);
-    left_numbers.push_back(search.blocks->numbers()[a]);
+    remaining_numbers.push_back(search.blocks->numbers()[a]);
   }
-  const auto n_left = 3 * static_cast<Eigen::Index>(left_numbers.size());
-  Eigen::VectorXd all_forces = Eigen::VectorXd::Zero(forces.size() + n_left);
-  Eigen::VectorXd u(forces.size() + n_left);
+  const auto n_remaining = 3 * static_cast<Eigen::Index>(remaining_numbers.size());
+  Eigen::VectorXd all_forces = Eigen::VectorXd::Zero(forces.size() + n_remaining);
+  Eigen::VectorXd u(forces.size() + n_remaining);
   all_forces.head(forces.size()) = forces;
   u.head(forces.size()) = result.u;
-  u.tail(n_left) =
-      displacement(search.blocks->compliance(), left_numbers, search.blocks->numbers(search.members), forces);
+  u.tail(n_remaining) =
+      displacement(search.blocks->compliance(), remaining_numbers, search.blocks->numbers(search.members), forces);
   const LoadChange change = change_since_commit(near, positions, all_forces, u);
   return open_outside(*search.task->compliance, near, result.working, change, gap_tolerance * near.deepest());
 }
