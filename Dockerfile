@@ -10,7 +10,7 @@ RUN scripts/setup --group build --group grpc --group numerics --group files --gr
 COPY . .
 # The packages of the shared libraries that the programs really load, for the runtime stage.
 RUN cmake --preset release -DHEELSTRIKE_BUILD_TESTS=OFF -DHEELSTRIKE_PYTHON=OFF -DHEELSTRIKE_BUILD_BENCHMARKS=OFF \
- && scripts/build heelstrike mbs_server fem_server heelstrike-mesher \
+ && scripts/build --unity heelstrike mbs_server fem_server heelstrike-mesher \
  && mkdir -p /out/bin /out/lib \
  && install --strip -t /out/bin build/release/bin/heelstrike build/release/bin/mbs_server build/release/bin/fem_server \
       build/release/bin/heelstrike-mesher \

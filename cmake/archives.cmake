@@ -11,7 +11,7 @@ target_link_libraries(heelstrike::klu INTERFACE heelstrike::btf heelstrike::amd 
 find_package(ZLIB REQUIRED GLOBAL)
 target_link_libraries(heelstrike::minizip INTERFACE ZLIB::ZLIB)
 # Debian's archive of yaml-cpp is not position-independent.
-find_package(yaml-cpp REQUIRED)
+find_package(yaml-cpp REQUIRED GLOBAL)
 add_library(heelstrike::yaml_cpp INTERFACE IMPORTED GLOBAL)
-target_link_libraries(heelstrike::yaml_cpp INTERFACE yaml-cpp)
-set_target_properties(yaml-cpp PROPERTIES IMPORTED_GLOBAL TRUE)
+# Version 0.8 has its target in a namespace.
+target_link_libraries(heelstrike::yaml_cpp INTERFACE $<IF:$<TARGET_EXISTS:yaml-cpp::yaml-cpp>,yaml-cpp::yaml-cpp,yaml-cpp>)

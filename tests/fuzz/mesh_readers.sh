@@ -7,7 +7,7 @@ build=$1
 seconds=$2
 shift 2
 [ $# -gt 0 ] || set -- stl obj ply vtp dae msh inp vtu vtk
-clang=$(command -v clang++-16 || command -v clang++-14 || command -v clang++ || true)
+clang=$(command -v clang++-16 || command -v clang++-19 || command -v clang++ || true)
 [ -n "$clang" ] || { echo "no clang++: the fuzz targets of the mesh readers were not run"; exit 77; }
 mkdir -p "$build"
 launcher=$(command -v ccache || true)

@@ -11,6 +11,7 @@ import hashlib
 import json
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -141,6 +142,9 @@ def main():
     kind = "network" if arguments.network else "core"
     stamps = build / f"tidy-cache-{kind}"
     stamps.mkdir(exist_ok=True)
+    if not shutil.which(TOOL):
+        print(f"tidy: {TOOL} is missing; scripts/setup installs it where the release has it (Debian 12)")
+        return 77
     version = subprocess.run([TOOL, "--version"], check=True, capture_output=True, text=True).stdout
     graph = HeaderGraph()
     commands = {f: c for f, c in sources_of(build) if sees_network(f, graph) == arguments.network}
