@@ -25,6 +25,8 @@
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/checks.hpp"
 #include "mbs_server/simulation/run_table.hpp"
+#include "scenario/schema/keys.hpp"
+#include "scenario/sections.hpp"
 
 namespace heelstrike::mbs {
 namespace {

@@ -219,7 +219,7 @@ template <typename Method>
 IntegratorEntry fixed_step_entry(const char* name, const char* meaning) {
   const IntegratorSpec defaults;
   const auto baumgarte = [](const char* key, const char* use, double fallback) {
-    return config::number(key, "1/s", config::rates, use, fmt::format("{}", fallback));
+    return config::number(key, "1/s", config::rates, use, fallback);
   };
   IntegratorEntry entry = integrator_entry<Method>(
       name, meaning,

@@ -55,7 +55,7 @@ BalanceResult solve_balance(const BalanceEquations& equations, const BalanceSett
   Callbacks callbacks{.equations = equations, .cause = nullptr};
   NewtonSolverContext newton_context{.solve = equations.solve, .cause = &callbacks.cause};
   const Context context = make_context();
-  const OwnedVector state(N_VNew_Serial(x.size(), context.get()));
+  const OwnedVector state(N_VNew_Serial(static_cast<sunindextype>(x.size()), context.get()));
   const OwnedVector x_scale(N_VClone(state.get()));
   const OwnedVector F_scale(N_VClone(state.get()));
   const OwnedMatrix matrix = make_newton_matrix(context.get());

@@ -116,7 +116,7 @@ void MultistepIntegrator::interpolate(double t, Eigen::VectorXd& y, Eigen::Vecto
   y = view(dense_.get()).head(n_y_);
   if (problem_.n_quadratures() > 0) {
     // Written directly into the caller's vector.
-    const OwnedVector z_t(N_VMake_Serial(z.size(), z.data(), context_.get()));
+    const OwnedVector z_t(N_VMake_Serial(static_cast<sunindextype>(z.size()), z.data(), context_.get()));
     check_setup(calls_.get_quadratures(memory_, t, 0, z_t.get()), "GetQuadDky");
   }
 }

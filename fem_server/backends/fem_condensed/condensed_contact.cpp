@@ -123,7 +123,7 @@ std::vector<BatchEntry> CondensedContact::evaluate_all(const History& history,
   std::vector<NormalTask> tasks;
   std::vector<std::size_t> evaluated;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    entries[i].error = rejection([&] { pairing_->detect(own, states[i], contacts[i]); });
+    entries[i].error = rejection_error([&] { pairing_->detect(own, states[i], contacts[i]); });
     if (entries[i].error || !contacts[i].touches()) continue;
     tasks.push_back({.compliance = &contacts[i].compliance(), .near = &contacts[i].near});
     evaluated.push_back(i);
@@ -131,7 +131,7 @@ std::vector<BatchEntry> CondensedContact::evaluate_all(const History& history,
   const std::vector<NormalOutcome> outcomes = solve_normal_contacts(tasks);
   for (std::size_t k = 0; k < evaluated.size(); ++k) {
     const std::size_t i = evaluated[k];
-    entries[i].error = rejection([&] {
+    entries[i].error = rejection_error([&] {
       if (outcomes[k].error) std::rethrow_exception(outcomes[k].error);
       take(outcomes[k].contact, contacts[i]);
       for (int iteration = 0; pairing_->follow(own, states[i], iteration, contacts[i]); ++iteration) {
