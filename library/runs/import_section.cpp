@@ -47,7 +47,7 @@ osim::ImportOptions make_import_options(const Field& section, const std::string&
     return section.has(key) ? config::read_texts(section[key]) : std::vector<std::string>();
   };
   osim::ImportOptions import_options{
-      .joints = texts("subset"), .held = texts("lock_joints"), .meshes = {}, .folders = {}};
+      .joints = texts("subset"), .fixed_joints = texts("lock_joints"), .meshes = {}, .folders = {}};
   const std::vector<std::string> geometry = texts("geometry");
   import_options.folders = osim::mesh_folders({geometry.begin(), geometry.end()}, model);
   for (const Entry& mesh : entries_of(section, "meshes")) {

@@ -66,7 +66,7 @@ TEST(ExchangeHandler, SessionDuringACommitIsNotIdle) {
   pair.set_session_id(busy->id());
   wire::to_proto(testing_support::straight_state(0.0, 0.1, 0.5, 1.0), *pair.mutable_state());
   v1::ExchangeResponse reply;
-  handler.answer(request, reply);
+  handler.process(request, reply);
   ASSERT_TRUE(reply.pairs(0).has_result()) << reply.DebugString();
   EXPECT_TRUE(busy->is_open());
   EXPECT_EQ(busy->session().committed_step(), 0);
