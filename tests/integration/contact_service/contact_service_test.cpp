@@ -203,7 +203,7 @@ TEST(ContactService, PrescribedMotionEqualsSingleCommitsAndIsRepeatable) {
   EXPECT_EQ(code_of([&] { (void)along->commit_motion(40, motion, {}); }), ErrorCode::out_of_order);
   std::stop_source stopped;
   stopped.request_stop();
-  EXPECT_EQ(code_of([&] { (void)along->commit_motion(30, given_motion(5), stopped.get_token()); }),
+  EXPECT_EQ(code_of([&] { (void)along->commit_motion(30, prescribed_motion_frames(5), stopped.get_token()); }),
             ErrorCode::cancelled);
   EXPECT_EQ(along->save_state(), stepped->save_state());
 }
