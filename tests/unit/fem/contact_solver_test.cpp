@@ -456,7 +456,7 @@ TEST(ContactSolver, RefinedSingleFactorIsAsAccurateAsADoubleOne) {
     const Patch patch = make_patch(9, seed);
     const NormalTask single{.compliance = &patch.compliance, .near = &patch.near};
     NormalTask twice = single;
-    twice.turning = [](std::uint32_t) -> Matrix36 { return Matrix36::Zero(); };
+    twice.rotation = [](std::uint32_t) -> Matrix36 { return Matrix36::Zero(); };
     const NormalContact repeated = solve_normal_contact(single);
     const NormalContact factored = solve_normal_contact(twice);
     ASSERT_GT(factored.factor.size(), 0);
