@@ -15,10 +15,10 @@ launcher=$(command -v ccache || true)
 flags="-std=c++20 -g1 -O0 -fsanitize=address,undefined -fno-sanitize-recover=all -I$source_dir -isystem /usr/include/eigen3"
 objects=
 cd "$source_dir"
-for text in "common/errors/*.cpp common/text/markup.cpp common/text/markup.cpp common/text/text_file.cpp common/text/markup.cpp" \
+for text in "common/errors/*.cpp common/text/markup.cpp common/text/text_file.cpp common/spatial/spatial.cpp" \
   "fem_server/geometry/surface_mesh.cpp fem_server/geometry/volume_mesh.cpp fem_server/geometry/read_mesh.cpp
     fem_server/geometry/surface_check.cpp fem_server/geometry/sliver_removal.cpp fem_server/geometry/surface_repair.cpp
-    fem_server/geometry/surface_mesh.cpp fem_server/geometry/triangle_tree.cpp fem_server/geometry/volume_check.cpp" \
+    fem_server/geometry/triangle_tree.cpp fem_server/geometry/volume_check.cpp" \
   "fem_server/geometry/io/*.cpp" tests/fuzz/mesh_readers.cpp; do
   object=$build/text$(echo "$objects" | wc -w).o
   objects="$objects $object"

@@ -38,9 +38,9 @@ Eigenpairs arpack_lowest_modes(const EigenProblem& problem) {
   using Solver = dealii::ArpackSolver;
   // Eigenvalues to rounding: their errors enter the residual compliance.
   dealii::SolverControl control(1'000, 1e-14);
-  Solver solver(control,
-                Solver::AdditionalData(static_cast<unsigned>(lanczos_vectors(problem.n_modes)), Solver::largest_magnitude,
-                                       /*symmetric=*/true));
+  Solver solver(control, Solver::AdditionalData(static_cast<unsigned>(lanczos_vectors(problem.n_modes)),
+                                                Solver::largest_magnitude,
+                                                /*symmetric=*/true));
   // Reproducible start vector; a constant one would be orthogonal to antisymmetric modes.
   const auto size = static_cast<unsigned>(problem.size);
   dealii::Vector<double> start(size);
