@@ -12,7 +12,7 @@
 #include "client/subcommands/subcommand.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/errors/refusal.hpp"
+#include "common/errors/rejection.hpp"
 #include "common/parameters/parameter.hpp"
 #include "common/process/end_program.hpp"
 #include "common/process/version.hpp"

@@ -10,7 +10,7 @@
 
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
-#include "common/errors/refusal.hpp"
+#include "common/errors/rejection.hpp"
 #include "common/process/version.hpp"
 #include "rpc/call.hpp"
 #include "rpc/contact_calls.hpp"

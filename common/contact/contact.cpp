@@ -1,7 +1,7 @@
 #include "common/contact/contact.hpp"
 
 #include "common/errors/error.hpp"
-#include "common/errors/refusal.hpp"
+#include "common/errors/rejection.hpp"
 
 namespace heelstrike {
 

@@ -13,7 +13,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/errors/refusal.hpp"
+#include "common/errors/rejection.hpp"
 #include "common/process/version.hpp"
 #include "fem_server/service/exchange_handler.hpp"
 #include "fem_server/sessions/open_session.hpp"

@@ -6,7 +6,7 @@
 #include <deque>
 
 #include "common/errors/error.hpp"
-#include "common/errors/refusal.hpp"
+#include "common/errors/rejection.hpp"
 #include "rpc/wire/contact_wire.hpp"
 #include "rpc/wire/error_wire.hpp"
 

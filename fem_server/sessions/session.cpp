@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "common/contact/material_laws.hpp"
-#include "common/errors/refusal.hpp"
+#include "common/errors/rejection.hpp"
 #include "fem_server/sessions/session_bytes.hpp"
 
 namespace heelstrike::fem {

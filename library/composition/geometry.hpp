@@ -67,7 +67,7 @@ struct MeshQuantity {
 
 struct MeshReport {
   bool is_valid = false;              ///< the input after the repairs is valid
-  std::string defects;                ///< defects in one line; empty when sound
+  std::string defects;                ///< defects in one line; empty when valid
   std::vector<std::string> repaired;  ///< one sentence per repair
   std::string surface_report;         ///< report for the user; empty for a volume mesh
   std::string volume_report;          ///< report for the user; empty when no volume was filled or read

@@ -9,7 +9,7 @@
 
 #include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
-#include "common/errors/refusal.hpp"
+#include "common/errors/rejection.hpp"
 #include "mbs_server/simulation/run_table.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/schema/keys.hpp"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "common/errors/refusal.hpp"
+#include "common/errors/rejection.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/integrators/moreau.hpp"
 #include "mbs_server/simulation/run_table.hpp"

@@ -29,7 +29,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/errors/refusal.hpp"
+#include "common/errors/rejection.hpp"
 #include "common/process/end_program.hpp"
 #include "common/process/version.hpp"
 #include "rpc/exit_timer.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
-#include "common/errors/refusal.hpp"
+#include "common/errors/rejection.hpp"
 #include "fem_server/backend_interface/field_request.hpp"
 #include "fem_server/backend_interface/saved_history.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"

@@ -15,7 +15,7 @@
 
 #include "common/contact/contact.hpp"
 #include "common/errors/error.hpp"
-#include "common/errors/refusal.hpp"
+#include "common/errors/rejection.hpp"
 #include "common/results/summary.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "rpc/contact_sessions.hpp"

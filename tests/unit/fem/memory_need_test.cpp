@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
-#include "common/errors/refusal.hpp"
+#include "common/errors/rejection.hpp"
 #include "fem_server/fem/condensation.hpp"
 #include "fem_server/fem/element_kind.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"

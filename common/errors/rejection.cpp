@@ -1,4 +1,4 @@
-#include "common/errors/refusal.hpp"
+#include "common/errors/rejection.hpp"
 
 #include <new>
 #include <string>
