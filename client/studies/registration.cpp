@@ -327,13 +327,12 @@ void RegistrationRuns::add_foot(const MarkerMotionSpec& motion, const FootSpec& 
 
 TimeSeries RegistrationRuns::run() {
   RunRequest request = task_.request;
-  request.text_changed = true;
   const Catalog catalog = scenario_catalog();
   for (const RegisteredFoot& foot : feet_) {
-    request.yaml = with_override(
+    request.change_text(with_override(
         request.yaml, request.file_name,
         fmt::format("motion.{}.feet.{}.registration={}", foot.motion, foot.name, registration_text(foot.result.found)),
-        catalog);
+        catalog));
   }
   RowSink sink;
   const RunSummary summary = runner_.run(request, sink, stop_);
@@ -385,7 +384,6 @@ namespace {
 
 /// The text of the scenario with this modulus in the material of every main body.
 RunRequest with_modulus(RunRequest request, double modulus) {
-  request.text_changed = true;
   for (const PairModel& pair : request.scenario.pairs) {
     if (pair.spec.main.materials.size() != 1) {
       throw input_error("moduli",
@@ -393,9 +391,9 @@ RunRequest with_modulus(RunRequest request, double modulus) {
                                     "in '{}'; add `material` there",
                                     pair.spec.main.materials.size(), pair.spec.name));
     }
-    request.yaml = with_override(request.yaml, request.file_name,
-                                 fmt::format("contact.{}.main.material.youngs_modulus={:.6g}", pair.spec.name, modulus),
-                                 scenario_catalog());
+    request.change_text(with_override(
+        request.yaml, request.file_name,
+        fmt::format("contact.{}.main.material.youngs_modulus={:.6g}", pair.spec.name, modulus), scenario_catalog()));
   }
   return request;
 }

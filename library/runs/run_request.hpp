@@ -5,6 +5,7 @@
 #include <map>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/contact/contact.hpp"
@@ -22,6 +23,12 @@ struct RunRequest {
   std::string resume_from;                ///< bytes of a checkpoint; empty = from the start
   std::vector<std::string> not_imported;  ///< skipped or approximated elements of an imported model
   std::vector<std::string> notes;         ///< messages for the user, e.g. parameters omitted with a change of back-end
+
+  /// Changes the text alone, e.g. for the runs of a study: `scenario` stays that of the text before.
+  void change_text(std::string text) {
+    yaml = std::move(text);
+    text_changed = true;
+  }
 };
 
 /// Changes to a scenario from the command line.
