@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import zlib from 'node:zlib';
 import { check, drawnPixels, finish, openBrowser, openPage, readCsv } from './browser.mjs';
 
 const [program, examples, npmFolder, output] = process.argv.slice(2);
@@ -509,6 +510,19 @@ async function testRealFields(name, scenario, pair, fieldInterval, ...settings) 
   await clean(dark, `${name}, dark`);
 }
 
+/** Largest difference of neighbouring cells of a map along u at one v, in parts of its scale; NaN with an empty cell. */
+function largestStep(view, [from, to], v) {
+  const planes = zlib.inflateSync(Buffer.from(view.values.u16, 'base64'));
+  const cell = (u, row) => {
+    const i = row * view.n[0] + u, value = planes[i] + 256 * planes[view.values.n + i];
+    return value === 65535 ? NaN : value / 65534;
+  };
+  const index = (k, x) => Math.round((x - view.origin[k]) / view.cell);
+  let largest = 0;
+  for (let u = index(0, from); u < index(0, to); ++u) largest = Math.max(largest, Math.abs(cell(u + 1, index(1, v)) - cell(u, index(1, v))));
+  return largest;
+}
+
 /** The synthetic step: two bodies whose fields move over the ground. */
 async function testGait() {
   await testRealFields('gait', 'gait_synthetic.yaml', 'foot-ground', 0.02, 'output.fields.interval=0.02');
@@ -533,6 +547,8 @@ async function testGait() {
   });
   check(black < 200, `gait: both segments have colours (${black} black pixels)`);
   check(await page.locator('.pressure-map').count() === 1, 'gait: one map for the foot with its two segments');
+  const seam = largestStep(await page.evaluate(() => window.heelstrikeReport.prints[0].view), [0.1, 0.18], 0.0);
+  check(seam < 0.1, `gait: no seam in the map along the middle of the forefoot (largest step ${seam} of the scale)`);
   const sum = await page.evaluate(() => {
     const { columns } = window.heelstrikeReport.runs[0];
     const value = (name) => columns.find((c) => c.name === name).value;
