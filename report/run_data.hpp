@@ -26,6 +26,7 @@ struct RunData {
   std::string table = "timeseries.csv";  ///< file with these rows
   std::vector<ForcePlate> measured;      ///< plates of measured_reactions.mot; empty without the file
   std::vector<FootPrint> prints;         ///< pressure of feet and other main bodies; empty without fields
+  std::vector<double> field_times = {};  ///< [s] of the files in fields.pvd
   Json fields;                           ///< of fields.pvd, see fields_data.hpp; null without fields
   Json shapes;                           ///< list of shapes.hpp; empty or null without
 };
