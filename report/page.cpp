@@ -12,7 +12,6 @@
 #include "common/results/summary.hpp"
 #include "common/text/table.hpp"
 #include "report/html.hpp"
-#include "report/columns.hpp"
 #include "report/contact_windows.hpp"
 #include "report/map_peak.hpp"
 #include "report/scene.hpp"
@@ -468,22 +467,6 @@ std::string description_of(std::span<const RunData> runs) {
              : fmt::format("<p class=\"description\">{}</p>\n", escaped(described->model->description));
 }
 
-/// Pressures and areas have one unit in the whole page.
-PageUnits units_of(std::span<const RunData> runs) {
-  PageUnits units;
-  for (const RunData& run : runs) {
-    const std::vector<ColumnName> names = read_column_names(run.series.columns);
-    for (std::size_t c = 0; c < names.size(); ++c) {
-      if (names[c].unit != "Pa" && names[c].unit != "m²") continue;
-      for (std::size_t at = c; at < run.series.values.size(); at += names.size()) {
-        units.add(names[c].unit, run.series.values[at]);
-      }
-    }
-    units.add("Pa", find_peak_pressure(run.prints));
-  }
-  return units;
-}
-
 constexpr std::string_view deviation_ending = "_relative_deviation";
 
 struct Quantity {
@@ -511,19 +494,20 @@ const std::vector<Quantity>& costs() {
   return all;
 }
 
-/// Quantities present in any row: only coupling schemes have exchanges.
-std::vector<Quantity> known(const std::vector<Quantity>& quantities, const Json& comparison) {
-  std::vector<Quantity> known;
-  std::ranges::copy_if(quantities, std::back_inserter(known), [&](const Quantity& q) {
-    return std::ranges::any_of(comparison.at("rows"), [&](const Json& row) { return row.contains(q.key); });
-  });
-  return known;
-}
-
 std::optional<double> number_at(const Json& row, const std::string& key) {
   const auto found = row.find(key);
   if (found == row.end() || !found->is_number()) return std::nullopt;
   return found->get<double>();
+}
+
+/// Quantities with a value in any row: only coupling schemes have exchanges.
+std::vector<Quantity> known(const std::vector<Quantity>& quantities, const Json& comparison) {
+  std::vector<Quantity> known;
+  std::ranges::copy_if(quantities, std::back_inserter(known), [&](const Quantity& q) {
+    return std::ranges::any_of(comparison.at("rows"),
+                               [&](const Json& row) { return number_at(row, q.key).has_value(); });
+  });
+  return known;
 }
 
 bool is_sweep(const Json& comparison) {

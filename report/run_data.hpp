@@ -3,12 +3,14 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "common/results/run_folder.hpp"
 #include "report/foot_prints.hpp"
 #include "report/packing.hpp"
+#include "report/units.hpp"
 #include "scenario/catalog.hpp"
 #include "scenario/scenario.hpp"
 
@@ -41,6 +43,9 @@ struct RunData {
 
 /// True if the run has contact pairs.
 [[nodiscard]] bool has_pairs(const RunData& run);
+
+/// Display units of a page of these runs: pressures and areas have one each.
+[[nodiscard]] PageUnits units_of(std::span<const RunData> runs);
 
 /// {label, columns: [{name, owner, short, unit, quantity, packed, times?}], time, loops: [{pair, indentation, force}],
 /// contacts: [{pair, onset, end, peak, force}], turns?: see relative_rotations.hpp}. Contains the columns of the series
