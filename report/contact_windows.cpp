@@ -61,8 +61,7 @@ class WindowList {
   explicit WindowList(const TimeWindow& whole) : whole_(whole) {}
   void add(const std::string& label, double from, double to) {
     if (list_.size() == max_windows) return;
-    list_.push_back(
-        {.label = label, .contact = {from, to}, .shown = with_margin({from, to}, margin_of_one, whole_)});
+    list_.push_back({.label = label, .contact = {from, to}, .shown = with_margin({from, to}, margin_of_one, whole_)});
   }
   [[nodiscard]] std::vector<ContactWindow> list() && { return std::move(list_); }
 
@@ -130,8 +129,9 @@ std::optional<TimeWindow> opening(const std::vector<RunStretches>& runs, const T
 }  // namespace
 
 ContactWindows contact_windows(std::span<const RunData> runs) {
-  ContactWindows windows{
-      .list = {}, .first = {}, .whole = {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}};
+  ContactWindows windows{.list = {},
+                         .first = {},
+                         .whole = {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}};
   std::vector<RunStretches> with_contact;
   const RunData* last = nullptr;
   for (const RunData& run : runs) {
@@ -164,12 +164,10 @@ ContactWindows contact_windows(std::span<const RunData> runs) {
 Json windows_json(std::span<const RunData> runs) {
   const ContactWindows windows = contact_windows(runs);
   if (!(windows.whole[1] > windows.whole[0])) return {};
-  Json json = {{"list", Json::array()},
-               {"first", windows.first ? Json(*windows.first) : Json()},
-               {"whole", windows.whole}};
+  Json json = {
+      {"list", Json::array()}, {"first", windows.first ? Json(*windows.first) : Json()}, {"whole", windows.whole}};
   for (const ContactWindow& w : windows.list) {
-    json["list"].push_back(
-        {{"label", w.label}, {"from", w.contact[0]}, {"to", w.contact[1]}, {"window", w.shown}});
+    json["list"].push_back({{"label", w.label}, {"from", w.contact[0]}, {"to", w.contact[1]}, {"window", w.shown}});
   }
   return json;
 }

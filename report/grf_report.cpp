@@ -294,12 +294,11 @@ Json stance_json(const PageTable& table) {
                {"components", Json::array()}};
   const auto add = [&](const std::string& name, const std::string& key, const char* unit,
                        const std::function<double(const StanceRow&, int)>& value) {
-    json["components"].push_back(
-        {{"name", name + (is_prescribed(figure, key) ? ": prescribed in the run" : "")},
-         {"key", key},
-         {"unit", unit},
-         {"measured", column([&](const StanceRow& row) { return value(row, 0); }, false)},
-         {"run", column([&](const StanceRow& row) { return value(row, 1); }, false)}});
+    json["components"].push_back({{"name", name + (is_prescribed(figure, key) ? ": prescribed in the run" : "")},
+                                  {"key", key},
+                                  {"unit", unit},
+                                  {"measured", column([&](const StanceRow& row) { return value(row, 0); }, false)},
+                                  {"run", column([&](const StanceRow& row) { return value(row, 1); }, false)}});
   };
   for (const int axis : axes_in_order(figure)) {
     add(titled(figure, axis), component_name(axis), "N",

@@ -8,8 +8,8 @@ namespace heelstrike::report {
 
 namespace {
 
-constexpr double equal_peaks = 1e-3;   // relative: differences below are invisible in three digits
-constexpr double equal_times = 1e-9;   // [s] times of rows and frames agree except for rounding
+constexpr double equal_peaks = 1e-3;  // relative: differences below are invisible in three digits
+constexpr double equal_times = 1e-9;  // [s] times of rows and frames agree except for rounding
 
 }  // namespace
 
@@ -28,8 +28,8 @@ MapPeak compare_map_peak(const FootPrint& print, const TimeSeries& series, std::
   }
   if (peak.of_series == 0.0 || peak.of_map == 0.0) return peak;
   if (std::abs(peak.of_map - peak.of_series) <= equal_peaks * peak.of_series) return peak;
-  const bool has_frame = std::ranges::any_of(
-      frame_times, [&](double time) { return std::abs(time - peak.time) <= equal_times; });
+  const bool has_frame =
+      std::ranges::any_of(frame_times, [&](double time) { return std::abs(time - peak.time) <= equal_times; });
   if (peak.of_map > peak.of_series) {
     peak.reason = "a frame of the fields between two rows of the time series has the larger pressure";
   } else if (has_frame) {

@@ -10,9 +10,8 @@
 
 #include "common/process/version.hpp"
 #include "common/results/summary.hpp"
-#include "common/text/table.hpp"
-#include "report/html.hpp"
 #include "report/contact_windows.hpp"
+#include "report/html.hpp"
 #include "report/map_peak.hpp"
 #include "report/scene.hpp"
 #include "report/units.hpp"
@@ -354,19 +353,18 @@ std::string contact_table(std::span<const RunData> runs, const PageUnits& units)
     return column_of(units, heading, unit, rows, [&](E row) { return std::optional<double>(row.contact->*member); });
   };
   const auto time = [](const std::optional<double>& t) { return t ? instant(*t) : std::string("-"); };
-  std::string text =
-      html_table({texts_of("run", rows, [](E row) { return row.run->label; }),
-                  texts_of("pair", rows, [](E row) { return row.contact->pair; }),
-                  texts_of("onset [s]", rows, [&](E row) { return time(row.contact->onset); }),
-                  texts_of("end [s]", rows, [&](E row) { return time(row.contact->end); }),
-                  number("peak force", "N", &ContactEpisode::max_force),
-                  number("peak indentation", "m", &ContactEpisode::max_indentation),
-                  number("approach velocity", "m/s", &ContactEpisode::approach_velocity),
-                  number("separation velocity", "m/s", &ContactEpisode::separation_velocity),
-                  number("restitution", "", &ContactEpisode::effective_restitution),
-                  number("peak impulse", "N s", &ContactEpisode::max_impulse),
-                  texts_of("", rows, [](E) { return std::string(); })},
-                 attributes);
+  std::string text = html_table({texts_of("run", rows, [](E row) { return row.run->label; }),
+                                 texts_of("pair", rows, [](E row) { return row.contact->pair; }),
+                                 texts_of("onset [s]", rows, [&](E row) { return time(row.contact->onset); }),
+                                 texts_of("end [s]", rows, [&](E row) { return time(row.contact->end); }),
+                                 number("peak force", "N", &ContactEpisode::max_force),
+                                 number("peak indentation", "m", &ContactEpisode::max_indentation),
+                                 number("approach velocity", "m/s", &ContactEpisode::approach_velocity),
+                                 number("separation velocity", "m/s", &ContactEpisode::separation_velocity),
+                                 number("restitution", "", &ContactEpisode::effective_restitution),
+                                 number("peak impulse", "N s", &ContactEpisode::max_impulse),
+                                 texts_of("", rows, [](E) { return std::string(); })},
+                                attributes);
   if (n_skipped > 0) text += fmt::format("<p class=\"note\">{} more in summary.json.</p>\n", n_skipped);
   return text;
 }
@@ -424,17 +422,17 @@ std::string energy_table(std::span<const RunData> runs, const PageUnits& units) 
     if (run.summary) rows.push_back(&run);
   }
   using R = const RunData*;
-  const bool prescribed = std::ranges::any_of(rows, [](R r) { return r->model && r->model->analysis.traits.prescribed; });
+  const bool prescribed =
+      std::ranges::any_of(rows, [](R r) { return r->model && r->model->analysis.traits.prescribed; });
   const auto number = [&](const char* heading, double EnergyBalance::*member) {
     return column_of(units, heading, "J", rows, [&](R run) { return run->summary->energy.*member; });
   };
-  return html_table({texts_of("run", rows, [](R run) { return run->label; }),
-                     number("start", &EnergyBalance::initial), number("end", &EnergyBalance::final),
-                     number("dissipated", &EnergyBalance::dissipated),
-                     number("work of loads and drivers", &EnergyBalance::external_work),
-                     number("balance error", &EnergyBalance::balance_error),
-                     texts_of("of work and dissipation", rows,
-                              [](R run) { return share_text(run->summary->energy); })}) +
+  return html_table(
+             {texts_of("run", rows, [](R run) { return run->label; }), number("start", &EnergyBalance::initial),
+              number("end", &EnergyBalance::final), number("dissipated", &EnergyBalance::dissipated),
+              number("work of loads and drivers", &EnergyBalance::external_work),
+              number("balance error", &EnergyBalance::balance_error),
+              texts_of("of work and dissipation", rows, [](R run) { return share_text(run->summary->energy); })}) +
          (prescribed ? "<p class=\"note\">For prescribed motion, work is summed from frame to frame: the balance then "
                        "reflects the frame interval, not the accuracy of an integration.</p>"
                      : "");
@@ -599,7 +597,8 @@ Json sweep_json(const Json& comparison) {
 }
 
 constexpr const char* sweep_place =
-    "<div id=\"sweep-chart\"><p class=\"needs-script note\">The chart appears here when scripts are allowed.</p></div>\n";
+    "<div id=\"sweep-chart\"><p class=\"needs-script note\">The chart appears here when scripts are "
+    "allowed.</p></div>\n";
 
 /// Curves, 3D views and maps of the runs.
 Json page_data(std::span<const RunData> runs, const PageUnits& units) {

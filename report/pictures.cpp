@@ -108,11 +108,11 @@ Curve loop_curve(const DrawnRun& run, std::size_t indentation, const std::string
   };
   const std::string force = fmt::format("sqrt(${}**2 + ${}**2 + ${}**2)", column("x"), column("y"), column("z"));
   const std::string x = fmt::format("${}", indentation + 1);
-  return {.file = run.folder / "timeseries.csv",
-          .x = run.contact ? fmt::format("($1 >= {} && $1 <= {} ? {} : NaN)", (*run.contact)[0], (*run.contact)[1], x)
-                           : x,
-          .y = force,
-          .title = title};
+  return {
+      .file = run.folder / "timeseries.csv",
+      .x = run.contact ? fmt::format("($1 >= {} && $1 <= {} ? {} : NaN)", (*run.contact)[0], (*run.contact)[1], x) : x,
+      .y = force,
+      .title = title};
 }
 
 /// Adds the curves of a run to existing pictures, or appends new pictures.
@@ -255,8 +255,8 @@ std::string script_of(const std::vector<Picture>& pictures, const fs::path& fold
     for (std::size_t k = 0; k < picture.curves.size(); ++k) {
       const Curve& curve = picture.curves[k];
       script += fmt::format("{}{} skip 1 using ({} * {}):({} * {}) with lines lc rgb '{}' dt {} title {}",
-                            k == 0 ? "" : ", ", quoted(curve.file.string()), x.factor, curve.x, y.factor, curve.y, colours[k % std::size(colours)],
-                            1 + k / std::size(colours) % 5, quoted(curve.title));
+                            k == 0 ? "" : ", ", quoted(curve.file.string()), x.factor, curve.x, y.factor, curve.y,
+                            colours[k % std::size(colours)], 1 + k / std::size(colours) % 5, quoted(curve.title));
     }
     script += "\nset output\n";
   }
@@ -265,10 +265,11 @@ std::string script_of(const std::vector<Picture>& pictures, const fs::path& fold
 
 constexpr std::size_t map_cells = 300;
 
-/// Cells and path of a foot print as text for gnuplot, in mm and the unit of pressure: blocks of "u v pressure", then the path.
+/// Cells and path of a foot print as text for gnuplot, in mm and the unit of pressure: blocks of "u v pressure", then
+/// the path.
 std::string map_data(const FootPrint& print, const PlanView& view, const DisplayUnit& unit) {
-  std::string text = fmt::format("# {} [mm]  {} [mm]  peak pressure [{}]\n", "xyz"[view.axes[0]], "xyz"[view.axes[1]],
-                                 unit.name);
+  std::string text =
+      fmt::format("# {} [mm]  {} [mm]  peak pressure [{}]\n", "xyz"[view.axes[0]], "xyz"[view.axes[1]], unit.name);
   for (std::size_t v = 0; v < view.n[1]; ++v) {
     for (std::size_t u = 0; u < view.n[0]; ++u) {
       const double value = unit.factor * view.values[v * view.n[0] + u];
@@ -295,7 +296,8 @@ std::string map_script(const FootPrint& print, const PlanView& view, double high
       "reset session\nset encoding utf8\nset output {}\nset border 3\nset tics nomirror out\nset key noenhanced "
       "outside "
       "top horizontal\nset size ratio -1\nset xlabel '{} of the body [mm]'\nset ylabel '{} [mm]'\nset cblabel "
-      "'pressure [{}]'\nset rmargin 9\nset cbtics autofreq\nset autoscale xfix\nset autoscale yfix\nset cbrange [0:{:.6g}]\nset "
+      "'pressure [{}]'\nset rmargin 9\nset cbtics autofreq\nset autoscale xfix\nset autoscale yfix\nset cbrange "
+      "[0:{:.6g}]\nset "
       "palette "
       "defined (",
       quoted(picture), "xyz"[view.axes[0]], "xyz"[view.axes[1]], unit.name, unit.factor * high);

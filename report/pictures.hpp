@@ -24,8 +24,8 @@ struct PictureStyle {
 
 /// Writes force, indentation, gap, energy and the hysteresis loop of every pair of the run in `folder` to
 /// `folder`/pictures, one file each, and for runs with fields the peak contact pressure in plan view with the path of
-/// the centre of pressure. Constant quantities are omitted. Units are those of the page. For one contact, the curves have a margin of 30 % of its
-/// duration, and the names end with "_contact1".
+/// the centre of pressure. Constant quantities are omitted. Units are those of the page. For one contact, the curves
+/// have a margin of 30 % of its duration, and the names end with "_contact1".
 /// @returns the files
 /// @throws Error{file} when the folder has no time series, gnuplot is not installed or fails; Error{invalid_input} for
 /// an unknown contact

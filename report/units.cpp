@@ -17,8 +17,7 @@ namespace heelstrike::report {
 namespace {
 
 const Json& unit_table() {
-  static const Json table =
-      Json::parse(std::string_view(heelstrike_units_json_begin, heelstrike_units_json_end));
+  static const Json table = Json::parse(std::string_view(heelstrike_units_json_begin, heelstrike_units_json_end));
   return table;
 }
 
