@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 constexpr double panel_width = 480.0;
 constexpr double panel_height = 210.0;
 constexpr double plan_height = 260.0;
+constexpr double narrow_width = 360.0;  // of the page on a telephone
 constexpr double left = 56.0, right = 10.0, top = 26.0, bottom = 34.0;
 constexpr const char* predicted_colour = "#0072b2";  // Okabe and Ito
 constexpr const char* prescribed_colour = "#8a8f98";
@@ -150,23 +151,24 @@ class Drawing {
                            [&](const StanceRow& row, int k) { return row.force[k][axis]; });
     }
     content += component(3, "moment", "free moment [N m]", [](const StanceRow& row, int k) { return row.moment[k]; });
-    content += plan_view(legend_height + 2.0 * panel_height);
-    return file(legend_height + 2.0 * panel_height + plan_height, content);
+    content += plan_view(legend_height + 2.0 * panel_height, 2.0 * panel_width);
+    return file("", 2.0 * panel_width, legend_height + 2.0 * panel_height + plan_height, content);
   }
 
-  [[nodiscard]] std::string plan_view_alone() const {
-    const std::string content = plan_view(legend_height);
-    return content.empty() ? content : file(legend_height + plan_height, legend() + content);
+  [[nodiscard]] std::string plan_view_alone(const std::string& kind, double width) const {
+    const std::string content = plan_view(legend_height, width);
+    return content.empty() ? content : file(kind, width, legend_height + plan_height, legend(true) + content);
   }
 
  private:
   static constexpr double legend_height = 22.0;
 
-  [[nodiscard]] static std::string file(double height, const std::string& content) {
+  [[nodiscard]] static std::string file(const std::string& kind, double width, double height,
+                                        const std::string& content) {
     return fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"stance-figure\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
-        "height=\"{1}\" font-family=\"sans-serif\" font-size=\"11\" fill=\"currentColor\" role=\"img\">\n{2}</svg>\n",
-        2.0 * panel_width, height, content);
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"stance-figure {0}\" viewBox=\"0 0 {1} {2}\" width=\"{1}\" "
+        "height=\"{2}\" font-family=\"sans-serif\" font-size=\"11\" fill=\"currentColor\" role=\"img\">\n{3}</svg>\n",
+        kind, width, height, content);
   }
 
   [[nodiscard]] static std::string style_of(bool given) {
@@ -176,7 +178,8 @@ class Drawing {
 
   static constexpr const char* measured_style = "stroke=\"currentColor\" stroke-width=\"1.2\"";
 
-  [[nodiscard]] std::string legend() const {
+  /// @param of_plan  without prescribed components, which are forces
+  [[nodiscard]] std::string legend(bool of_plan = false) const {
     std::string svg;
     double x = left;
     const auto entry = [&](const std::string& style, const std::string& name) {
@@ -186,7 +189,7 @@ class Drawing {
     };
     entry(measured_style, "measured");
     entry(style_of(false), "predicted");
-    if (!figure_.given.empty()) entry(style_of(true), "prescribed in the run, not predicted");
+    if (!of_plan && !figure_.given.empty()) entry(style_of(true), "prescribed in the run, not predicted");
     return svg;
   }
 
@@ -225,7 +228,7 @@ class Drawing {
   }
 
   /// Equal scales, the longer axis horizontal; [mm] from the first measured centre.
-  [[nodiscard]] std::string plan_view(double y0) const {
+  [[nodiscard]] std::string plan_view(double y0, double width) const {
     Eigen::Index vertical = 0;
     figure_.up.cwiseAbs().maxCoeff(&vertical);
     Eigen::Index along = (vertical + 1) % 3, across = (vertical + 2) % 3;
@@ -252,7 +255,7 @@ class Drawing {
     }
     Panel panel{.x0 = 0.0,
                 .y0 = y0,
-                .width = 2.0 * panel_width,
+                .width = width,
                 .height = plan_height,
                 .x = range_of({&curves[0], &curves[1]}, &Point::x, 20.0),
                 .y = range_of({&curves[0], &curves[1]}, &Point::y, 20.0)};
@@ -261,11 +264,10 @@ class Drawing {
     Range& shorter = x_scale > y_scale ? panel.y : panel.x;
     const double more = 0.5 * shorter.size() * (std::max(x_scale, y_scale) / std::min(x_scale, y_scale) - 1.0);
     shorter = {shorter.low - more, shorter.high + more};
-    const auto& names = figure_.directions;
-    return axes(panel,
-                fmt::format("centre of pressure in plan view, {} over {} [mm], equal scales",
-                            names[static_cast<std::size_t>(across)], names[static_cast<std::size_t>(along)]),
-                fmt::format("{} ({}) [mm]", names[static_cast<std::size_t>(along)], "xyz"[along])) +
+    const auto name = [&](Eigen::Index axis) { return figure_.directions[static_cast<std::size_t>(axis)]; };
+    const std::string title = "centre of pressure [mm], equal scales";
+    const std::string above = width < 2.0 * panel_width ? "" : fmt::format(", {} over {}", name(across), name(along));
+    return axes(panel, title + above, fmt::format("{} ({}) [mm]", name(along), "xyz"[along])) +
            drawn(panel, curves[1], style_of(false)) + drawn(panel, curves[0], measured_style);
   }
 
@@ -315,7 +317,9 @@ std::string stance_svg(const StanceFigure& figure) {
 }
 
 std::string plan_view_svg(const StanceFigure& figure) {
-  return Drawing(figure).plan_view_alone();
+  const Drawing drawing(figure);
+  return drawing.plan_view_alone("wide-screen", 2.0 * panel_width) +
+         drawing.plan_view_alone("narrow-screen", narrow_width);
 }
 
 fs::path write_grf_report(const fs::path& folder, const GrfPage& page) {

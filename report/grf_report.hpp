@@ -22,7 +22,8 @@ struct StanceFigure {
 /// A complete SVG file without scripts. Measured curves are thin and dark, predicted ones blue, prescribed ones dashed
 /// grey. Text inherits the colour of the surrounding text. The plan view is relative to the ground.
 [[nodiscard]] std::string stance_svg(const StanceFigure& figure);
-/// The plan view alone; empty without centres of pressure.
+/// The plan view alone, twice: for wide and for narrow screens, of which the style sheet shows one. Empty without
+/// centres of pressure.
 [[nodiscard]] std::string plan_view_svg(const StanceFigure& figure);
 
 /// Table of one stance.

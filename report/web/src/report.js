@@ -1,7 +1,7 @@
 // The page of a run, a comparison or a sweep: reads the data embedded in the page and adds charts.
 import { addZoomBar } from './contacts.js';
 import { unpackDoubles } from './decode.js';
-import { element, number } from './format.js';
+import { element, largest, number } from './format.js';
 import { PressureMapView, unpackPath, unpackView } from './map.js';
 import { valueAt } from './sampled.js';
 import * as theme from './theme.js';
@@ -293,6 +293,7 @@ async function addStances(place, stances) {
     for (const { name, key, unit, measured, run } of stance.components) {
       const curve = async (label, packed, colour) => ({ key: label, label, time, value: await unpackDoubles(packed), colour, shown: true });
       const curves = [await curve('measured', measured, 6), await curve('run', run, 0)];
+      if (largest(...curves.map(({ value }) => value)) === 0) continue;
       new TimeChart(charts, { title: name, id: `chart-stance-${s + 1}-${key}`, unit, curves, alone: true, xName: 'stance', xUnit: '%' });
     }
   }

@@ -42,7 +42,7 @@ TEST(StanceFigure, ShowsAllComponentsAndThePlanView) {
       {.stance = &stance, .up = Vector3::UnitY(), .directions = directions, .given = {"vy"}, .ground_moved = {}});
   for (const char* part :
        {"anterior-posterior (vx) [N]", "vertical (vy) [N]: prescribed", "mediolateral (vz) [N]", "free moment",
-        "plan view, mediolateral over anterior-posterior", "% of stance", "prescribed in the run, not predicted"}) {
+        "equal scales, mediolateral over anterior-posterior", "% of stance", "prescribed in the run, not predicted"}) {
     EXPECT_THAT(svg, HasSubstr(part));
   }
   EXPECT_EQ(count(svg, "<polyline"), 10U) << "two curves in each of five panels";
