@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -416,11 +417,13 @@ std::string share_text(const EnergyBalance& energy) {
   return share ? shown(100.0 * *share, 2) + " %" : "-";
 }
 
+/// Empty where no run has a balance, e.g. for static analyses.
 std::string energy_table(std::span<const RunData> runs, const PageUnits& units) {
   std::vector<const RunData*> rows;
   for (const RunData& run : runs) {
-    if (run.summary) rows.push_back(&run);
+    if (run.summary && !std::isnan(run.summary->energy.balance_error)) rows.push_back(&run);
   }
+  if (rows.empty()) return {};
   using R = const RunData*;
   const bool prescribed =
       std::ranges::any_of(rows, [](R r) { return r->model && r->model->analysis.traits.prescribed; });

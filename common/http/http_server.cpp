@@ -58,10 +58,13 @@ class OneRequest final : public httplib::Stream {
   Clock::time_point begin_ = Clock::now();
 };
 
+/// void in httplib 0.11 of Debian 12, bool (whether accepted) in 0.18 of Debian 13.
+using Enqueued = decltype(std::declval<httplib::TaskQueue&>().enqueue({}));
+
 /// One thread per connection, created on demand; one idle thread remains.
 class ConnectionThreads final : public httplib::TaskQueue {
  public:
-  void enqueue(std::function<void()> connection) override {
+  Enqueued enqueue(std::function<void()> connection) override {
     const std::scoped_lock lock(mutex_);
     join_ended();
     waiting_.push_back(std::move(connection));
@@ -70,6 +73,7 @@ class ConnectionThreads final : public httplib::TaskQueue {
       *own = std::thread([this, own] { work(own); });
     }
     changed_.notify_one();
+    return static_cast<Enqueued>(true);
   }
   void shutdown() override {
     {
@@ -122,7 +126,14 @@ class ConnectionThreads final : public httplib::TaskQueue {
 bool HttpServer::SingleRequestServer::process_and_close_socket(socket_t socket) {
   OneRequest stream(socket);
   bool connection_closed = false;
-  const bool completed = process_request(stream, true, connection_closed, nullptr);
+  // httplib 0.18 of Debian 13 takes the addresses of both ends as well, 0.11 of Debian 12 asks the stream for them.
+  const bool completed = [&](auto& from) {
+    if constexpr (requires { process_request(from, true, connection_closed, nullptr); }) {
+      return process_request(from, true, connection_closed, nullptr);
+    } else {
+      return process_request(from, "", 0, "", 0, true, connection_closed, nullptr);
+    }
+  }(stream);
   ::shutdown(socket, SHUT_RDWR);
   ::close(socket);
   return completed;

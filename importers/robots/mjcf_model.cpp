@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <map>

@@ -210,7 +210,9 @@ Reply run(const Request& request, bool remesh) {
     build_volume_of_surface(request, remesh);
   }
   const SizeEvaluator size(request.size);
-  gmsh::model::mesh::setSizeCallback([&](int, int, double x, double y, double z) { return size(Vector3(x, y, z)); });
+  // Gmsh 4.13 (Debian 13) appends the size that it would use without this function, 4.8 (Debian 12) does not.
+  gmsh::model::mesh::setSizeCallback(
+      [&](int, int, double x, double y, double z, auto... /*size*/) { return size(Vector3(x, y, z)); });
   gmsh::model::mesh::generate(3);
   return receive_mesh(request);
 }
@@ -226,14 +228,25 @@ std::string logged_errors() {
   return errors;
 }
 
+/// Position of a node; Gmsh 4.13 (Debian 13) returns the entity as well, 4.8 (Debian 12) does not.
+std::vector<double> position_of(std::size_t node) {
+  std::vector<double> p;
+  std::vector<double> parameters;
+#if GMSH_API_VERSION_MAJOR > 4 || GMSH_API_VERSION_MINOR > 8
+  int dimension = 0, tag = 0;
+  gmsh::model::mesh::getNode(node, p, parameters, dimension, tag);
+#else
+  gmsh::model::mesh::getNode(node, p, parameters);
+#endif
+  return p;
+}
+
 /// Location of the failure if reported by Gmsh: nodes, otherwise the bounds of a surface patch.
 std::string failure_location() {
   std::vector<std::size_t> nodes;
   gmsh::model::mesh::getLastNodeError(nodes);
   if (!nodes.empty()) {
-    std::vector<double> p;
-    std::vector<double> parameters;
-    gmsh::model::mesh::getNode(nodes.front(), p, parameters);
+    const std::vector<double> p = position_of(nodes.front());
     return fmt::format("; at ({:.6g}, {:.6g}, {:.6g}) m", p.at(0), p.at(1), p.at(2));
   }
   gmsh::vectorpair pieces;

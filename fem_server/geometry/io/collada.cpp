@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <Eigen/Geometry>
+#include <algorithm>
 #include <map>
 #include <numbers>
 #include <pugixml.hpp>

@@ -1,6 +1,7 @@
 // Contact pressure from nodal forces: exact where it is uniform, conserving force, equal in tables and in fields.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <numeric>

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <cstdio>
 #include <numbers>
 

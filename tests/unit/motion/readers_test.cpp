@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "common/motion/motion_file.hpp"
 #include "gait/axes_and_units.hpp"
 #include "gait/marker_file.hpp"

@@ -1,6 +1,7 @@
 // Thinned curves keep every extreme.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
