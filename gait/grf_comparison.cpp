@@ -196,4 +196,26 @@ Vector3 vertical_axis(std::span<const ForcePlate> plates) {
   return std::copysign(1.0, sum[axis]) * Vector3::Unit(axis);
 }
 
+std::array<std::string, 3> direction_names(std::span<const StanceComparison> stances, const Vector3& up) {
+  Eigen::Index vertical = 0;
+  up.cwiseAbs().maxCoeff(&vertical);
+  Vector3 travel = Vector3::Zero();
+  for (const StanceComparison& stance : stances) {
+    std::optional<Vector3> low, high;
+    for (const StanceRow& row : stance.rows) {
+      if (!row.center[0]) continue;
+      low = low ? Vector3(low->cwiseMin(*row.center[0])) : *row.center[0];
+      high = high ? Vector3(high->cwiseMax(*row.center[0])) : *row.center[0];
+    }
+    if (low) travel += *high - *low;
+  }
+  travel[vertical] = -1.0;
+  Eigen::Index forward = 0;
+  travel.maxCoeff(&forward);
+  std::array<std::string, 3> names = {"mediolateral", "mediolateral", "mediolateral"};
+  names[static_cast<std::size_t>(vertical)] = "vertical";
+  names[static_cast<std::size_t>(forward)] = "anterior-posterior";
+  return names;
+}
+
 }  // namespace heelstrike

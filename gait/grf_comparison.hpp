@@ -1,6 +1,7 @@
 /// Comparison of predicted ground reactions with force plates over the measured stances.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <optional>
 #include <span>
@@ -57,6 +58,10 @@ struct StanceComparison {
 [[nodiscard]] std::vector<StanceComparison> compare_plates(const ForcePlate& measured, const ForcePlate& predicted,
                                                            const Vector3& up, double threshold = stance_threshold,
                                                            double max_gap = std::numeric_limits<double>::infinity());
+
+/// Names of the components along the axes x, y, z of the files: vertical, anterior-posterior, mediolateral. The body
+/// walks along the horizontal axis on which the measured centre of pressure travels farther during the stances.
+[[nodiscard]] std::array<std::string, 3> direction_names(std::span<const StanceComparison> stances, const Vector3& up);
 
 /// The axis of the files along which the plates carry their mean load. @throws Error{invalid_input} for no load
 [[nodiscard]] Vector3 vertical_axis(std::span<const ForcePlate> plates);

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
@@ -17,91 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The curves of one plate at its sample times.
-RunData plate_data(const std::string& label, const ForcePlate& plate, double from, double to) {
-  RunData run;
-  run.label = label;
-  run.series.columns = {"time_s"};
-  for (const char* ending :
-       {".fx_N", ".fy_N", ".fz_N", ".copx_m", ".copy_m", ".copz_m", ".tx_Nm", ".ty_Nm", ".tz_Nm"}) {
-    run.series.columns.push_back(plate.name + ending);
-  }
-  for (std::size_t i = 0; i < plate.times.size(); ++i) {
-    if (plate.times[i] < from || plate.times[i] > to) continue;
-    run.series.values.push_back(plate.times[i]);
-    // Files of plates have a zero centre of pressure without load, which is not a position.
-    const bool loaded = !plate.force[i].isZero(0.0);
-    const Vector3 point = loaded ? plate.point[i] : Vector3::Constant(std::numeric_limits<double>::quiet_NaN());
-    for (const Vector3& v : {plate.force[i], point, plate.moment[i]}) {
-      run.series.values.insert(run.series.values.end(), {v.x(), v.y(), v.z()});
-    }
-  }
-  return run;
-}
-
-/// Curves of several plates with the same times as one table.
-void append_columns(RunData& to, const RunData& from) {
-  const std::size_t n_old = to.series.columns.size();
-  const std::size_t n_new = from.series.columns.size() - 1;
-  const std::size_t rows = to.series.rows();
-  std::vector<double> values;
-  values.reserve(rows * (n_old + n_new));
-  for (std::size_t r = 0; r < rows; ++r) {
-    const auto old_row = to.series.values.begin() + static_cast<std::ptrdiff_t>(r * n_old);
-    const auto new_row = from.series.values.begin() + static_cast<std::ptrdiff_t>(r * (n_new + 1) + 1);
-    values.insert(values.end(), old_row, old_row + static_cast<std::ptrdiff_t>(n_old));
-    values.insert(values.end(), new_row, new_row + static_cast<std::ptrdiff_t>(n_new));
-  }
-  to.series.columns.insert(to.series.columns.end(), from.series.columns.begin() + 1, from.series.columns.end());
-  to.series.values = std::move(values);
-}
-
-/// Plates of one source; plates with other times than the first one are in separate tables.
-void add_source(std::vector<RunData>& runs, const std::string& label, const std::vector<ForcePlate>& plates,
-                const std::vector<ForcePlate>& requested, double from, double to) {
-  const std::size_t first = runs.size();
-  for (const ForcePlate& plate : plates) {
-    if (std::ranges::find(requested, plate.name, &ForcePlate::name) == requested.end()) continue;
-    RunData data = plate_data(label, plate, from, to);
-    if (runs.size() > first && runs.back().series.rows() == data.series.rows()) {
-      append_columns(runs.back(), data);
-    } else {
-      runs.push_back(std::move(data));
-    }
-  }
-}
-
-}  // namespace
-
-fs::path write_grf_report(const fs::path& folder, const GrfPage& page, const std::vector<ForcePlate>& measured,
-                          const std::vector<ForcePlate>& predicted) {
-  double from = 1e300;
-  double to = -1e300;
-  for (const ForcePlate& plate : predicted) {
-    if (plate.times.empty()) continue;
-    from = std::min(from, plate.times.front());
-    to = std::max(to, plate.times.back());
-  }
-  std::vector<RunData> runs;
-  add_source(runs, "measured", measured, predicted, from, to);
-  add_source(runs, "run", predicted, measured, from, to);
-  std::error_code failure;
-  fs::create_directories(folder, failure);
-  if (failure)
-    throw file_error(folder.string(), fmt::format("cannot create {}: {}", folder.string(), failure.message()));
-  for (std::size_t i = 0; i < page.tables.size(); ++i) {
-    if (!page.tables[i].svg.empty()) write_whole_file(folder / fmt::format("stance_{}.svg", i + 1), page.tables[i].svg);
-  }
-  fs::path file = folder / "report.html";
-  write_whole_file(file, measurement_page(page, runs));
-  return file;
-}
-
-namespace {
-
-constexpr double panel_width = 330.0;
-constexpr double panel_height = 190.0;
-constexpr double plan_height = 230.0;
+constexpr double panel_width = 480.0;
+constexpr double panel_height = 210.0;
+constexpr double plan_height = 260.0;
+constexpr double narrow_width = 360.0;  // of the page on a telephone
 constexpr double left = 56.0, right = 10.0, top = 26.0, bottom = 34.0;
 constexpr const char* predicted_colour = "#0072b2";  // Okabe and Ito
 constexpr const char* prescribed_colour = "#8a8f98";
@@ -109,6 +28,37 @@ constexpr const char* prescribed_colour = "#8a8f98";
 struct Point {
   double x = 0.0, y = 0.0;
 };
+
+/// Order of the panels and charts: anterior-posterior, mediolateral, vertical.
+std::array<int, 3> axes_in_order(const StanceFigure& figure) {
+  std::array<int, 3> order = {0, 1, 2};
+  std::ranges::sort(order, {}, [&](int axis) { return figure.directions[static_cast<std::size_t>(axis)]; });
+  return order;
+}
+
+/// "vx": the name of a component in the files.
+std::string component_name(int axis) {
+  return std::string("v") + "xyz"[axis];
+}
+
+std::string titled(const StanceFigure& figure, int axis) {
+  return fmt::format("{} ({})", figure.directions[static_cast<std::size_t>(axis)], component_name(axis));
+}
+
+bool is_prescribed(const StanceFigure& figure, const std::string& component) {
+  return std::ranges::find(figure.given, component) != figure.given.end();
+}
+
+/// [s] rows farther apart are not connected: the run has no solution between them.
+double max_step(const StanceComparison& stance) {
+  double usual = 0.0;
+  for (std::size_t i = 1; i < stance.rows.size(); ++i) {
+    const double h = stance.rows[i].time - stance.rows[i - 1].time;
+    usual = i == 1 ? h : std::min(usual, h);
+  }
+  return 1.5 * usual;
+}
+
 /// Segments of a curve, separated by missing rows.
 using Pieces = std::vector<std::vector<Point>>;
 
@@ -190,37 +140,35 @@ std::string drawn(const Panel& p, const Pieces& pieces, const std::string& style
 
 class Drawing {
  public:
-  explicit Drawing(const StanceFigure& figure) : figure_(figure), stance_(*figure.stance) {
-    double usual = 0.0;
-    for (std::size_t i = 1; i < stance_.rows.size(); ++i) {
-      const double h = stance_.rows[i].time - stance_.rows[i - 1].time;
-      usual = i == 1 ? h : std::min(usual, h);
-    }
-    max_step_ = 1.5 * usual;
-  }
+  explicit Drawing(const StanceFigure& figure)
+      : figure_(figure), stance_(*figure.stance), max_step_(max_step(stance_)) {}
 
   [[nodiscard]] std::string svg() const {
     std::string content = legend();
-    for (int axis = 0; axis < 3; ++axis) {
-      const Vector3 e = Vector3::Unit(axis);
-      const std::string name = std::string("v") + "xyz"[axis];
-      const bool vertical = e.dot(figure_.up) != 0.0;
-      content += component(axis, name, fmt::format("{}{} [N]", name, vertical ? ", vertical" : ""),
-                           [&](const StanceRow& row, int k) { return row.force[k].dot(e); });
+    int place = 0;
+    for (const int axis : axes_in_order(figure_)) {
+      content += component(place++, component_name(axis), titled(figure_, axis) + " [N]",
+                           [&](const StanceRow& row, int k) { return row.force[k][axis]; });
     }
     content += component(3, "moment", "free moment [N m]", [](const StanceRow& row, int k) { return row.moment[k]; });
-    content += plan_view();
-    const double width = 2.0 * panel_width, height = 22.0 + 2.0 * panel_height + plan_height;
-    return fmt::format(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
-        "style=\"max-width:100%;height:auto\" font-family=\"sans-serif\" font-size=\"11\" fill=\"currentColor\" "
-        "role=\"img\">\n{2}</svg>\n",
-        width, height, content);
+    content += plan_view(legend_height + 2.0 * panel_height, 2.0 * panel_width);
+    return file("", 2.0 * panel_width, legend_height + 2.0 * panel_height + plan_height, content);
+  }
+
+  [[nodiscard]] std::string plan_view_alone(const std::string& kind, double width) const {
+    const std::string content = plan_view(legend_height, width);
+    return content.empty() ? content : file(kind, width, legend_height + plan_height, legend(true) + content);
   }
 
  private:
-  [[nodiscard]] bool is_prescribed(const std::string& component) const {
-    return std::ranges::find(figure_.given, component) != figure_.given.end();
+  static constexpr double legend_height = 22.0;
+
+  [[nodiscard]] static std::string file(const std::string& kind, double width, double height,
+                                        const std::string& content) {
+    return fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"stance-figure {0}\" viewBox=\"0 0 {1} {2}\" width=\"{1}\" "
+        "height=\"{2}\" font-family=\"sans-serif\" font-size=\"11\" fill=\"currentColor\" role=\"img\">\n{3}</svg>\n",
+        kind, width, height, content);
   }
 
   [[nodiscard]] static std::string style_of(bool given) {
@@ -230,7 +178,8 @@ class Drawing {
 
   static constexpr const char* measured_style = "stroke=\"currentColor\" stroke-width=\"1.2\"";
 
-  [[nodiscard]] std::string legend() const {
+  /// @param of_plan  without prescribed components, which are forces
+  [[nodiscard]] std::string legend(bool of_plan = false) const {
     std::string svg;
     double x = left;
     const auto entry = [&](const std::string& style, const std::string& name) {
@@ -240,7 +189,7 @@ class Drawing {
     };
     entry(measured_style, "measured");
     entry(style_of(false), "predicted");
-    if (!figure_.given.empty()) entry(style_of(true), "prescribed in the run, not predicted");
+    if (!of_plan && !figure_.given.empty()) entry(style_of(true), "prescribed in the run, not predicted");
     return svg;
   }
 
@@ -267,9 +216,9 @@ class Drawing {
         return std::optional<Point>({100.0 * stance_.rows[i].share, value(stance_.rows[i], k)});
       });
     }
-    const bool given = is_prescribed(name);
+    const bool given = is_prescribed(figure_, name);
     const Panel panel{.x0 = panel_width * (place % 2),
-                      .y0 = 22.0 + panel_height * (place / 2),
+                      .y0 = legend_height + panel_height * (place / 2),
                       .width = panel_width,
                       .height = panel_height,
                       .x = {0.0, 100.0},
@@ -279,7 +228,7 @@ class Drawing {
   }
 
   /// Equal scales, the longer axis horizontal; [mm] from the first measured centre.
-  [[nodiscard]] std::string plan_view() const {
+  [[nodiscard]] std::string plan_view(double y0, double width) const {
     Eigen::Index vertical = 0;
     figure_.up.cwiseAbs().maxCoeff(&vertical);
     Eigen::Index along = (vertical + 1) % 3, across = (vertical + 2) % 3;
@@ -305,8 +254,8 @@ class Drawing {
       }
     }
     Panel panel{.x0 = 0.0,
-                .y0 = 22.0 + 2.0 * panel_height,
-                .width = 2.0 * panel_width,
+                .y0 = y0,
+                .width = width,
                 .height = plan_height,
                 .x = range_of({&curves[0], &curves[1]}, &Point::x, 20.0),
                 .y = range_of({&curves[0], &curves[1]}, &Point::y, 20.0)};
@@ -315,22 +264,77 @@ class Drawing {
     Range& shorter = x_scale > y_scale ? panel.y : panel.x;
     const double more = 0.5 * shorter.size() * (std::max(x_scale, y_scale) / std::min(x_scale, y_scale) - 1.0);
     shorter = {shorter.low - more, shorter.high + more};
-    return axes(panel,
-                fmt::format("centre of pressure in plan view, {} over {} [mm], equal scales", "xyz"[across],
-                            "xyz"[along]),
-                fmt::format("{} [mm]", "xyz"[along])) +
+    const auto name = [&](Eigen::Index axis) { return figure_.directions[static_cast<std::size_t>(axis)]; };
+    const std::string title = "centre of pressure [mm], equal scales";
+    const std::string above = width < 2.0 * panel_width ? "" : fmt::format(", {} over {}", name(across), name(along));
+    return axes(panel, title + above, fmt::format("{} ({}) [mm]", name(along), "xyz"[along])) +
            drawn(panel, curves[1], style_of(false)) + drawn(panel, curves[0], measured_style);
   }
 
   const StanceFigure& figure_;
   const StanceComparison& stance_;
-  double max_step_ = 0.0;  ///< [s] rows farther apart are not connected
+  double max_step_;  ///< [s]
 };
+
+/// {label, share, components: [{name, key, unit, measured, run}]}, with NaN in gaps.
+Json stance_json(const PageTable& table) {
+  const StanceFigure& figure = table.figure;
+  const std::vector<StanceRow>& rows = figure.stance->rows;
+  const double step = max_step(*figure.stance);
+  const auto column = [&](const std::function<double(const StanceRow&)>& value, bool is_abscissa) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i > 0 && rows[i].time - rows[i - 1].time > step) {
+        values.push_back(is_abscissa ? 0.5 * (rows[i].share + rows[i - 1].share) : std::nan(""));
+      }
+      values.push_back(value(rows[i]));
+    }
+    return packed(values);
+  };
+  Json json = {{"label", table.heading},
+               {"share", column([](const StanceRow& row) { return row.share; }, true)},
+               {"components", Json::array()}};
+  const auto add = [&](const std::string& name, const std::string& key, const char* unit,
+                       const std::function<double(const StanceRow&, int)>& value) {
+    json["components"].push_back({{"name", name + (is_prescribed(figure, key) ? ": prescribed in the run" : "")},
+                                  {"key", key},
+                                  {"unit", unit},
+                                  {"measured", column([&](const StanceRow& row) { return value(row, 0); }, false)},
+                                  {"run", column([&](const StanceRow& row) { return value(row, 1); }, false)}});
+  };
+  for (const int axis : axes_in_order(figure)) {
+    add(titled(figure, axis), component_name(axis), "N",
+        [axis](const StanceRow& row, int k) { return row.force[k][axis]; });
+  }
+  add("free moment", "moment", "N m", [](const StanceRow& row, int k) { return row.moment[k]; });
+  return json;
+}
 
 }  // namespace
 
 std::string stance_svg(const StanceFigure& figure) {
   return Drawing(figure).svg();
+}
+
+std::string plan_view_svg(const StanceFigure& figure) {
+  const Drawing drawing(figure);
+  return drawing.plan_view_alone("wide-screen", 2.0 * panel_width) +
+         drawing.plan_view_alone("narrow-screen", narrow_width);
+}
+
+fs::path write_grf_report(const fs::path& folder, const GrfPage& page) {
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (failure)
+    throw file_error(folder.string(), fmt::format("cannot create {}: {}", folder.string(), failure.message()));
+  Json stances = Json::array();
+  for (std::size_t i = 0; i < page.tables.size(); ++i) {
+    write_whole_file(folder / fmt::format("stance_{}.svg", i + 1), stance_svg(page.tables[i].figure));
+    stances.push_back(stance_json(page.tables[i]));
+  }
+  fs::path file = folder / "report.html";
+  write_whole_file(file, measurement_page(page, stances));
+  return file;
 }
 
 }  // namespace heelstrike::report

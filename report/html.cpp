@@ -1,6 +1,7 @@
 #include "report/html.hpp"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <cstdlib>
 
 // Defined in resources.S.in.
@@ -26,22 +27,38 @@ bool is_number(const std::string& text) {
 
 }  // namespace
 
-std::string html_table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
-                       const std::vector<std::string>& row_attributes) {
+std::string html_table(const std::vector<TableColumn>& columns, const std::vector<std::string>& row_attributes) {
+  std::vector<const TableColumn*> shown;
+  for (const TableColumn& column : columns) {
+    const bool empty = std::ranges::all_of(column.cells, [](const std::string& cell) { return cell == "-"; });
+    if (!empty) shown.push_back(&column);
+  }
   std::string text = "<div class=\"scroll\"><table>\n<thead><tr>";
-  for (std::size_t c = 0; c < header.size(); ++c) {
-    const bool right = !rows.empty() && c < rows[0].size() && is_number(rows[0][c]);
-    text += fmt::format("<th scope=\"col\"{}>{}</th>", right ? " class=\"number\"" : "", escaped(header[c]));
+  for (const TableColumn* column : shown) {
+    const bool right =
+        std::ranges::any_of(column->cells, [](const std::string& cell) { return cell != "-" && is_number(cell); });
+    text += fmt::format("<th scope=\"col\"{}>{}</th>", right ? " class=\"number\"" : "", escaped(column->heading));
   }
   text += "</tr></thead>\n<tbody>\n";
-  for (std::size_t r = 0; r < rows.size(); ++r) {
+  const std::size_t n_rows = shown.empty() ? 0 : shown.front()->cells.size();
+  for (std::size_t r = 0; r < n_rows; ++r) {
     text += fmt::format("<tr{}>", r < row_attributes.size() ? " " + row_attributes[r] : "");
-    for (const std::string& cell : rows[r]) {
-      text += fmt::format("<td{}>{}</td>", is_number(cell) ? " class=\"number\"" : "", escaped(cell));
+    for (const TableColumn* column : shown) {
+      text += fmt::format("<td{} data-label=\"{}\">{}</td>", is_number(column->cells[r]) ? " class=\"number\"" : "",
+                          escaped(column->heading), escaped(column->cells[r]));
     }
     text += "</tr>\n";
   }
   return text + "</tbody></table></div>\n";
+}
+
+std::string html_table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows) {
+  std::vector<TableColumn> columns;
+  for (const std::string& heading : header) columns.push_back({.heading = heading, .cells = {}});
+  for (const std::vector<std::string>& row : rows) {
+    for (std::size_t c = 0; c < header.size(); ++c) columns[c].cells.push_back(row[c]);
+  }
+  return html_table(columns);
 }
 
 std::string_view report_script() {

@@ -9,11 +9,20 @@
 
 namespace heelstrike::report {
 
-/// Table of texts; numeric cells are right-aligned.
+struct TableColumn {
+  std::string heading;
+  std::vector<std::string> cells;  ///< "-" = no value
+};
+
+/// Table of texts; numeric cells are right-aligned. A column without any value is omitted. On narrow screens the style
+/// sheet shows a row as lines of heading and cell.
+/// @param columns  of equal length
 /// @param row_attributes  one per row, inserted unescaped into its <tr>; may be empty
-[[nodiscard]] std::string html_table(const std::vector<std::string>& header,
-                                     const std::vector<std::vector<std::string>>& rows,
+[[nodiscard]] std::string html_table(const std::vector<TableColumn>& columns,
                                      const std::vector<std::string>& row_attributes = {});
+/// The same by rows as long as the header.
+[[nodiscard]] std::string html_table(const std::vector<std::string>& header,
+                                     const std::vector<std::vector<std::string>>& rows);
 
 // Scripts and style sheet of the pages, bundled at build time from report/web.
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -10,9 +11,11 @@
 
 #include "common/process/version.hpp"
 #include "common/results/summary.hpp"
-#include "common/text/table.hpp"
+#include "report/contact_windows.hpp"
 #include "report/html.hpp"
+#include "report/map_peak.hpp"
 #include "report/scene.hpp"
+#include "report/units.hpp"
 
 namespace heelstrike::report {
 namespace {
@@ -23,9 +26,24 @@ constexpr std::size_t max_displayed_contacts = 200;
 
 using Rows = std::vector<std::vector<std::string>>;
 
-std::string text_of(const std::optional<double>& value) {
-  return value ? number_text(*value) : "-";
-}
+/// The body of a page: sections in order, and the list of contents.
+class Sections {
+ public:
+  /// An empty content adds nothing.
+  void add(const std::string& id, const std::string& heading, const std::string& content) {
+    if (content.empty()) return;
+    text_ += fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, escaped(heading), content);
+    contents_ += fmt::format("<a href=\"#{}\">{}</a>\n", id, escaped(heading));
+  }
+  /// Without an entry in the contents.
+  void add_html(const std::string& html) { text_ += html; }
+  [[nodiscard]] std::string html() const {
+    return fmt::format("<nav class=\"contents no-print\" aria-label=\"Contents\">\n{}</nav>\n{}", contents_, text_);
+  }
+
+ private:
+  std::string text_, contents_;
+};
 
 std::string status_text(const RunData& run) {
   if (!run.summary) return "incomplete";
@@ -62,30 +80,25 @@ std::string document(const std::string& title, const std::string& header, const 
   return text + "</script>\n</body>\n</html>\n";
 }
 
-std::string section(const std::string& id, const std::string& heading, const std::string& content) {
-  return fmt::format("<section id=\"{}\">\n<h2>{}</h2>\n{}</section>\n", id, escaped(heading), content);
-}
-
 bool any_pairs(std::span<const RunData> runs) {
   return std::ranges::any_of(runs, has_pairs);
 }
 
-std::string chart_places(bool with_scatter, bool with_contact) {
-  std::string text;
-  const std::string waiting = "<p class=\"needs-script note\">Charts appear here when scripts are allowed.</p>";
+constexpr const char* waiting = "<p class=\"needs-script note\">Charts appear here when scripts are allowed.</p>";
+
+void add_chart_places(Sections& page, bool with_scatter, bool with_contact) {
   if (with_scatter) {
-    text += section("speed-accuracy", "Accuracy against cost",
-                    fmt::format("<div id=\"scatter-chart\">{}</div>\n", waiting));
+    page.add("speed-accuracy", "Accuracy against cost", fmt::format("<div id=\"scatter-chart\">{}</div>\n", waiting));
   }
-  text += section("charts", "Over time",
-                  fmt::format("<p class=\"note no-print\">{}Drag to zoom, double-click or “Show all” to reset; click a "
-                              "name to hide its curve. All charts share one time axis.</p>\n"
-                              "<div id=\"time-charts\" class=\"charts\">{}</div>\n",
-                              with_contact ? "Charts open with the contacts. " : "", waiting));
-  text += "<div id=\"turn-charts\"></div>\n";
-  if (!with_contact) return text;
-  return text + section("loops", "Force against indentation",
-                        fmt::format("<div id=\"loop-charts\" class=\"charts\">{}</div>\n", waiting));
+  page.add("charts", "Over time",
+           fmt::format("<p class=\"note no-print\">{}Drag to zoom, double-click or “Show all” to reset; click a "
+                       "name to hide its curve. All charts share one time axis.</p>\n"
+                       "<div id=\"time-charts\" class=\"charts\">{}</div>\n",
+                       with_contact ? "Charts open with the contacts. " : "", waiting));
+  page.add_html("<div id=\"turn-charts\"></div>\n");
+  if (!with_contact) return;
+  page.add("loops", "Force against indentation",
+           fmt::format("<div id=\"loop-charts\" class=\"charts\">{}</div>\n", waiting));
 }
 
 std::string link_to(const std::string& folder, const std::string& file) {
@@ -132,7 +145,7 @@ std::string thinned_note(std::span<const RunData> runs) {
   return fmt::format("Drawn with fewer triangles than used in the run: {}.", fmt::join(parts, ", "));
 }
 
-std::string scenes_section(std::span<const RunData> runs) {
+std::string scenes_html(std::span<const RunData> runs) {
   std::string links;
   for (const RunData& run : drawn(runs)) {
     if (!run.fields.is_null()) links += " " + link_to(run.folder, "fields.pvd");
@@ -143,7 +156,7 @@ std::string scenes_section(std::span<const RunData> runs) {
   if (runs.size() > runs_in_3d) text += fmt::format("The first {} of {} runs. ", runs_in_3d, runs.size());
   if (!links.empty()) text += "For ParaView, in full precision:" + links + ". ";
   text += thinned_note(drawn(runs));
-  return section("fields", "In 3D", text + "</p>\n");
+  return text + "</p>\n";
 }
 
 /// [{run, fields?, scene?, shapes?}] of the runs with drawable content; shapes are indices into `shapes`, where each
@@ -166,17 +179,39 @@ Json scenes_json(std::span<const RunData> runs, Json& shapes) {
   return json;
 }
 
-std::string region_table(const FootPrint& print) {
-  Rows rows;
-  for (const RegionLoad& r : print.regions->rows()) {
-    rows.push_back({r.name, number_text(1e-3 * r.peak_pressure, 4), number_text(r.peak_time, 4),
-                    number_text(1e-3 * r.mean_pressure, 4), number_text(r.force, 4), number_text(1e4 * r.area, 4),
-                    number_text(1e-3 * r.pressure_integral, 4)});
-  }
+/// One column of a table of loads. @param value  in SI
+template <class Rows, class Value>
+TableColumn column_of(const PageUnits& units, const char* heading, const char* unit, const Rows& rows,
+                      const Value& value, int digits = 4) {
+  std::vector<std::optional<double>> values;
+  for (const auto& row : rows) values.push_back(value(row));
+  return units.column(heading, unit, values, digits);
+}
+
+template <class Rows, class Text>
+TableColumn texts_of(const char* heading, const Rows& rows, const Text& text) {
+  TableColumn column{.heading = heading, .cells = {}};
+  for (const auto& row : rows) column.cells.push_back(text(row));
+  return column;
+}
+
+/// An instant, fine enough to tell the contacts of an impact apart.
+std::string instant(double seconds) {
+  return shown(seconds, 6);
+}
+
+std::string region_table(const FootPrint& print, const PageUnits& units) {
+  using R = RegionLoad;
+  const auto& rows = print.regions->rows();
   return fmt::format("<h3>Regions: {}</h3>\n", escaped(print.label)) +
-         html_table({"region", "peak pressure [kPa]", "at [s]", "mean pressure [kPa]", "force [N]", "loaded area [cm²]",
-                     "pressure-time integral [kPa s]"},
-                    rows) +
+         html_table({texts_of("region", rows, [](const R& r) { return r.name; }),
+                     column_of(units, "peak pressure", "Pa", rows, [](const R& r) { return r.peak_pressure; }),
+                     texts_of("at [s]", rows, [](const R& r) { return instant(r.peak_time); }),
+                     column_of(units, "mean pressure", "Pa", rows, [](const R& r) { return r.mean_pressure; }),
+                     column_of(units, "force", "N", rows, [](const R& r) { return r.force; }),
+                     column_of(units, "loaded area", "m²", rows, [](const R& r) { return r.area; }),
+                     column_of(units, "pressure-time integral", "Pa s", rows,
+                               [](const R& r) { return r.pressure_integral; })}) +
          fmt::format(
              "<p class=\"note\">Peak values over the frames, for every region at its own time; force and area on the "
              "undeformed surface. Heel, midfoot and metatarsals are equal thirds of the foot without its toes, as for "
@@ -187,27 +222,49 @@ std::string region_table(const FootPrint& print) {
 }
 
 /// Each region at the time of its peak force.
-std::string face_load_table(const FootPrint& print) {
+std::string face_load_table(const FootPrint& print, const PageUnits& units) {
   const RegionLoads& loads = *print.loads;
-  Rows rows;
+  struct Row {
+    std::string name;
+    double time;
+    FaceLoad load;
+  };
+  std::vector<Row> rows;
   for (std::size_t r = 0; r < loads.names().size(); ++r) {
     const auto heaviest =
         std::ranges::max_element(loads.loads(), {}, [&](const std::vector<FaceLoad>& frame) { return frame[r].force; });
-    const FaceLoad& load = (*heaviest)[r];
-    const double time = loads.times()[static_cast<std::size_t>(heaviest - loads.loads().begin())];
-    rows.push_back({loads.names()[r], number_text(time, 4), number_text(load.force, 4), number_text(1e4 * load.area, 4),
-                    number_text(1e-6 * load.mean(), 4), number_text(1e-6 * load.peak, 4),
-                    number_text(1e3 * load.penetration, 4), fmt::format("{}", load.active)});
+    const auto frame = static_cast<std::size_t>(heaviest - loads.loads().begin());
+    rows.push_back({.name = loads.names()[r], .time = loads.times()[frame], .load = (*heaviest)[r]});
   }
   return fmt::format("<h3>Loads: {}</h3>\n", escaped(print.label)) +
-         html_table({"region", "at [s]", "normal force [N]", "loaded area [cm²]", "mean pressure [MPa]",
-                     "peak pressure [MPa]", "penetration [mm]", "loaded faces"},
-                    rows) +
+         html_table({texts_of("region", rows, [](const Row& r) { return r.name; }),
+                     texts_of("at [s]", rows, [](const Row& r) { return instant(r.time); }),
+                     column_of(units, "normal force", "N", rows, [](const Row& r) { return r.load.force; }),
+                     column_of(units, "loaded area", "m²", rows, [](const Row& r) { return r.load.area; }),
+                     column_of(units, "mean pressure", "Pa", rows, [](const Row& r) { return r.load.mean(); }),
+                     column_of(units, "peak pressure", "Pa", rows, [](const Row& r) { return r.load.peak; }),
+                     column_of(units, "penetration", "m", rows, [](const Row& r) { return r.load.penetration; }),
+                     texts_of("loaded faces", rows, [](const Row& r) { return fmt::format("{}", r.load.active); })}) +
          "<p class=\"note\">Each region at the frame of its peak force: pressure summed over its faces, magnitudes "
          "only. All frames, with centres of pressure, are in contact_regions.csv.</p>\n";
 }
 
-std::string pressure_section(std::span<const RunData> runs) {
+/// Why the peak of a map differs from that of the time series, where it does.
+std::string peak_notes(const RunData& run, bool several, const PageUnits& units) {
+  std::string text;
+  for (const FootPrint& print : run.prints) {
+    const MapPeak peak = compare_map_peak(print, run.series, run.field_times);
+    if (peak.reason.empty()) continue;
+    const DisplayUnit unit = units.of("Pa", peak.of_series);
+    text += fmt::format("<p class=\"note\">{}{}: {} {} in the map, {} {} in charts and tables (at {} s): {}</p>\n",
+                        several ? escaped(run.label) + ", " : std::string(), escaped(print.label),
+                        shown(unit.factor * peak.of_map), unit.name, shown(unit.factor * peak.of_series), unit.name,
+                        instant(peak.time), peak.reason);
+  }
+  return text;
+}
+
+std::string pressure_html(std::span<const RunData> runs, const PageUnits& units) {
   if (std::ranges::all_of(drawn(runs), [](const RunData& run) { return run.prints.empty(); })) return {};
   std::string text =
       "<div id=\"pressure-maps\" class=\"charts\"><p class=\"needs-script note\">The maps appear here when scripts are "
@@ -215,13 +272,14 @@ std::string pressure_section(std::span<const RunData> runs) {
       "in the body frame, with the path of the centre of pressure. Grey areas are unloaded. All maps share one scale.";
   if (runs.size() > runs_in_3d) text += fmt::format(" The first {} of {} runs.", runs_in_3d, runs.size());
   text += "</p>\n";
+  for (const RunData& run : drawn(runs)) text += peak_notes(run, runs.size() > 1, units);
   if (runs.size() == 1) {
     for (const FootPrint& print : runs[0].prints) {
-      if (print.regions) text += region_table(print);
-      if (print.loads && !print.loads->times().empty()) text += face_load_table(print);
+      if (print.regions) text += region_table(print, units);
+      if (print.loads && !print.loads->times().empty()) text += face_load_table(print, units);
     }
   }
-  return section("pressure", "Pressure map", text);
+  return text;
 }
 
 /// Maps of all runs with a common scale; maps of a comparison are labelled by run.
@@ -245,7 +303,7 @@ std::string facts_table(std::span<const RunData> runs) {
     std::vector<std::string> row = {run.label};
     if (with_contact) row.push_back(run.summary ? run.summary->backend : "-");
     row.push_back(status_text(run));
-    row.push_back(run.summary ? number_text(run.summary->simulated_time) : "-");
+    row.push_back(run.summary ? instant(run.summary->simulated_time) : "-");
     row.push_back(fmt::format("{}", run.series.rows()));
     row.push_back(run.scenario_digest.substr(0, 16));
     rows.push_back(std::move(row));
@@ -270,16 +328,15 @@ std::string problems(std::span<const RunData> runs) {
   return text;
 }
 
-std::string contact_table(std::span<const RunData> runs) {
-  Rows rows;
+std::string contact_table(std::span<const RunData> runs, const PageUnits& units) {
+  struct Row {
+    const RunData* run;
+    const ContactEpisode* contact;
+  };
+  using E = const Row&;
+  std::vector<Row> rows;
   std::vector<std::string> attributes;
   std::size_t n_skipped = 0;
-  bool impacts = false;
-  for (const RunData& run : runs) {
-    impacts = impacts || (run.summary && std::ranges::any_of(run.summary->contacts, [](const ContactEpisode& e) {
-                            return e.max_impulse.has_value();
-                          }));
-  }
   for (const RunData& run : runs) {
     if (!run.summary) continue;
     for (const ContactEpisode& e : run.summary->contacts) {
@@ -287,28 +344,28 @@ std::string contact_table(std::span<const RunData> runs) {
         ++n_skipped;
         continue;
       }
-      rows.push_back({run.label, e.pair, number_text(e.onset, 8), e.end ? number_text(*e.end, 8) : "-",
-                      number_text(e.max_force), number_text(e.max_indentation), number_text(e.approach_velocity),
-                      text_of(e.separation_velocity), text_of(e.effective_restitution)});
-      if (impacts) rows.back().push_back(text_of(e.max_impulse));
-      rows.back().emplace_back();
+      rows.push_back({.run = &run, .contact = &e});
       attributes.push_back(
           fmt::format("data-onset=\"{}\" data-end=\"{}\"", e.onset, e.end.value_or(run.summary->simulated_time)));
     }
   }
   if (rows.empty()) return "<p>No contact.</p>\n";
-  std::vector<std::string> header = {"run",
-                                     "pair",
-                                     "onset [s]",
-                                     "end [s]",
-                                     "peak force [N]",
-                                     "peak indentation [m]",
-                                     "approach velocity [m/s]",
-                                     "separation velocity [m/s]",
-                                     "restitution"};
-  if (impacts) header.emplace_back("peak impulse [N s]");
-  header.emplace_back();
-  std::string text = html_table(header, rows, attributes);
+  const auto number = [&](const char* heading, const char* unit, auto ContactEpisode::*member) {
+    return column_of(units, heading, unit, rows, [&](E row) { return std::optional<double>(row.contact->*member); });
+  };
+  const auto time = [](const std::optional<double>& t) { return t ? instant(*t) : std::string("-"); };
+  std::string text = html_table({texts_of("run", rows, [](E row) { return row.run->label; }),
+                                 texts_of("pair", rows, [](E row) { return row.contact->pair; }),
+                                 texts_of("onset [s]", rows, [&](E row) { return time(row.contact->onset); }),
+                                 texts_of("end [s]", rows, [&](E row) { return time(row.contact->end); }),
+                                 number("peak force", "N", &ContactEpisode::max_force),
+                                 number("peak indentation", "m", &ContactEpisode::max_indentation),
+                                 number("approach velocity", "m/s", &ContactEpisode::approach_velocity),
+                                 number("separation velocity", "m/s", &ContactEpisode::separation_velocity),
+                                 number("restitution", "", &ContactEpisode::effective_restitution),
+                                 number("peak impulse", "N s", &ContactEpisode::max_impulse),
+                                 texts_of("", rows, [](E) { return std::string(); })},
+                                attributes);
   if (n_skipped > 0) text += fmt::format("<p class=\"note\">{} more in summary.json.</p>\n", n_skipped);
   return text;
 }
@@ -322,11 +379,11 @@ std::string cost_table(std::span<const RunData> runs) {
     rows.push_back({run.label, s.integrator.name, fmt::format("{}", s.integrator.steps),
                     fmt::format("{}", s.integrator.rejected_steps), fmt::format("{}", s.integrator.rhs_evaluations),
                     fmt::format("{}", s.integrator.jacobian_evaluations), fmt::format("{}", s.contact_evaluations),
-                    number_text(s.wall_time, 3), number_text(factor, 3), s.rpc ? fmt::format("{}", s.rpc->calls) : "-",
-                    s.rpc ? number_text(s.rpc->p50_us, 3) : "-", s.rpc ? number_text(s.rpc->p99_us, 3) : "-"});
+                    shown(s.wall_time, 3), shown(factor, 3), s.rpc ? fmt::format("{}", s.rpc->calls) : "-",
+                    s.rpc ? shown(s.rpc->p50_us, 3) : "-", s.rpc ? shown(s.rpc->p99_us, 3) : "-"});
   }
   return html_table({"run", "integrator", "steps", "rejected", "right-hand sides", "Jacobians", "contact evaluations",
-                     "wall time [s]", "real-time factor", "exchanges", "median [us]", "99 % [us]"},
+                     "wall time [s]", "real-time factor", "exchanges", "median [µs]", "99 % [µs]"},
                     rows);
 }
 
@@ -342,9 +399,9 @@ std::string wall_time_table(std::span<const RunData> runs) {
     const double whole = run.summary->wall_time;
     std::vector<std::string> row = {run.label};
     for (const double part : {w.preparation, w.contact, w.transport, w.fields, std::max(0.0, whole - measured)}) {
-      row.push_back(fmt::format("{} ({:.0f} %)", number_text(part, 3), 100.0 * part / whole));
+      row.push_back(fmt::format("{} ({:.0f} %)", shown(part, 3), 100.0 * part / whole));
     }
-    row.push_back(number_text(whole, 3));
+    row.push_back(shown(whole, 3));
     rows.push_back(std::move(row));
   }
   if (rows.empty()) return {};
@@ -357,22 +414,28 @@ std::string wall_time_table(std::span<const RunData> runs) {
 
 std::string share_text(const EnergyBalance& energy) {
   const auto share = relative_balance_error(energy);
-  return share ? fmt::format("{:.2g} %", 100.0 * *share) : "";
+  return share ? shown(100.0 * *share, 2) + " %" : "-";
 }
 
-std::string energy_table(std::span<const RunData> runs) {
-  Rows rows;
-  bool prescribed = false;
+/// Empty where no run has a balance, e.g. for static analyses.
+std::string energy_table(std::span<const RunData> runs, const PageUnits& units) {
+  std::vector<const RunData*> rows;
   for (const RunData& run : runs) {
-    if (!run.summary) continue;
-    const EnergyBalance& e = run.summary->energy;
-    prescribed = prescribed || (run.model && run.model->analysis.traits.prescribed);
-    rows.push_back({run.label, number_text(e.initial), number_text(e.final), number_text(e.dissipated),
-                    number_text(e.external_work), number_text(e.balance_error, 3), share_text(e)});
+    if (run.summary && !std::isnan(run.summary->energy.balance_error)) rows.push_back(&run);
   }
-  return html_table({"run", "start [J]", "end [J]", "dissipated [J]", "work of loads and drivers [J]",
-                     "balance error [J]", "of work and dissipation"},
-                    rows) +
+  if (rows.empty()) return {};
+  using R = const RunData*;
+  const bool prescribed =
+      std::ranges::any_of(rows, [](R r) { return r->model && r->model->analysis.traits.prescribed; });
+  const auto number = [&](const char* heading, double EnergyBalance::*member) {
+    return column_of(units, heading, "J", rows, [&](R run) { return run->summary->energy.*member; });
+  };
+  return html_table(
+             {texts_of("run", rows, [](R run) { return run->label; }), number("start", &EnergyBalance::initial),
+              number("end", &EnergyBalance::final), number("dissipated", &EnergyBalance::dissipated),
+              number("work of loads and drivers", &EnergyBalance::external_work),
+              number("balance error", &EnergyBalance::balance_error),
+              texts_of("of work and dissipation", rows, [](R run) { return share_text(run->summary->energy); })}) +
          (prescribed ? "<p class=\"note\">For prescribed motion, work is summed from frame to frame: the balance then "
                        "reflects the frame interval, not the accuracy of an integration.</p>"
                      : "");
@@ -387,13 +450,22 @@ std::string scenario_texts(std::span<const RunData> runs) {
   return text;
 }
 
-std::string common_sections(std::span<const RunData> runs, bool with_scatter) {
+void add_common_sections(Sections& page, std::span<const RunData> runs, const PageUnits& units, bool with_scatter) {
   const bool with_contact = any_pairs(runs);
-  return chart_places(with_scatter, with_contact) +
-         (with_contact ? section("contacts", "Contacts", contact_table(runs)) : std::string()) +
-         section("cost", "Cost", cost_table(runs) + wall_time_table(runs)) +
-         section("energy", "Energy balance", energy_table(runs)) +
-         section("scenario", "Scenario as run", scenario_texts(runs));
+  add_chart_places(page, with_scatter, with_contact);
+  if (with_contact) page.add("contacts", "Contacts", contact_table(runs, units));
+  page.add("cost", "Cost", cost_table(runs) + wall_time_table(runs));
+  page.add("energy", "Energy balance", energy_table(runs, units));
+  page.add("scenario", "Scenario as run", scenario_texts(runs));
+}
+
+/// Below the title: what the author of the scenario says about it.
+std::string description_of(std::span<const RunData> runs) {
+  const auto described =
+      std::ranges::find_if(runs, [](const RunData& run) { return run.model && !run.model->description.empty(); });
+  return described == runs.end()
+             ? std::string()
+             : fmt::format("<p class=\"description\">{}</p>\n", escaped(described->model->description));
 }
 
 constexpr std::string_view deviation_ending = "_relative_deviation";
@@ -407,7 +479,7 @@ const std::vector<Quantity>& accuracies() {
   static const std::vector<Quantity> all = {{"max_force_N", "peak force", "N"},
                                             {"max_indentation_m", "peak indentation", "m"},
                                             {"peak_pressure_Pa", "peak pressure", "Pa"},
-                                            {"area_m2", "peak contact area", "m2"},
+                                            {"area_m2", "peak contact area", "m²"},
                                             {"contact_duration_s", "contact duration", "s"},
                                             {"separation_velocity_m_s", "separation velocity", "m/s"},
                                             {"effective_restitution", "restitution", ""},
@@ -423,19 +495,20 @@ const std::vector<Quantity>& costs() {
   return all;
 }
 
-/// Quantities present in any row: only coupling schemes have exchanges.
-std::vector<Quantity> known(const std::vector<Quantity>& quantities, const Json& comparison) {
-  std::vector<Quantity> known;
-  std::ranges::copy_if(quantities, std::back_inserter(known), [&](const Quantity& q) {
-    return std::ranges::any_of(comparison.at("rows"), [&](const Json& row) { return row.contains(q.key); });
-  });
-  return known;
-}
-
 std::optional<double> number_at(const Json& row, const std::string& key) {
   const auto found = row.find(key);
   if (found == row.end() || !found->is_number()) return std::nullopt;
   return found->get<double>();
+}
+
+/// Quantities with a value in any row: only coupling schemes have exchanges.
+std::vector<Quantity> known(const std::vector<Quantity>& quantities, const Json& comparison) {
+  std::vector<Quantity> known;
+  std::ranges::copy_if(quantities, std::back_inserter(known), [&](const Quantity& q) {
+    return std::ranges::any_of(comparison.at("rows"),
+                               [&](const Json& row) { return number_at(row, q.key).has_value(); });
+  });
+  return known;
 }
 
 bool is_sweep(const Json& comparison) {
@@ -443,40 +516,38 @@ bool is_sweep(const Json& comparison) {
   return !rows.empty() && rows[0].contains("parameters");
 }
 
-std::string comparison_table(const Json& comparison) {
+TableColumn quantity_column(const Json& comparison, const Quantity& quantity, const PageUnits& units) {
+  return column_of(units, quantity.label, quantity.unit, comparison.at("rows"),
+                   [&](const Json& row) { return number_at(row, quantity.key); });
+}
+
+/// Results, their deviations from the reference, and the cost of every run.
+std::string comparison_tables(const Json& comparison, const PageUnits& units) {
   const bool compared = comparison.at("reference").is_string();
-  std::vector<std::string> header = {"run", "status"};
-  std::vector<std::string> cost_header = {"run"};
+  const Json& rows = comparison.at("rows");
+  const TableColumn names = texts_of("run", rows, [](const Json& row) { return row.at("backend").get<std::string>(); });
+  std::vector<TableColumn> results = {
+      names, texts_of("status", rows, [](const Json& row) { return row.at("status").get<std::string>(); })};
+  std::vector<TableColumn> deviations = {names};
+  std::vector<TableColumn> cost = {names};
   for (const Quantity& q : known(accuracies(), comparison)) {
-    header.push_back(*q.unit ? fmt::format("{} [{}]", q.label, q.unit) : q.label);
-    if (compared) header.emplace_back("deviation");
-  }
-  for (const Quantity& q : known(costs(), comparison))
-    cost_header.push_back(*q.unit ? fmt::format("{} [{}]", q.label, q.unit) : q.label);
-  Rows rows;
-  Rows cost_rows;
-  for (const Json& row : comparison.at("rows")) {
-    std::vector<std::string> line = {row.at("backend"), row.at("status")};
-    std::vector<std::string> cost_line = {row.at("backend")};
-    for (const Quantity& q : known(accuracies(), comparison)) {
-      line.push_back(text_of(number_at(row, q.key)));
-      if (!compared) continue;
+    results.push_back(quantity_column(comparison, q, units));
+    deviations.push_back(texts_of(q.label, rows, [&](const Json& row) {
       const auto deviation = number_at(row, q.key + std::string(deviation_ending));
-      line.push_back(deviation ? fmt::format("{:+.2f} %", 100.0 * *deviation) : "-");
-    }
-    for (const Quantity& q : known(costs(), comparison)) cost_line.push_back(text_of(number_at(row, q.key)));
-    rows.push_back(std::move(line));
-    cost_rows.push_back(std::move(cost_line));
+      return deviation ? fmt::format("{:+.2f} %", 100.0 * *deviation) : std::string("-");
+    }));
   }
-  std::string text = html_table(header, rows) + html_table(cost_header, cost_rows);
-  text +=
-      "<p class=\"note\">Force, indentation, duration, velocity and restitution are those of the first contact; "
-      "pressure and area are the peak values of the run.";
-  text += compared
-              ? fmt::format(" Deviations are from {}.</p>\n", escaped(comparison.at("reference").get<std::string>()))
-          : is_sweep(comparison) ? std::string("</p>\n")
-                                 : std::string(" No reference; --reference NAME adds deviations.</p>\n");
-  for (const Json& row : comparison.at("rows")) {
+  for (const Quantity& q : known(costs(), comparison)) cost.push_back(quantity_column(comparison, q, units));
+  std::string text = html_table(results);
+  if (compared) {
+    text += fmt::format("<h3>Deviations from {}</h3>\n", escaped(comparison.at("reference").get<std::string>())) +
+            html_table(deviations);
+  }
+  text += "<h3>Cost</h3>\n" + html_table(cost) +
+          "<p class=\"note\">Force, indentation, duration, velocity and restitution are those of the first contact; "
+          "pressure and area are the peak values of the run.";
+  text += compared || is_sweep(comparison) ? "</p>\n" : " No reference; --reference NAME adds deviations.</p>\n";
+  for (const Json& row : rows) {
     if (!row.at("failure").is_string()) continue;
     text += fmt::format("<p class=\"status failed\">{}: {}</p>\n", escaped(row.at("backend").get<std::string>()),
                         escaped(row.at("failure").get<std::string>()));
@@ -528,10 +599,19 @@ Json sweep_json(const Json& comparison) {
   return json;
 }
 
-std::string sweep_section() {
-  return section("sweep", "Result against parameter",
-                 "<div id=\"sweep-chart\"><p class=\"needs-script note\">The chart appears here when scripts are "
-                 "allowed.</p></div>\n");
+constexpr const char* sweep_place =
+    "<div id=\"sweep-chart\"><p class=\"needs-script note\">The chart appears here when scripts are "
+    "allowed.</p></div>\n";
+
+/// Curves, 3D views and maps of the runs.
+Json page_data(std::span<const RunData> runs, const PageUnits& units) {
+  Json data = {{"runs", Json::array()}, {"highs", units.json()}, {"windows", windows_json(runs)}};
+  for (const RunData& run : runs) data["runs"].push_back(charts_json(run, budget_for(runs)));
+  Json shapes;
+  if (Json scenes = scenes_json(runs, shapes); !scenes.empty()) data["scenes"] = std::move(scenes);
+  if (!shapes.empty()) data["shapes"] = std::move(shapes);
+  if (Json prints = prints_json(runs); !prints.empty()) data["prints"] = std::move(prints);
+  return data;
 }
 
 }  // namespace
@@ -544,62 +624,56 @@ std::string run_page(const RunData& run) {
     if (has_pairs(run)) title += fmt::format(" with {}", run.summary->backend);
   }
   const std::string header = fmt::format("<span class=\"status {0}\">{0}</span>", escaped(status_text(run)));
-  Json shapes;
-  const Json scenes = scenes_json(runs, shapes);
-  const std::string body = problems(runs) + section("what", "Run parameters", facts_table(runs)) +
-                           pressure_section(runs) + (scenes.empty() ? std::string() : scenes_section(runs)) +
-                           common_sections(runs, false);
-  Json data = {{"runs", Json::array({charts_json(run, budget_for(runs))})}};
-  if (!scenes.empty()) data["scenes"] = scenes;
-  if (!shapes.empty()) data["shapes"] = std::move(shapes);
-  if (!run.prints.empty()) data["prints"] = prints_json(runs);
-  return document(title, header, body, data);
+  const PageUnits units = units_of(runs);
+  const Json data = page_data(runs, units);
+  Sections page;
+  page.add_html(problems(runs));
+  page.add("what", "Run parameters", facts_table(runs));
+  page.add("pressure", "Pressure map", pressure_html(runs, units));
+  if (data.contains("scenes")) page.add("fields", "In 3D", scenes_html(runs));
+  add_common_sections(page, runs, units, false);
+  return document(title, header, description_of(runs) + page.html(), data);
 }
 
 std::string comparison_page(const Json& comparison, std::span<const RunData> runs) {
   const bool compared = comparison.at("reference").is_string();
-  Json shapes;
-  const Json scenes = scenes_json(runs, shapes);
   const bool sweep = is_sweep(comparison);
+  PageUnits units = units_of(runs);
   const std::string title =
       fmt::format("{}: {}", comparison.at("scenario").get<std::string>(), sweep ? "sweep" : "comparison");
-  const std::string body =
-      (sweep ? sweep_section() : std::string()) +
-      section("comparison", sweep ? "Results and cost" : "Accuracy and cost", comparison_table(comparison)) +
-      problems(runs) + pressure_section(runs) + (scenes.empty() ? std::string() : scenes_section(runs)) +
-      common_sections(runs, compared) + section("what", "Run parameters", facts_table(runs));
-  Json data = {{"runs", Json::array()}};
-  for (const RunData& run : runs) data["runs"].push_back(charts_json(run, budget_for(runs)));
+  Json data = page_data(runs, units);
   if (compared) data["comparison"] = scatter_json(comparison);
   if (sweep) data["sweep"] = sweep_json(comparison);
-  if (!scenes.empty()) data["scenes"] = scenes;
-  if (!shapes.empty()) data["shapes"] = std::move(shapes);
-  if (Json prints = prints_json(runs); !prints.empty()) data["prints"] = std::move(prints);
-  return document(title, fmt::format("<span>{} runs</span>", runs.size()), body, data);
+  Sections page;
+  if (sweep) page.add("sweep", "Result against parameter", sweep_place);
+  page.add("comparison", sweep ? "Results and cost" : "Accuracy and cost", comparison_tables(comparison, units));
+  page.add_html(problems(runs));
+  page.add("pressure", "Pressure map", pressure_html(runs, units));
+  if (data.contains("scenes")) page.add("fields", "In 3D", scenes_html(runs));
+  add_common_sections(page, runs, units, compared);
+  page.add("what", "Run parameters", facts_table(runs));
+  return document(title, fmt::format("<span>{} runs</span>", runs.size()), description_of(runs) + page.html(), data);
 }
 
-std::string measurement_page(const GrfPage& page, std::span<const RunData> runs) {
+std::string measurement_page(const GrfPage& page, const Json& stances) {
   std::string tables;
   for (const PageTable& table : page.tables) {
     tables += fmt::format("<h3>{}</h3>\n", escaped(table.heading)) + html_table(table.header, table.rows);
     if (!table.note.empty()) tables += fmt::format("<p class=\"note\">{}</p>\n", escaped(table.note));
-    tables += table.svg;
+    tables += plan_view_svg(table.figure);
   }
-  const std::string body =
-      section("comparison", "Comparison of the run with the plates", tables) +
-      section(
-          "charts", "Over time",
-          "<p class=\"note no-print\">Drag to zoom, double-click or “Show all” to reset; click a name to hide its "
-          "curve.</p>\n<div id=\"time-charts\" class=\"charts\"><p class=\"needs-script note\">Charts appear here when "
-          "scripts are allowed.</p></div>\n") +
-      section("what", "Compared data",
-              fmt::format("<p>Run {}, measurement {}. Forces, free moments and centres of pressure in the axes of the "
-                          "measurement.</p>\n",
-                          escaped(page.run), escaped(page.measured)));
-  Json data = {{"runs", Json::array()}};
-  for (const RunData& run : runs) data["runs"].push_back(charts_json(run, budget_for(runs)));
-  data["quantities"] = {"force", "cop", "torque"};
-  return document(page.run + " and force plates", "", body, data);
+  Sections sections;
+  sections.add("comparison", "Comparison of the run with the plates", tables);
+  sections.add("charts", "Over the stance",
+               fmt::format("<p class=\"note no-print\">Drag to zoom, double-click or “Show all” to reset; click a name "
+                           "to hide its curve.</p>\n<div id=\"stance-charts\">{}</div>\n",
+                           waiting));
+  sections.add("what", "Compared data",
+               fmt::format("<p>Run {}, measurement {}. Forces, free moments and centres of pressure in the axes of the "
+                           "measurement.</p>\n",
+                           escaped(page.run), escaped(page.measured)));
+  const Json data = {{"runs", Json::array()}, {"stances", stances}};
+  return document(page.run + " and force plates", "", sections.html(), data);
 }
 
 }  // namespace heelstrike::report

@@ -23,7 +23,7 @@ constexpr std::size_t runs_in_3d = 6;
 /// @param runs        the rows with a folder, in order
 [[nodiscard]] std::string comparison_page(const Json& comparison, std::span<const RunData> runs);
 
-/// @param runs  measured and predicted curves
-[[nodiscard]] std::string measurement_page(const GrfPage& page, std::span<const RunData> runs);
+/// @param stances  curves, see grf_report.cpp
+[[nodiscard]] std::string measurement_page(const GrfPage& page, const Json& stances);
 
 }  // namespace heelstrike::report

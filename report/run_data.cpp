@@ -169,6 +169,21 @@ bool has_pairs(const RunData& run) {
   return std::ranges::any_of(run.series.columns, [](const std::string& name) { return name.ends_with(".gap_m"); });
 }
 
+PageUnits units_of(std::span<const RunData> runs) {
+  PageUnits units;
+  for (const RunData& run : runs) {
+    const std::vector<ColumnName> names = read_column_names(run.series.columns);
+    for (std::size_t c = 0; c < names.size(); ++c) {
+      if (names[c].unit != "Pa" && names[c].unit != "m²") continue;
+      for (std::size_t at = c; at < run.series.values.size(); at += names.size()) {
+        units.add(names[c].unit, run.series.values[at]);
+      }
+    }
+    units.add("Pa", find_peak_pressure(run.prints));
+  }
+  return units;
+}
+
 Json charts_json(const RunData& run, std::size_t budget) {
   Json json = {
       {"label", run.label}, {"columns", Json::array()}, {"loops", Json::array()}, {"contacts", contacts_json(run)}};

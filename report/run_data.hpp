@@ -3,12 +3,14 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "common/results/run_folder.hpp"
 #include "report/foot_prints.hpp"
 #include "report/packing.hpp"
+#include "report/units.hpp"
 #include "scenario/catalog.hpp"
 #include "scenario/scenario.hpp"
 
@@ -26,6 +28,7 @@ struct RunData {
   std::string table = "timeseries.csv";  ///< file with these rows
   std::vector<ForcePlate> measured;      ///< plates of measured_reactions.mot; empty without the file
   std::vector<FootPrint> prints;         ///< pressure of feet and other main bodies; empty without fields
+  std::vector<double> field_times = {};  ///< [s] of the files in fields.pvd
   Json fields;                           ///< of fields.pvd, see fields_data.hpp; null without fields
   Json shapes;                           ///< list of shapes.hpp; empty or null without
 };
@@ -40,6 +43,9 @@ struct RunData {
 
 /// True if the run has contact pairs.
 [[nodiscard]] bool has_pairs(const RunData& run);
+
+/// Display units of a page of these runs: pressures and areas have one each.
+[[nodiscard]] PageUnits units_of(std::span<const RunData> runs);
 
 /// {label, columns: [{name, owner, short, unit, quantity, packed, times?}], time, loops: [{pair, indentation, force}],
 /// contacts: [{pair, onset, end, peak, force}], turns?: see relative_rotations.hpp}. Contains the columns of the series

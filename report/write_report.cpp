@@ -23,6 +23,7 @@ void read_fields(const fs::path& folder, std::size_t budget, RunData& run) {
   if (!fs::exists(folder / "fields.pvd")) return;
   run.fields = fields_json(folder, run.series.columns, budget);
   run.prints = foot_prints(folder, run.series, run.model);
+  for (const FieldFile& file : read_field_index(folder)) run.field_times.push_back(file.time);
 }
 
 constexpr const char* page_name = "report.html";

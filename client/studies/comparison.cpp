@@ -22,7 +22,6 @@ struct Quantity {
   int digits;     ///< on the terminal
   bool compared;  ///< deviation from the reference is shown
   std::optional<double> (*value)(const ComparisonRow&);
-  bool where_known = false;  ///< shown only if a run has it, as exchanges with macro steps
 };
 
 template <class Member>
@@ -50,8 +49,8 @@ const std::vector<Quantity>& quantities() {
       {"max_force_N", "max force N", 6, true, [](S s) { return of_first_contact(s, &ContactEpisode::max_force); }},
       {"max_indentation_m", "max indentation m", 5, true,
        [](S s) { return of_first_contact(s, &ContactEpisode::max_indentation); }},
-      {"peak_pressure_Pa", "peak pressure Pa", 5, true, [](S s) { return s.largest.peak_pressure; }, true},
-      {"area_m2", "area m2", 5, true, [](S s) { return s.largest.area; }, true},
+      {"peak_pressure_Pa", "peak pressure Pa", 5, true, [](S s) { return s.largest.peak_pressure; }},
+      {"area_m2", "area m2", 5, true, [](S s) { return s.largest.area; }},
       {"contact_duration_s", "duration s", 5, true, [](S s) { return duration(s); }},
       {"separation_velocity_m_s", "separation m/s", 5, true,
        [](S s) { return of_first_contact(s, &ContactEpisode::separation_velocity); }},
@@ -61,11 +60,11 @@ const std::vector<Quantity>& quantities() {
       {"steps", "steps", 9, false, [](S s) { return count(s.summary.integrator.steps); }},
       {"contact_evaluations", "evaluations", 9, false, [](S s) { return count(s.summary.contact_evaluations); }},
       {"exchanges", "exchanges", 9, false,
-       [](S s) { return s.summary.coupling ? count(s.summary.coupling->exchanges) : std::nullopt; }, true},
+       [](S s) { return s.summary.coupling ? count(s.summary.coupling->exchanges) : std::nullopt; }},
       {"coupling_iterations", "iterations", 9, false,
-       [](S s) { return s.summary.coupling ? count(s.summary.coupling->iterations) : std::nullopt; }, true},
+       [](S s) { return s.summary.coupling ? count(s.summary.coupling->iterations) : std::nullopt; }},
       {"rejected_macro_steps", "repeated", 9, false,
-       [](S s) { return s.summary.coupling ? count(s.summary.coupling->rejected_macro_steps) : std::nullopt; }, true},
+       [](S s) { return s.summary.coupling ? count(s.summary.coupling->rejected_macro_steps) : std::nullopt; }},
       {"wall_time_s", "wall s", 3, false, [](S s) { return count(s.summary.wall_time); }},
   };
   return all;
@@ -75,9 +74,9 @@ const std::vector<Quantity>& quantities() {
 std::vector<Quantity> quantities_of(const Comparison& comparison) {
   std::vector<Quantity> present;
   for (const Quantity& q : quantities()) {
-    const bool any =
-        std::ranges::any_of(comparison.rows, [&](const ComparisonRow& row) { return q.value(row).has_value(); });
-    if (any || !q.where_known) present.push_back(q);
+    if (std::ranges::any_of(comparison.rows, [&](const ComparisonRow& row) { return q.value(row).has_value(); })) {
+      present.push_back(q);
+    }
   }
   return present;
 }

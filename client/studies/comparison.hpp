@@ -48,8 +48,8 @@ struct ComparisonRow {
 
 /// Force, indentation, duration, separation velocity and restitution are those of the first contact of the run, so that
 /// all back-ends are compared at the same approach; pressure, area, energy balance, steps, evaluations and wall time
-/// are those of the whole run. A run without some of its frames is shown with its numbers and status, and is not
-/// compared.
+/// are those of the whole run. Tables and files have the quantities that at least one run has. A run without some of
+/// its frames is shown with its numbers and status, and is not compared.
 struct Comparison {
   std::string scenario;
   std::string reference;             ///< back-end or scheme for the deviations; empty = none

@@ -3,10 +3,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
@@ -70,6 +72,7 @@ struct GrfReport {
   GroundPath ground;
   bool has_scenario = false;  ///< else the prescribed components are unknown
   std::vector<StanceComparison> stances;
+  std::array<std::string, 3> directions;  ///< of the axes of the files
   std::vector<ForcePlate> measured;
   std::vector<ForcePlate> predicted;
 };
@@ -118,6 +121,7 @@ GrfReport compare_all(const CompareGrfOptions& options) {
                     options.measured.string(), options.threshold, report.predicted.front().times.front(),
                     report.predicted.front().times.back()));
   }
+  report.directions = direction_names(report.stances, report.up);
   return report;
 }
 
@@ -136,6 +140,12 @@ std::vector<std::string> find_prescribed_components(const GrfReport& report, con
 
 bool is_prescribed(const GrfReport& report, const StanceComparison& c, const ComponentError& e) {
   return !find_prescribed_components(report, c).empty() && e.name == vertical_name(report);
+}
+
+/// "anterior-posterior (vx)"
+std::string titled(const GrfReport& report, const ComponentError& e) {
+  const std::size_t axis = std::string_view("xyz").find(e.name.back());
+  return e.name == "moment" ? "free moment" : fmt::format("{} ({})", report.directions.at(axis), e.name);
 }
 
 std::string origin(const GrfReport& report, const StanceComparison& c, const ComponentError& e) {
@@ -180,7 +190,7 @@ void print_text(const GrfReport& report) {
                 .rows = {}};
     for (const ComponentError& e : c.components) {
       const bool force = e.name != "moment";
-      table.rows.push_back({e.name, force ? "N" : "N m", origin(report, c, e), fmt::format("{:.1f}", e.rms),
+      table.rows.push_back({titled(report, e), force ? "N" : "N m", origin(report, c, e), fmt::format("{:.1f}", e.rms),
                             force ? fmt::format("{:.1f}", 100.0 * e.rms / weight) : "-",
                             fmt::format("{:.1f}", e.measured_max.value), fmt::format("{:.1f}", e.predicted_max.value),
                             fmt::format("{:.1f}", e.predicted_max.value - e.measured_max.value),
@@ -228,7 +238,8 @@ nlohmann::json to_json(const StanceComparison& c, const GrfReport& report) {
   json["cop_max_mm"] = c.cop_samples > 0 ? nlohmann::json(1e3 * c.cop_max) : nlohmann::json();
   for (const ComponentError& e : c.components) {
     nlohmann::json& entry = json["components"][e.name];
-    entry = {{"run", origin(report, c, e)},
+    entry = {{"direction", titled(report, e)},
+             {"run", origin(report, c, e)},
              {"rms", e.rms},
              {"max", {{"measured", to_json(e.measured_max)}, {"predicted", to_json(e.predicted_max)}}},
              {"min", {{"measured", to_json(e.measured_min)}, {"predicted", to_json(e.predicted_min)}}}};
@@ -250,10 +261,10 @@ report::PageTable stance_table(const GrfReport& report, const StanceComparison& 
                  "later by [ms]", "smallest, measured", "smallest, run", "correlation"},
       .rows = {},
       .note = explanation(report, c),
-      .svg = {}};
+      .figure = {}};
   for (const ComponentError& e : c.components) {
     const bool force = e.name != "moment";
-    table.rows.push_back({e.name, force ? "N" : "N m", origin(report, c, e), fmt::format("{:.1f}", e.rms),
+    table.rows.push_back({titled(report, e), force ? "N" : "N m", origin(report, c, e), fmt::format("{:.1f}", e.rms),
                           force ? fmt::format("{:.1f}", 100.0 * e.rms / weight) : "-",
                           fmt::format("{:.1f}", e.measured_max.value), fmt::format("{:.1f}", e.predicted_max.value),
                           fmt::format("{:.0f}", 1e3 * (e.predicted_max.time - e.measured_max.time)),
@@ -273,10 +284,11 @@ report::PageTable stance_table(const GrfReport& report, const StanceComparison& 
     moved.push_back(interpolated(report.ground.times, report.ground.position, row.time) -
                     interpolated(report.ground.times, report.ground.position, c.rows.front().time));
   }
-  table.svg = report::stance_svg({.stance = &c,
-                                  .up = report.up,
-                                  .given = find_prescribed_components(report, c),
-                                  .ground_moved = std::move(moved)});
+  table.figure = {.stance = &c,
+                  .up = report.up,
+                  .directions = report.directions,
+                  .given = find_prescribed_components(report, c),
+                  .ground_moved = std::move(moved)};
   return table;
 }
 
@@ -316,8 +328,7 @@ std::string rows_csv(const GrfReport& report) {
 
 ExitCode compare_grf(const CompareGrfOptions& options, bool json) {
   const GrfReport report = compare_all(options);
-  const fs::path page = report::write_grf_report(options.run / "compare-grf", page_of(report, options), report.measured,
-                                                 report.predicted);
+  const fs::path page = report::write_grf_report(options.run / "compare-grf", page_of(report, options));
   write_whole_file(page.parent_path() / "stances.csv", rows_csv(report));
   if (json) {
     nlohmann::json out = {{"body_mass_kg", report.mass}, {"stances", nlohmann::json::array()}};

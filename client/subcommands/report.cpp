@@ -23,7 +23,7 @@ struct ReportOptions {
   bool png = false;
   bool svg = false;
   bool pdf = false;
-  std::size_t contact = 0;  ///< 0 = the whole run
+  std::size_t contact = 0;  ///< 0 = none in particular
   report::PictureStyle style;
 };
 
@@ -50,7 +50,9 @@ std::vector<std::string> write_files(const ReportOptions& options) {
     style.format = format;
     if (options.contact > 0) style.contact = options.contact;
     if (report::is_comparison(options.folder)) {
-      for (const auto& file : report::write_comparison_pictures(options.folder, style)) files.push_back(file.string());
+      for (const auto& file : report::write_comparison_pictures(options.folder, style, scenario_catalog())) {
+        files.push_back(file.string());
+      }
     }
     for (const auto& folder : run_folders(options.folder)) {
       for (const auto& file : report::write_pictures(folder, style, scenario_catalog())) files.push_back(file.string());
@@ -77,9 +79,14 @@ Action add_report(CLI::App& command, bool& as_json) {
   command.add_flag("--png", options->png, "Also charts as PNG, 300 dots per inch, in FOLDER/pictures (with gnuplot)");
   command.add_flag("--svg", options->svg, "Also charts as SVG in FOLDER/pictures (with gnuplot)");
   command.add_flag("--pdf", options->pdf, "Also charts as PDF in FOLDER/pictures (with gnuplot)");
-  command.add_option("--contact", options->contact, "Charts of one contact only: its row in the table of contacts")
-      ->check(CLI::PositiveNumber)
-      ->type_name("N");
+  auto* contact =
+      command.add_option("--contact", options->contact, "Charts of one contact only: its row in the table of contacts")
+          ->check(CLI::PositiveNumber)
+          ->type_name("N");
+  command
+      .add_flag("--whole-run", options->style.whole_run,
+                "Charts of all times; default: the window that the page opens with")
+      ->excludes(contact);
   command.add_option("--width", options->style.width_cm, "Width of a chart in cm")
       ->check(CLI::Range(2.0, 100.0))
       ->capture_default_str();

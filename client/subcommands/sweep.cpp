@@ -64,6 +64,13 @@ std::string last_line(const fs::path& file) {
   return text.substr(text.rfind('\n') + 1);
 }
 
+void read_results(Task& task, const fs::path& folder) {
+  const fs::path run = folder / task.point.folder;
+  task.row.folder = task.point.folder;
+  task.row.summary = read_summary(run);
+  if (fs::exists(run / "timeseries.csv")) task.row.largest = find_peak_contact(read_timeseries(run));
+}
+
 std::vector<Task> make_tasks(const SweepOptions& options, const BackendSchemas& schemas, const fs::path& folder) {
   std::vector<Variation> variations;
   for (const std::string& text : options.vary) variations.push_back(parse_variation(text));
@@ -82,8 +89,7 @@ std::vector<Task> make_tasks(const SweepOptions& options, const BackendSchemas& 
     if (is_done(folder / task.point.folder, request.yaml)) {
       task.state = State::done;
       task.found = true;
-      task.row.folder = task.point.folder;
-      task.row.summary = read_summary(folder / task.point.folder);
+      read_results(task, folder);
     }
     task.can_resume = can_resume(folder / task.point.folder, request.yaml);
     tasks.push_back(std::move(task));
@@ -125,11 +131,7 @@ void finish(Task& task, const ProcessEnd& how, const fs::path& folder) {
     task.state = State::waiting;  // the checkpoint is unusable: restart from the beginning
     return;
   }
-  const fs::path run = folder / task.point.folder;
-  if (fs::exists(run / "summary.json")) {
-    task.row.folder = task.point.folder;
-    task.row.summary = read_summary(run);
-  }
+  if (fs::exists(folder / task.point.folder / "summary.json")) read_results(task, folder);
   if (how.success()) {
     task.state = State::done;
     return;

@@ -207,7 +207,7 @@ VolumeMesh cached_or_new_mesh(MeshKey key, const PrepareContext& context, const 
     return make();
   };
   return prepare_once<VolumeMesh>(context.locks, digest, context.stop, [&] {
-    return cached_mesh(context.cache_directory, digest, begin, context.on_progress);
+    return cached_mesh(context.cache_directory, digest, begin, context.on_progress, context.stop);
   });
 }
 

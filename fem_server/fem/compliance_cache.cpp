@@ -1,10 +1,15 @@
 #include "fem_server/fem/compliance_cache.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
 #include <fstream>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,6 +28,27 @@ fs::path cache_path(const std::string& directory, const std::string& key, std::s
 namespace {
 
 constexpr std::size_t digest_length = 64;
+constexpr const char* lock_file = "locks";
+constexpr std::chrono::milliseconds lock_interval{50};  // between two attempts
+
+/// Creates a missing folder, readable by its owner only.
+void make_cache_folder(const fs::path& folder) {
+  std::error_code code;
+  if (fs::create_directories(folder, code)) fs::permissions(folder, fs::perms::owner_all, code);
+}
+
+/// One byte of the lock file per key; two keys with the same byte only wait for each other.
+struct flock byte_of(const std::string& key) {
+  constexpr std::size_t n_digits = 15;  // 60 bits of the digest, below the largest offset of a file
+  std::uint64_t start = 0;
+  std::from_chars(key.data(), key.data() + std::min(n_digits, key.size()), start, 16);
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(start);
+  range.l_len = 1;
+  return range;
+}
 
 std::string digest_of(std::span<const std::byte> content) {
   return sha256_hex({reinterpret_cast<const char*>(content.data()), content.size()});
@@ -34,9 +60,7 @@ void write_cache_file(const fs::path& path, std::string_view magic, std::string_
                       std::span<const std::byte> content) {
   static std::atomic<std::uint64_t> counter{0};  // two sessions of one process may store the same product at once
   std::error_code code;
-  if (fs::create_directories(path.parent_path(), code)) {
-    fs::permissions(path.parent_path(), fs::perms::owner_all, code);
-  }
+  make_cache_folder(path.parent_path());
   const auto temporary = path.string() + fmt::format(".{}.{}.tmp", ::getpid(), counter++);
   {
     std::ofstream file(temporary, std::ios::binary);
@@ -120,8 +144,31 @@ void update_access_time(const fs::path& path) noexcept {
   fs::last_write_time(path, fs::file_time_type::clock::now(), code);
 }
 
+CacheLock::CacheLock(const std::string& directory, const std::string& key, const std::stop_token& stop,
+                     const std::function<void()>& on_wait) {
+  make_cache_folder(directory);
+  file_ = ::open((fs::path(directory) / lock_file).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file_ < 0) return;
+  // Locks of the open file and not of the process: sessions of one process exclude each other, too.
+  struct flock range = byte_of(key);
+  while (::fcntl(file_, F_OFD_SETLK, &range) != 0) {
+    if (errno != EAGAIN && errno != EACCES) return;
+    if (!waited_) on_wait();
+    waited_ = true;
+    if (stop.stop_requested()) {
+      ::close(file_);
+      throw Error(ErrorCode::cancelled, "stopped while waiting for the same preparation of another run");
+    }
+    std::this_thread::sleep_for(lock_interval);
+  }
+}
+
+CacheLock::~CacheLock() {
+  if (file_ >= 0) ::close(file_);
+}
+
 VolumeMesh cached_mesh(const std::string& directory, const std::string& key, const std::function<VolumeMesh()>& make,
-                       const Progress& progress) {
+                       const Progress& progress, const std::stop_token& stop) {
   const CacheEntry entry{.key = key, .kind = "mesh", .magic = "heelstrike mesh 1\n", .name = "the mesh"};
   const auto unpack = [&](const std::string& content) {
     ReadOptions options;
@@ -129,7 +176,7 @@ VolumeMesh cached_mesh(const std::string& directory, const std::string& key, con
     options.format = "vtu";
     return read_volume(content, options);
   };
-  return cached<std::string>(directory, entry, progress, make, unpack,
+  return cached<std::string>(directory, entry, progress, stop, make, unpack,
                              [](const VolumeMesh& mesh) { return write_vtu(mesh); });
 }
 
@@ -189,7 +236,7 @@ SurfaceCompliance cached_compliance(const std::string& directory, const BodyMode
        .begin = 0.0,
        .end = 1.0,
        .n = 9 * n * n},
-      progress, make, [n](std::vector<double> blocks) { return SurfaceCompliance(n, std::move(blocks)); },
+      progress, stop, make, [n](std::vector<double> blocks) { return SurfaceCompliance(n, std::move(blocks)); },
       [](const SurfaceCompliance& compliance) -> const std::vector<double>& { return compliance.data(); });
 }
 

@@ -12,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,19 +65,50 @@ struct CacheEntry {
   std::optional<std::size_t> n{};  ///< number of elements, see read_cache_file
 };
 
-/// Loads the product from the cache, or makes and stores it; an empty `directory` disables the cache. A corrupt file is
-/// rebuilt; this and an unwritable folder are reported through `progress`.
+/// Lock of one key of a cache folder among processes and threads, so that concurrent runs make a product once. It ends
+/// with its holder, also when that process is killed. Without write access to the folder, or on a file system without
+/// locks, there is none, and a product may be made twice.
+class CacheLock {
+ public:
+  /// Waits for another holder. @param on_wait  called once before waiting. @throws Error{cancelled} when stopped
+  CacheLock(const std::string& directory, const std::string& key, const std::stop_token& stop,
+            const std::function<void()>& on_wait);
+  ~CacheLock();
+  CacheLock(const CacheLock&) = delete;
+  CacheLock& operator=(const CacheLock&) = delete;
+  /// True if another holder had it: the product is then probably in the cache.
+  [[nodiscard]] bool waited() const { return waited_; }
+
+ private:
+  int file_ = -1;
+  bool waited_ = false;
+};
+
+/// Loads the product from the cache, or makes and stores it; an empty `directory` disables the cache. Of concurrent
+/// processes one makes it, and the others wait. A corrupt file is rebuilt; this and an unwritable folder are reported
+/// through `progress`. @throws Error{cancelled} when `stop` is requested while waiting; what `make` throws
 /// @param unpack  converts content to product; @param pack  converts product to content, or a reference to it
 template <class Content, class Make, class Unpack, class Pack>
 [[nodiscard]] auto cached(const std::string& directory, const CacheEntry& entry, const Progress& progress,
-                          const Make& make, const Unpack& unpack, const Pack& pack) -> decltype(make()) {
+                          const std::stop_token& stop, const Make& make, const Unpack& unpack, const Pack& pack)
+    -> decltype(make()) {
   if (directory.empty()) return make();
   const auto path = cache_path(directory, entry.key, entry.kind);
   std::string problem;
-  if (auto content = read_cache_file<Content>(path, entry.magic, entry.key, entry.n, problem)) {
+  const auto load = [&] {
+    problem.clear();
+    auto content = read_cache_file<Content>(path, entry.magic, entry.key, entry.n, problem);
+    if (!content) return content;
     update_access_time(path);
     if (!entry.loaded.empty()) progress(entry.loaded, entry.end);
-    return unpack(std::move(*content));
+    return content;
+  };
+  if (auto content = load()) return unpack(std::move(*content));
+  const CacheLock lock(directory, entry.key, stop, [&] {
+    progress(fmt::format("waiting for {}, which another run prepares", entry.name), entry.begin);
+  });
+  if (lock.waited()) {
+    if (auto content = load()) return unpack(std::move(*content));
   }
   if (!problem.empty()) progress(problem, entry.begin);
   auto product = make();
@@ -93,7 +125,8 @@ template <class Content, class Make, class Unpack, class Pack>
 /// existing file and an unwritable folder are reported through `progress`; the mesh is made nevertheless.
 /// @param key  digest of all inputs of the mesh
 [[nodiscard]] VolumeMesh cached_mesh(const std::string& directory, const std::string& key,
-                                     const std::function<VolumeMesh()>& make, const Progress& progress);
+                                     const std::function<VolumeMesh()>& make, const Progress& progress,
+                                     const std::stop_token& stop = {});
 
 /// sha256 of all inputs of the compliance: mesh, materials, support, candidates, version of the method.
 [[nodiscard]] std::string compliance_key(const BodyModel& body, const Support& support,

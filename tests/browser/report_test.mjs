@@ -15,8 +15,10 @@ function heelstrike(...parameters) {
   return execFileSync(program, parameters, { cwd: output, stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
+/** As in the pages: four digits in a unit of the field. */
+const factors = { MPa: 1e-6, kPa: 1e-3, mm: 1e3, 'cm²': 1e4, 'mm²': 1e6, ms: 1e3, mJ: 1e3, 'mm/s': 1e3 };
 function shown(value) {
-  return String(Number(value.toPrecision(6)));
+  return String(Number(value.toPrecision(4)));
 }
 
 async function clean(page, name) {
@@ -32,17 +34,18 @@ async function cursorEqualsCsv(page, chart, curve, csv, column) {
   let compared = 0;
   for (const fraction of [0.11, 0.37, 0.52, 0.71, 0.93]) {
     await page.mouse.move(box.x + box.width * fraction, box.y + box.height / 2);
-    const { time, value } = await page.evaluate(([c, k]) => {
+    const { time, value, unit } = await page.evaluate(([c, k]) => {
       const figure = document.getElementById(c);
       const entry = [...figure.querySelectorAll('.legend-entry')].find((e) => e.dataset.curve === k);
-      return { time: Number(figure.querySelector('.cursor-position').dataset.time), value: entry.querySelector('.value').dataset.value };
+      const place = entry.querySelector('.value');
+      return { time: Number(figure.querySelector('.cursor-position').dataset.time), value: place.dataset.value, unit: place.textContent.split(' ').slice(1).join(' ') };
     }, [chart, curve]);
     // An event has several rows at one time; any of them may be shown.
-    const rows = csv.time_s.map((t, i) => [t, csv[column][i]]).filter(([t]) => t === time).map(([, v]) => v);
+    const rows = csv.time_s.map((t, i) => [t, csv[column][i]]).filter(([t]) => t === time).map(([, v]) => v * (factors[unit] ?? 1));
     const expected = rows.map((v) => (v === 0 ? '0' : Math.abs(v) >= 1e-3 && Math.abs(v) < 1e6 ? shown(v) : null));
     check(rows.length > 0, `${chart}: ${time} s is a time of the CSV`);
     if (expected.includes(null)) continue;
-    check(expected.includes(value), `${chart} at ${time} s: shown ${value}, CSV ${expected.join(' or ')}`);
+    check(expected.includes(value), `${chart} at ${time} s: shown ${value}, CSV ${expected.join(' or ')} ${unit}`);
     ++compared;
   }
   check(compared >= 3, `${chart}: ${compared} values compared`);
@@ -55,6 +58,7 @@ async function testRun() {
     check(await drawnPixels(page, `[id="${id}"]`) > 2000, `${id}: something is drawn`);
   }
   await testContactZoom(page);
+  await testUnits(page);
   const csv = readCsv(path.join(output, 'run/timeseries.csv'));
   await cursorEqualsCsv(page, 'chart-energy-energy', 'flores:energy.potential_J', csv, 'energy.potential_J');
   await cursorEqualsCsv(page, 'chart-gap-ball-ground', 'flores:ball-ground.gap_m', csv, 'ball-ground.gap_m');
@@ -71,6 +75,29 @@ async function testRun() {
   check((await page.locator('[id="chart-force-ball-ground"] .cursor-position').textContent()).startsWith('t = '), 'keys move the cursor');
   await page.screenshot({ path: path.join(output, 'run.png'), fullPage: true });
   await clean(page, 'run');
+}
+
+/** Units of the field, the same in charts and tables; a list of contents; what the author says of the scenario. */
+async function testUnits(page) {
+  const headings = await page.locator('#contacts th').allTextContents();
+  check(headings.includes('peak indentation [mm]') && headings.includes('peak force [N]'), `units of the table of contacts: ${headings}`);
+  const units = await page.evaluate(async () => {
+    const unit = {};
+    for (const id of ['peak_pressure', 'mean_pressure', 'area', 'indentation']) {
+      const figure = document.getElementById(`chart-${id}-ball-ground`);
+      figure.querySelector('.plot').focus();
+      figure.querySelector('.plot').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));
+      await new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); });
+      unit[id] = figure.querySelector('.legend-entry .value').textContent.split(' ')[1];
+    }
+    return unit;
+  });
+  check(JSON.stringify(units) === '{"peak_pressure":"MPa","mean_pressure":"MPa","area":"cm²","indentation":"mm"}', `units of the charts: ${JSON.stringify(units)}`);
+  const cells = (await page.locator('#contacts td.number').allTextContents()).filter((text) => text !== '-');
+  check(cells.every((text) => text.replace(/[-.]|^0\.0*/g, '').length <= 6 && !text.includes('e')), `few digits: ${cells.join(' ')}`);
+  const links = await page.locator('nav.contents a').evaluateAll((all) => all.map((a) => document.querySelector(a.getAttribute('href')) !== null));
+  check(links.length >= 6 && links.every(Boolean), `${links.length} entries of the contents lead to a section`);
+  check(/\w/.test(await page.locator('.description').textContent()), `the description of the scenario: ${await page.locator('.description').textContent()}`);
 }
 
 const shownTimes = (page) => page.evaluate(() => window.heelstrikeTimes);
@@ -263,11 +290,25 @@ async function setSlider(page, value) {
   }, value);
 }
 
+/** Sections with a table wider than its place. */
+function cutTables(page) {
+  return page.evaluate(() => [...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.closest('section')?.id));
+}
+
+/** A common screen: no table is cut. */
+async function testWide(name) {
+  const page = await openPage(browser, path.join(output, name, 'report.html'), { viewport: { width: 1400, height: 900 } });
+  const cut = await cutTables(page);
+  check(cut.length === 0, `${name} at 1400 px: tables that are cut: ${cut.join(', ')}`);
+}
+
 /** A telephone: nothing is wider than the page, no buttons lie over a heading. */
 async function testNarrow(name) {
   const page = await openPage(browser, path.join(output, name, 'report.html'), { viewport: { width: 390, height: 844 } });
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   check(wide <= 0, `${name} at 390 px: ${wide} pixels wider than the page`);
+  const cut = await cutTables(page);
+  check(cut.length === 0, `${name} at 390 px: tables that are cut: ${cut.join(', ')}`);
   const covered = await page.evaluate(() => [...document.querySelectorAll('figure.chart')].filter((figure) => {
     const text = document.createRange();
     text.selectNodeContents(figure.querySelector('figcaption'));
@@ -290,6 +331,12 @@ async function testSweep() {
   check(await page.locator('#chart-sweep .legend-entry').count() === 2, 'sweep: a curve for each stiffness');
   await page.selectOption('#parameter-choice', 'contact.stiffness');
   check(await page.locator('#chart-sweep .legend-entry').count() === 3, 'sweep: over the stiffness a curve for each restitution');
+  const results = await page.locator('#result-choice option').allTextContents();
+  check(results.includes('peak pressure') && results.includes('peak contact area'), `sweep: pressure and area can be chosen: ${results}`);
+  const heads = await page.locator('#comparison th').allTextContents();
+  check(heads.includes('peak pressure [MPa]') && heads.includes('peak contact area [cm²]'), `sweep: and are in the table: ${heads}`);
+  const file = readCsv(path.join(output, 'sweep/comparison.csv'));
+  check(file.peak_pressure_Pa.every((p) => p > 1e6) && file.area_m2.every((a) => a > 0), 'sweep: and in the CSV');
   await page.selectOption('#result-choice', 'effective_restitution');
   check((await page.locator('#chart-sweep figcaption').textContent()) === 'restitution over contact.stiffness', 'sweep: any result over any parameter');
   await page.screenshot({ path: path.join(output, 'sweep.png') });
@@ -328,6 +375,8 @@ async function testComparison() {
   const after = await drawnPixels(page, force);
   check(after < before - 100, `a click in the legend hides a curve: ${before} pixels, then ${after}`);
   await page.locator(`${force} .legend-entry[aria-pressed=false]`).first().click();
+  const windows = await page.locator('.zoom-bar option').allTextContents();
+  check(windows.filter((text) => /^contact 2, /.test(text)).length === 5 && windows.some((text) => text.startsWith('contact 3, all')), `comparison: contacts that do not overlap keep their windows: ${windows.join(' | ')}`);
   check(await page.locator('#comparison table').first().locator('tbody tr').count() === 4, 'four rows in the comparison table');
   const csv = readCsv(path.join(output, 'comparison/hertz/timeseries.csv'));
   check(csv.time_s.length > 1000, 'the CSV is there');
@@ -432,8 +481,8 @@ async function testFields() {
   let largest = 0;
   for (let k = 0; k <= 40; ++k) {
     await page.mouse.move(box.x + box.width * (0.3 + 0.01 * k), box.y + box.height / 2);
-    const said = /: ([0-9.e+]+) kPa/.exec(await page.locator('figure:has(.field-canvas) .field-value, section:has(.field-canvas) .field-value').last().textContent());
-    if (said) largest = Math.max(largest, 1e3 * Number(said[1]));
+    const said = /: ([0-9.e+-]+) MPa/.exec(await page.locator('figure:has(.field-canvas) .field-value, section:has(.field-canvas) .field-value').last().textContent());
+    if (said) largest = Math.max(largest, 1e6 * Number(said[1]));
   }
   check(largest > 0.9e5 && largest <= 1e5, `the value under the pointer reaches the peak of 1e5 Pa: ${largest}`);
   await page.locator('.play').click();
@@ -582,16 +631,22 @@ async function testCompareGrf() {
   const file = path.join(output, 'walk/compare-grf/report.html');
   check(fs.statSync(file).size < 6e6, `compare-grf: ${fs.statSync(file).size} bytes, below 6 MB`);
   const page = await openPage(browser, file);
-  check(await drawnPixels(page, '#time-charts') > 1000, 'compare-grf: the first chart is drawn');
+  const vertical = '#chart-stance-1-vy';
+  check(await drawnPixels(page, vertical) > 1000, 'compare-grf: the vertical force is drawn');
+  const captions = await page.locator('#stance-charts figcaption').allTextContents();
+  check(captions.join() === 'anterior-posterior (vx),vertical (vy)', `compare-grf: components by their names, none of zeros: ${captions}`);
   const text = await page.locator('main').textContent();
   check(text.includes('770') && text.includes('700') && text.includes('12'), 'compare-grf: the table has the peaks and the error of the centre of pressure');
-  const legend = page.locator('#time-charts .legend-entry[aria-pressed=true]');
-  check((await legend.allTextContents()).some((t) => t.includes('measured')) && (await legend.allTextContents()).some((t) => t.includes('run')), 'compare-grf: measurement and run are overlaid');
-  const before = await drawnPixels(page, '#time-charts');
-  const entry = page.locator(`#time-charts .legend-entry[data-curve="${await legend.first().getAttribute('data-curve')}"]`).first();
+  await page.locator(`${vertical} .plot`).focus();
+  await page.keyboard.press('ArrowRight');
+  check(/^stance = 5\d\S* %$/.test(await page.locator(`${vertical} .cursor-position`).textContent()), `compare-grf: over per cent of stance: ${await page.locator(`${vertical} .cursor-position`).textContent()}`);
+  const legend = page.locator(`${vertical} .legend-entry`);
+  check((await legend.locator('.name').allTextContents()).join() === 'measured,run', 'compare-grf: measurement and run are overlaid');
+  const before = await drawnPixels(page, vertical);
+  const entry = legend.first();
   await entry.click();
   await page.waitForTimeout(50);
-  check(await drawnPixels(page, '#time-charts') !== before, 'compare-grf: a click in the legend hides a curve');
+  check(await drawnPixels(page, vertical) !== before, 'compare-grf: a click in the legend hides a curve');
   await entry.click();
   await page.screenshot({ path: path.join(output, 'compare_grf.png') });
   await page.screenshot({ path: path.join(output, 'compare_grf_full.png'), fullPage: true });
@@ -641,6 +696,7 @@ try {
   await testGait();
   await testCompareGrf();
   for (const name of ['run', 'comparison', 'foot_press', 'gait', 'sweep', 'four_bar']) await testNarrow(name);
+  for (const name of ['run', 'comparison', 'gait', 'sweep']) await testWide(name);
   await testMillionRows();
 } finally {
   await browser.close();

@@ -123,7 +123,8 @@ InteriorProduct prepared_interior(const std::string& key, const InteriorSizes& s
                          .n = static_cast<std::size_t>(sizes.n_interface * sizes.n_interface + 6 * sizes.n_layer + 36)};
   const auto unpack = [&](const std::vector<double>& numbers) { return unpacked(numbers, sizes); };
   return prepare_once<InteriorProduct>(context.locks, key, context.stop, [&] {
-    return cached<std::vector<double>>(context.cache_directory, entry, context.on_progress, make, unpack, packed);
+    return cached<std::vector<double>>(context.cache_directory, entry, context.on_progress, context.stop, make, unpack,
+                                       packed);
   });
 }
 

@@ -1,6 +1,6 @@
 // Common parts of all charts: frame with title, legend, buttons and keys; style of uPlot's axes.
 import uPlot from 'uplot';
-import { element, number, tickLabels, withUnit } from './format.js';
+import { element, number, shownDigits, tickLabels } from './format.js';
 import * as theme from './theme.js';
 
 const height = 300;
@@ -18,11 +18,25 @@ function axis(label, onValues) {
   };
 }
 
-/** Axes of a plot: time or another quantity below, a quantity on the left as wide as its labels. */
-export function axes(xLabel, yLabel, values = tickLabels) {
-  const left = axis(yLabel, values);
+/** Labels of a logarithmic axis. */
+function logLabels(ticks) {
+  return ticks.map((tick) => (tick === null ? '' : number(tick, 3)));
+}
+
+/** Range of an axis of values: that of uPlot with a tenth of margin; a value that does not vary is in the middle of an
+ *  axis of its size, zero at the foot of one up to `high`. */
+export function valueRange(min, max, high) {
+  if (min === null || max === null) return [null, null];
+  if (max > min) return uPlot.rangeNum(min, max, 0.1, true);
+  return max === 0 ? [0, high || 1] : [Math.min(0, 2 * max), Math.max(0, 2 * max)];
+}
+
+/** Axes of a plot: time or another quantity below, a quantity on the left as wide as its labels.
+ *  @param log  [x, y] logarithmic axes */
+export function axes(xLabel, yLabel, log = [false, false]) {
+  const left = axis(yLabel, log[1] ? logLabels : tickLabels);
   left.size = (plot, labels) => Math.max(48, 18 + 7.5 * Math.max(0, ...(labels ?? []).map((text) => String(text).length)));
-  const below = axis(xLabel, values);
+  const below = axis(xLabel, log[0] ? logLabels : tickLabels);
   below.space = (plot, index, low, high) => Math.max(50, 14 + 7 * labelLength(low, high));
   return [below, left];
 }
@@ -114,13 +128,18 @@ export class Chart {
     this.frame.remove();
   }
 
-  /** Values under the cursor; `values[i]` belongs to curve i, null = none. */
+  /** Display unit of curve i. */
+  unitOf(i) {
+    return this.curves[i].unit ?? '';
+  }
+
+  /** Values under the cursor in display units; `values[i]` belongs to curve i, null = none. */
   showValues(position, values) {
     this.readout.textContent = position;
     this.entries.forEach((entry, i) => {
       const value = values?.[i];
-      entry.value.textContent = value === null || value === undefined ? '' : withUnit(number(value), '').concat(' ', this.curves[i].unit ?? '');
-      if (value !== null && value !== undefined) entry.value.dataset.value = number(value);
+      entry.value.textContent = value === null || value === undefined ? '' : `${number(value, shownDigits)} ${this.unitOf(i)}`;
+      if (value !== null && value !== undefined) entry.value.dataset.value = number(value, shownDigits);
       else delete entry.value.dataset.value;
     });
   }

@@ -1,9 +1,11 @@
-// Formatting of numbers and elements of a page.
+// Formatting of numbers, units and elements of a page.
+import units from './units.json';
 
-export const shownDigits = 6;
+/** Digits of values; instants have six, to tell the contacts of an impact apart. */
+export const shownDigits = 4;
 
-/** Six significant digits, without trailing zeros; exponents where they are shorter. */
-export function number(value, digits = shownDigits) {
+/** Significant digits without trailing zeros; exponents where they are shorter. */
+export function number(value, digits = 6) {
   if (value === null || value === undefined || Number.isNaN(value)) return '–';
   if (value === 0) return '0';
   const size = Math.abs(value);
@@ -48,9 +50,17 @@ export function withUnit(text, unit) {
   return unit && unit !== '-' ? `${text} [${unit}]` : text;
 }
 
-/** Display factor and unit for values up to `high`. */
+/** Display factor and unit for values up to `high`, all in SI. Pressures and areas have one unit in the whole page: that
+ *  of their largest value, `window.heelstrikeHighs`. */
 export function readable(high, unit) {
-  if (unit === 'Pa') return high >= 1e6 ? [1e-6, 'MPa'] : [1e-3, 'kPa'];
-  if (unit === 'm') return high < 1 ? [1e3, 'mm'] : [1, 'm'];
-  return [1, unit ?? ''];
+  const size = Math.abs(globalThis.heelstrikeHighs?.[unit] ?? high);
+  const [name, factor] = (size > 0 && units[unit]?.find(([, , from]) => size >= from)) || [unit ?? '', 1];
+  return [factor, name];
+}
+
+/** Largest magnitude of arrays; NaN and null do not count. */
+export function largest(...arrays) {
+  let most = 0;
+  for (const values of arrays) for (const v of values) if (Math.abs(v) > most) most = Math.abs(v);
+  return most;
 }

@@ -1,7 +1,7 @@
 // The page of a run, a comparison or a sweep: reads the data embedded in the page and adds charts.
-import { addZoomBar, contactWindows } from './contacts.js';
+import { addZoomBar } from './contacts.js';
 import { unpackDoubles } from './decode.js';
-import { element, number, withUnit } from './format.js';
+import { element, largest, number } from './format.js';
 import { PressureMapView, unpackPath, unpackView } from './map.js';
 import { valueAt } from './sampled.js';
 import * as theme from './theme.js';
@@ -41,6 +41,11 @@ async function unpackRun(run) {
   }
 }
 
+const words = (name) => name.replaceAll('_', ' ');
+
+/** A chart needs two samples. */
+const isCurve = (values) => values.length > 1;
+
 /** Curves of the columns selected by `wanted`, over all runs. One run: a colour per column; several: a colour per run. */
 function curvesOf(runs, wanted) {
   // Measured curves are the same for every run.
@@ -51,10 +56,10 @@ function curvesOf(runs, wanted) {
   runs.forEach((run, r) => {
     components.forEach((name, k) => {
       const column = run.columns.find((c) => c.name === name);
-      if (!column) return;
+      if (!column || !isCurve(column.value)) return;
       curves.push({
         key: `${run.label}:${name}`, name, unit: column.unit, time: column.time, value: column.value, shown: true,
-        label: runs.length === 1 ? column.short : components.length === 1 ? run.label : `${run.label} ${column.short}`,
+        label: runs.length === 1 ? words(column.short) : components.length === 1 ? run.label : `${run.label} ${words(column.short)}`,
         colour: runs.length === 1 ? k : r, dash: runs.length === 1 ? 0 : k,
       });
     });
@@ -114,14 +119,15 @@ function quantitiesOf(runs) {
 
 /** Any non-constant column, selected from a list. */
 function addExplorer(place, runs) {
-  const names = [...new Set(runs.flatMap((run) => run.columns.filter((c) => c.varies).map((c) => c.name)))];
+  const names = [...new Set(runs.flatMap((run) => run.columns.filter((c) => c.varies && isCurve(c.value)).map((c) => c.name)))];
   if (names.length === 0) return;
   const holder = element('div', { class: 'wide' });
   const select = element('select', { id: 'column-choice' }, ...names.map((name) => element('option', {}, name)));
   const show = () => {
     holder.querySelector('figure')?.remove();
     const { curves } = curvesOf(runs, (c) => c.name === select.value);
-    new TimeChart(holder, { title: select.value, id: 'chart-column', unit: curves[0].unit, curves });
+    const { short } = runs.flatMap((run) => run.columns).find((c) => c.name === select.value);
+    new TimeChart(holder, { title: select.value, id: 'chart-column', unit: curves[0].unit, curves, label: words(short) });
   };
   select.addEventListener('change', show);
   place.append(holder);
@@ -132,13 +138,13 @@ function addExplorer(place, runs) {
 function addLoops(place, runs) {
   const pairs = [...new Set(runs.flatMap((run) => run.loops.map((loop) => loop.pair)))];
   for (const pair of pairs) {
-    const curves = runs.flatMap((run, r) => run.loops.filter((loop) => loop.pair === pair && loop.x.length > 0).map((loop) => ({
-      key: `${run.label}:loop`, label: run.label, unit: 'N', xUnit: 'm', x: loop.x, y: loop.y, colour: r, shown: true,
+    const curves = runs.flatMap((run, r) => run.loops.filter((loop) => loop.pair === pair && isCurve(loop.x)).map((loop) => ({
+      key: `${run.label}:loop`, label: run.label, x: loop.x, y: loop.y, colour: r, shown: true,
     })));
     if (curves.length === 0) continue;
     new XyChart(place, {
       title: `Force against indentation: ${pair}`, id: `chart-loop-${pair}`, curves,
-      xLabel: 'indentation [m]', yLabel: 'resultant contact force [N]',
+      xLabel: 'indentation', xUnit: 'm', yLabel: 'resultant contact force', unit: 'N',
     });
   }
 }
@@ -165,24 +171,24 @@ function addTurnCharts(place, runs) {
   const widest = names.reduce((best, name) => (range(name) > range(best) ? name : best));
   for (const name of names) {
     const known = runs.map((run, r) => ({ run, r, turn: run.turns?.turns.find((turn) => turn.name === name) })).filter(({ turn }) => turn);
-    const curve = ({ run, r, turn }, k, label, unit, times, y) => ({
-      key: `${run.label}:${label}`, label: runs.length === 1 ? label : `${run.label} ${label}`, unit, xUnit: '°', shown: true,
+    const curve = ({ run, r, turn }, k, label, times, y) => ({
+      key: `${run.label}:${label}`, label: runs.length === 1 ? label : `${run.label} ${label}`, shown: true,
       colour: runs.length === 1 ? k : r, dash: runs.length === 1 ? 0 : k, x: times.map((t) => valueAt(turn.times, turn.angle, t)), y,
     });
-    const chart = (title, id, yLabel, curves) => {
-      if (curves.length > 0) new XyChart(charts, { title: `${title} over the angle of ${name}`, id: `chart-turn-${id}-${name}`, curves, xLabel: 'angle [°]', yLabel });
+    const chart = (title, id, yLabel, unit, curves) => {
+      if (curves.length > 0) new XyChart(charts, { title: `${title} over the angle of ${name}`, id: `chart-turn-${id}-${name}`, curves, xLabel: 'angle', xUnit: '°', yLabel, unit });
     };
     // Only over one angle: that with the largest range.
     if (name === widest) {
-      chart('Tension', 'tension', 'tension [N]', known.flatMap((own) => tensionsOf(own.run)
-        .map(({ column: c, shown }, k) => ({ ...curve(own, k, c.owner, 'N', c.time, c.value), shown }))));
+      chart('Tension', 'tension', 'tension', 'N', known.flatMap((own) => tensionsOf(own.run)
+        .map(({ column: c, shown }, k) => ({ ...curve(own, k, c.owner, c.time, c.value), shown }))));
     }
     const pathsOf = ({ run }) => run.turns.paths.filter(({ turn }) => run.turns.turns[turn].name === name);
-    chart('Contact force', 'force', 'resultant contact force [N]', known.flatMap((own) => pathsOf(own).map((path, k) => curve(own, k, path.pair, 'N', path.times, path.force))));
+    chart('Contact force', 'force', 'resultant contact force', 'N', known.flatMap((own) => pathsOf(own).map((path, k) => curve(own, k, path.pair, path.times, path.force))));
     const pairs = [...new Set(known.flatMap((own) => pathsOf(own).map(({ pair }) => pair)))];
     for (const pair of pairs) {
-      chart(`Contact path of ${pair}`, `path-${pair}`, 'centre of pressure [m]', known.flatMap((own) => pathsOf(own).filter((path) => path.pair === pair)
-        .flatMap((path) => ['x', 'y', 'z'].map((axis, k) => curve(own, k, axis, 'm', path.times, path[axis])))));
+      chart(`Contact path of ${pair}`, `path-${pair}`, 'centre of pressure', 'm', known.flatMap((own) => pathsOf(own).filter((path) => path.pair === pair)
+        .flatMap((path) => ['x', 'y', 'z'].map((axis, k) => curve(own, k, axis, path.times, path[axis])))));
     }
   }
 }
@@ -190,6 +196,7 @@ function addTurnCharts(place, runs) {
 /** Deviation from the reference against the cost of a run. */
 function addScatter(place, comparison, runs) {
   const { rows, reference, accuracy, cost } = comparison;
+  if (rows.filter(({ label }) => label !== reference).length < 2) return;
   const holder = element('div');
   const choice = (id, label, options) => {
     const select = element('select', { id }, ...options.map((o) => element('option', { value: o.key }, o.label)));
@@ -202,7 +209,7 @@ function addScatter(place, comparison, runs) {
     const a = accuracy.find((o) => o.key === bar.querySelector('#accuracy-choice').value);
     const c = cost.find((o) => o.key === bar.querySelector('#cost-choice').value);
     const curves = rows.map((row, r) => ({
-      key: row.label, label: row.label, colour: r, shown: true, unit: '%', xUnit: c.unit,
+      key: row.label, label: row.label, colour: r, shown: true,
       x: [row.cost[c.key]], y: [Math.abs(row.accuracy[a.key] ?? NaN) * 100],
     })).filter((curve) => curve.label !== reference && curve.x[0] > 0 && curve.y[0] >= 0);
     const positive = curves.every((curve) => curve.y[0] > 0);
@@ -210,7 +217,7 @@ function addScatter(place, comparison, runs) {
     const wide = Math.max(...xs) > 8 * Math.min(...xs);
     new XyChart(holder, {
       title: `Accuracy against cost (reference: ${reference})`, id: 'chart-scatter', curves, points: true, log: [wide, positive],
-      xLabel: withUnit(c.label, c.unit), yLabel: `deviation of ${a.label} [%]`,
+      xLabel: c.label, xUnit: c.unit, yLabel: `deviation of ${a.label}`, unit: '%',
     });
   };
   place.append(bar, holder);
@@ -221,7 +228,7 @@ function addScatter(place, comparison, runs) {
 function addSweep(place, { parameters, results, rows }) {
   const numeric = parameters.filter((key) => rows.every((row) => typeof row.parameters[key] === 'number') && new Set(rows.map((row) => row.parameters[key])).size > 1);
   const found = results.filter(({ key }) => rows.some((row) => row.results[key] !== undefined));
-  if (numeric.length === 0 || found.length === 0) { place.textContent = 'No numeric parameter was varied.'; return; }
+  if (numeric.length === 0 || found.length === 0) { place.textContent = 'No numeric parameter with two values and results.'; return; }
   const holder = element('div');
   const choice = (id, label, options) => [element('label', { for: id }, label),
     element('select', { id, onchange: () => show() }, ...options.map(([value, text]) => element('option', { value }, text)))];
@@ -238,12 +245,12 @@ function addSweep(place, { parameters, results, rows }) {
     }
     const curves = [...groups].map(([label, own], k) => {
       const sorted = own.filter((row) => row.results[result.key] !== undefined).sort((a, b) => a.parameters[over] - b.parameters[over]);
-      return { key: label || 'all', label: label || result.label, colour: k, dash: 0, shown: true, unit: result.unit, xUnit: '',
+      return { key: label || 'all', label: label || result.label, colour: k, dash: 0, shown: true,
         x: sorted.map((row) => row.parameters[over]), y: sorted.map((row) => row.results[result.key]) };
     });
     const xs = curves.flatMap((curve) => curve.x);
     const wide = Math.min(...xs) > 0 && Math.max(...xs) > 50 * Math.min(...xs);
-    new XyChart(holder, { title: `${result.label} over ${over}`, id: 'chart-sweep', curves, marked: true, log: [wide, false], xLabel: over, yLabel: withUnit(result.label, result.unit) });
+    new XyChart(holder, { title: `${result.label} over ${over}`, id: 'chart-sweep', curves, marked: true, log: [wide, false], xLabel: over, xUnit: '', yLabel: result.label, unit: result.unit });
   };
   place.append(bar, holder);
   show();
@@ -260,14 +267,36 @@ async function addPressureMaps(place, prints) {
 }
 
 /** All charts open at the contacts, or with the whole run if there are none. */
-function openWithContacts(place, runs) {
-  const full = runs.filter((run) => run.span[1] > run.span[0]);
-  if (full.length === 0) return;
-  const whole = [Math.min(...full.map((run) => run.span[0])), Math.max(...full.map((run) => run.span[1]))];
-  const windows = contactWindows(full);
-  setWhole(...whole);
-  if (place) addZoomBar(place, windows);
-  showTimes(...(windows.first ?? whole));
+function openWithContacts(place, windows) {
+  setWhole(...windows.whole);
+  addZoomBar(place, windows);
+  showTimes(...(windows.first ?? windows.whole));
+}
+
+/** Removes a section without charts, and its entry in the contents. */
+function removeIfEmpty(place) {
+  if (!place || place.querySelector('figure')) return;
+  const section = place.closest('section');
+  document.querySelector(`nav.contents a[href="#${section.id}"]`)?.remove();
+  section.remove();
+}
+
+const percent = (share) => share.map((s) => 100 * s);
+
+/** Ground reactions over per cent of stance: measurement and run in one chart for each component. */
+async function addStances(place, stances) {
+  place.replaceChildren();
+  for (const [s, stance] of stances.entries()) {
+    const charts = element('div', { class: 'charts' });
+    place.append(element('h3', {}, stance.label), charts);
+    const time = percent(await unpackDoubles(stance.share));
+    for (const { name, key, unit, measured, run } of stance.components) {
+      const curve = async (label, packed, colour) => ({ key: label, label, time, value: await unpackDoubles(packed), colour, shown: true });
+      const curves = [await curve('measured', measured, 6), await curve('run', run, 0)];
+      if (largest(...curves.map(({ value }) => value)) === 0) continue;
+      new TimeChart(charts, { title: name, id: `chart-stance-${s + 1}-${key}`, unit, curves, alone: true, xName: 'stance', xUnit: '%' });
+    }
+  }
 }
 
 /** A button in each row of the contact table that shows this contact in all charts. */
@@ -277,7 +306,7 @@ function addZoomButtons() {
     const margin = 0.3 * (to - from || 1e-3);
     const button = element('button', { type: 'button', class: 'no-print', onclick: () => {
       showTimes(from - margin, to + margin);
-      document.getElementById('charts').scrollIntoView();
+      document.getElementById('charts')?.scrollIntoView();
     } }, 'show');
     row.lastElementChild.append(button);
   }
@@ -286,19 +315,25 @@ function addZoomButtons() {
 async function main() {
   const report = JSON.parse(document.getElementById('report-data').textContent);
   theme.install(document.querySelector('header'));
+  window.heelstrikeHighs = report.highs;
   const runs = report.runs;
   await Promise.all(runs.map(unpackRun));
   const place = document.getElementById('time-charts');
-  place.replaceChildren();
-  openWithContacts(place, runs);
-  addTimeCharts(place, runs, report.quantities ?? quantitiesOf(runs));
-  addExplorer(place, runs);
+  if (place) {
+    place.replaceChildren();
+    if (report.windows) openWithContacts(place, report.windows);
+    addTimeCharts(place, runs, quantitiesOf(runs));
+    addExplorer(place, runs);
+    removeIfEmpty(place);
+  }
   const turns = document.getElementById('turn-charts');
   if (turns) addTurnCharts(turns, runs);
   const loops = document.getElementById('loop-charts');
-  if (loops) { loops.replaceChildren(); addLoops(loops, runs); }
+  if (loops) { loops.replaceChildren(); addLoops(loops, runs); removeIfEmpty(loops); }
   const scatter = document.getElementById('scatter-chart');
-  if (scatter && report.comparison) { scatter.replaceChildren(); addScatter(scatter, report.comparison, runs); }
+  if (scatter && report.comparison) { scatter.replaceChildren(); addScatter(scatter, report.comparison, runs); removeIfEmpty(scatter); }
+  const stances = document.getElementById('stance-charts');
+  if (stances && report.stances) await addStances(stances, report.stances);
   const sweep = document.getElementById('sweep-chart');
   if (sweep && report.sweep) { sweep.replaceChildren(); addSweep(sweep, report.sweep); }
   const maps = document.getElementById('pressure-maps');

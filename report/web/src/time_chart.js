@@ -1,6 +1,6 @@
 // Curves over time. All time charts of a page share their time axis and their cursor.
-import { Chart, axes } from './chart.js';
-import { element, number, tickLabels, withUnit } from './format.js';
+import { Chart, axes, valueRange } from './chart.js';
+import { element, largest, number, readable, withUnit } from './format.js';
 import { onTime, showTime, notifyWindow } from './shared_time.js';
 
 const group = new Set();
@@ -72,23 +72,42 @@ onTime((time, source) => {
 });
 
 export class TimeChart extends Chart {
-  /** @param curves also {time, value}: arrays of equal length
+  /** @param unit   of the values, in SI; shown in the unit that suits the largest value of the curves
+   *  @param curves also {time, value}: arrays of equal length
    *  @param choices [{label, curves: [key...]}] offered as a selection; empty = none
    *  @param log    logarithmic values; zeros are omitted
-   *  @param alone  time axis not shared with the other charts of the page */
-  constructor(place, { title, id, unit, curves, choices = [], alone = false, log = false }) {
+   *  @param alone  time axis not shared with the other charts of the page
+   *  @param label  of the values; default: the title
+   *  @param xName, xUnit  of the axis below */
+  constructor(place, { title, id, unit, curves, choices = [], alone = false, log = false, label, xName = 'time', xUnit = 's' }) {
     super(place, { title, id, curves });
-    this.unit = unit;
-    this.log = log;
-    this.yLabel = withUnit(title.split(':')[0], unit);
+    Object.assign(this, { unit, log, xName, xUnit, label: label ?? title.split(':')[0] });
+    this.setUnit();
     if (choices.length > 1) this.offer(choices);
     if (!alone) group.add(this);
+  }
+
+  /** @returns true if the display unit is another one than before. Logarithmic axes show SI units. */
+  setUnit() {
+    const before = this.shownUnit;
+    this.high = largest(...this.curves.map((curve) => curve.value));
+    [this.factor, this.shownUnit] = this.log ? [1, this.unit] : readable(this.high, this.unit);
+    return before !== this.shownUnit;
+  }
+
+  unitOf() {
+    return this.shownUnit === '-' ? '' : this.shownUnit;
   }
 
   /** Updates the samples of the same curves; follows them unless zoomed. @returns false for other curves */
   update(curves) {
     if (curves.length !== this.curves.length || curves.some((curve, i) => curve.key !== this.curves[i].key)) return false;
     curves.forEach((curve, i) => Object.assign(this.curves[i], { time: curve.time, value: curve.value }));
+    if (this.setUnit() && this.plot) {
+      this.data = null;
+      this.draw();
+      return true;
+    }
     const before = this.data?.[0] ?? [];
     const { min, max } = this.plot?.scales.x ?? {};
     const zoomed = before.length > 1 && (min > before[0] || max < before[before.length - 1]);
@@ -136,7 +155,8 @@ export class TimeChart extends Chart {
 
   made() {
     const [x, ...columns] = merged(this.curves);
-    return [x, ...(this.log ? columns.map((column) => column.map((value) => (value > 0 ? value : undefined))) : columns)];
+    const shown = this.log ? (value) => (value > 0 ? value : undefined) : (value) => (value === null || value === undefined ? value : this.factor * value);
+    return [x, ...(this.log || this.factor !== 1 ? columns.map((column) => column.map(shown)) : columns)];
   }
 
   plotData() {
@@ -146,8 +166,8 @@ export class TimeChart extends Chart {
 
   plotOptions() {
     return {
-      scales: { x: { time: false }, ...(this.log ? { y: { distr: 3 } } : {}) },
-      axes: axes('time [s]', this.yLabel, this.log ? (ticks) => ticks.map((tick) => (tick === null ? '' : number(tick, 3))) : tickLabels),
+      scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (plot, min, max) => valueRange(min, max, this.factor * this.high) } },
+      axes: axes(withUnit(this.xName, this.xUnit), withUnit(this.label, this.shownUnit), [false, this.log]),
       series: [{}, ...this.curves.map((curve, i) => ({ ...this.stroke(i), label: curve.label, points: { show: false } }))],
       cursor: {
         sync: { key: 'time', setSeries: false },
@@ -171,6 +191,6 @@ export class TimeChart extends Chart {
     });
     this.readout.dataset.time = String(plot.data[0][index]);
     if (!placing && group.has(this) && this.canvas.matches(':hover, :focus')) showTime(plot.data[0][index], group);
-    return this.showValues(`t = ${number(plot.data[0][index])} s`, values);
+    return this.showValues(`${this.xUnit === 's' ? 't' : this.xName} = ${number(plot.data[0][index])} ${this.xUnit}`, values);
   }
 }

@@ -1,6 +1,6 @@
 // One quantity against another: loops that are not functions of x, and labelled points.
 import { Chart, axes } from './chart.js';
-import { number, tickLabels } from './format.js';
+import { largest, number, readable, shownDigits, withUnit } from './format.js';
 import * as theme from './theme.js';
 
 /** Path through the points in order; a NaN starts a new segment. */
@@ -54,17 +54,25 @@ function rangeOf(plot, component, logarithmic) {
 }
 
 export class XyChart extends Chart {
-  /** @param curves also {x, y}
+  /** @param curves also {x, y}, in SI like `unit` and `xUnit`; shown in units that suit the largest values
    *  @param points draw labelled points instead of lines
    *  @param marked draw a dot at every sample of a line
    *  @param log [x, y] logarithmic axes */
-  constructor(place, { title, id, xLabel, yLabel, curves, points = false, marked = false, log = [false, false] }) {
+  constructor(place, { title, id, xLabel, yLabel, unit, xUnit, curves, points = false, marked = false, log = [false, false] }) {
     super(place, { title, id, curves });
+    [this.xFactor, this.xUnit] = readable(largest(...curves.map((curve) => curve.x)), xUnit);
+    [this.yFactor, this.yUnit] = readable(largest(...curves.map((curve) => curve.y)), unit);
     Object.assign(this, { xLabel, yLabel, points, marked, log });
   }
 
+  unitOf() {
+    return this.yUnit;
+  }
+
   plotData() {
-    return [null, ...this.curves.map((curve) => [curve.x, curve.y])];
+    const scaled = (values, factor) => (factor === 1 ? values : values.map((value) => factor * value));
+    this.shown = this.curves.map((curve) => [scaled(curve.x, this.xFactor), scaled(curve.y, this.yFactor)]);
+    return [null, ...this.shown];
   }
 
   plotOptions() {
@@ -73,11 +81,10 @@ export class XyChart extends Chart {
       distr: this.log[component] ? 3 : 1,
       range: (plot, min, max) => (this.zoomed ? [min, max] : rangeOf(plot, component, this.log[component])),
     });
-    const values = (ticks) => (this.log.some(Boolean) ? ticks.map((tick) => (tick === null ? '' : number(tick, 3))) : tickLabels(ticks));
     return {
       mode: 2,
       scales: { x: scale(0), y: scale(1) },
-      axes: axes(this.xLabel, this.yLabel, values),
+      axes: axes(withUnit(this.xLabel, this.xUnit), withUnit(this.yLabel, this.yUnit), this.log),
       series: [null, ...this.curves.map((curve, i) => ({
         ...this.stroke(i), facets: [{ scale: 'x', auto: true }, { scale: 'y', auto: true }],
         ...(this.points || this.marked ? { fill: this.stroke(i).stroke } : {}),
@@ -116,10 +123,11 @@ export class XyChart extends Chart {
     context.textBaseline = 'alphabetic';
     context.fillStyle = theme.cssColour('--ink');
     const placed = [];
-    this.curves.forEach((curve) => {
+    this.curves.forEach((curve, k) => {
       if (!curve.shown) return;
+      const [[px], [py]] = this.shown[k];
       const width = context.measureText(curve.label).width;
-      const x = plot.valToPos(curve.x[0], 'x', true), y = plot.valToPos(curve.y[0], 'y', true);
+      const x = plot.valToPos(px, 'x', true), y = plot.valToPos(py, 'y', true);
       const right = plot.bbox.left + plot.bbox.width;
       const at = x + 10 * ratio + width < right ? x + 10 * ratio : x - 10 * ratio - width;
       let line = y + 4 * ratio;
@@ -137,14 +145,15 @@ export class XyChart extends Chart {
     let best = { distance: 30 ** 2 };
     this.curves.forEach((curve, k) => {
       if (!curve.shown) return;
-      for (let i = 0; i < curve.x.length; ++i) {
-        const distance = (plot.valToPos(curve.x[i], 'x') - left) ** 2 + (plot.valToPos(curve.y[i], 'y') - top) ** 2;
+      const [xs, ys] = this.shown[k];
+      for (let i = 0; i < xs.length; ++i) {
+        const distance = (plot.valToPos(xs[i], 'x') - left) ** 2 + (plot.valToPos(ys[i], 'y') - top) ** 2;
         if (distance < best.distance) best = { distance, k, i };
       }
     });
     if (best.k === undefined) return this.showValues('', null);
-    const curve = this.curves[best.k];
-    const values = this.curves.map((_, k) => (k === best.k ? curve.y[best.i] : null));
-    return this.showValues(`${this.xLabel.split(' [')[0]} = ${number(curve.x[best.i])} ${curve.xUnit ?? ''}`, values);
+    const [xs, ys] = this.shown[best.k];
+    const values = this.curves.map((_, k) => (k === best.k ? ys[best.i] : null));
+    return this.showValues(`${this.xLabel} = ${number(xs[best.i], shownDigits)} ${this.xUnit}`, values);
   }
 }

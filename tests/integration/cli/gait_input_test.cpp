@@ -189,7 +189,7 @@ TEST_F(Gait, ComparisonReportsTheInputsOfTheRun) {
   EXPECT_EQ(components["vy"]["run"], "given");
   for (const char* name : {"vx", "vz", "moment"}) EXPECT_EQ(components[name]["run"], "predicted") << name;
   EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/report.html"), HasSubstr("vy is prescribed in the run"));
-  EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/stance_1.svg"), HasSubstr("vy, vertical [N]: prescribed"));
+  EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/stance_1.svg"), HasSubstr("vertical (vy) [N]: prescribed"));
   EXPECT_THAT(read_text(folder_.path() / "out/compare-grf/stances.csv"), HasSubstr("stance_percent"));
 
   ASSERT_EQ(run_with().exit_code, 0);

@@ -28,6 +28,9 @@ StanceComparison walked() {
   return stance;
 }
 
+const std::array<std::string, 3> directions =
+    direction_names(std::vector<StanceComparison>{walked()}, Vector3::UnitY());
+
 std::size_t count(const std::string& text, const std::string& what) {
   const std::regex pattern(what);
   return static_cast<std::size_t>(std::distance(std::sregex_iterator(text.begin(), text.end(), pattern), {}));
@@ -35,22 +38,27 @@ std::size_t count(const std::string& text, const std::string& what) {
 
 TEST(StanceFigure, ShowsAllComponentsAndThePlanView) {
   const StanceComparison stance = walked();
-  const std::string svg = stance_svg({.stance = &stance, .up = Vector3::UnitY(), .given = {"vy"}, .ground_moved = {}});
-  for (const char* part : {"vx [N]", "vy, vertical [N]: prescribed", "vz [N]", "free moment", "plan view, z over x",
-                           "% of stance", "prescribed in the run, not predicted"}) {
+  const std::string svg = stance_svg(
+      {.stance = &stance, .up = Vector3::UnitY(), .directions = directions, .given = {"vy"}, .ground_moved = {}});
+  for (const char* part :
+       {"anterior-posterior (vx) [N]", "vertical (vy) [N]: prescribed", "mediolateral (vz) [N]", "free moment",
+        "equal scales, mediolateral over anterior-posterior", "% of stance", "prescribed in the run, not predicted"}) {
     EXPECT_THAT(svg, HasSubstr(part));
   }
   EXPECT_EQ(count(svg, "<polyline"), 10U) << "two curves in each of five panels";
   EXPECT_EQ(count(svg, "<polyline[^>]*dasharray"), 1U) << "prescribed inputs are drawn separately";
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
-  EXPECT_THAT(stance_svg({.stance = &stance, .up = Vector3::UnitY(), .given = {}, .ground_moved = {}}),
-              Not(HasSubstr("prescribed")));
+  EXPECT_THAT(
+      stance_svg(
+          {.stance = &stance, .up = Vector3::UnitY(), .directions = directions, .given = {}, .ground_moved = {}}),
+      Not(HasSubstr("prescribed")));
 }
 
 TEST(StanceFigure, MissingRowsAreAGap) {
   StanceComparison stance = walked();
   stance.rows.erase(stance.rows.begin() + 20, stance.rows.begin() + 30);
-  const std::string svg = stance_svg({.stance = &stance, .up = Vector3::UnitY(), .given = {}, .ground_moved = {}});
+  const std::string svg = stance_svg(
+      {.stance = &stance, .up = Vector3::UnitY(), .directions = directions, .given = {}, .ground_moved = {}});
   EXPECT_EQ(count(svg, "<polyline"), 20U) << "every curve in two pieces";
 }
 
@@ -65,8 +73,11 @@ TEST(StanceFigure, PlanViewIsRelativeToTheGround) {
       if (center) *center += moved.back();
     }
   }
-  EXPECT_EQ(stance_svg({.stance = &moving, .up = Vector3::UnitY(), .given = {}, .ground_moved = moved}),
-            stance_svg({.stance = &still, .up = Vector3::UnitY(), .given = {}, .ground_moved = {}}));
+  EXPECT_EQ(
+      stance_svg(
+          {.stance = &moving, .up = Vector3::UnitY(), .directions = directions, .given = {}, .ground_moved = moved}),
+      stance_svg(
+          {.stance = &still, .up = Vector3::UnitY(), .directions = directions, .given = {}, .ground_moved = {}}));
 }
 
 }  // namespace
