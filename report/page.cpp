@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <functional>
 #include <iterator>
@@ -360,22 +361,27 @@ std::string share_text(const EnergyBalance& energy) {
   return share ? fmt::format("{:.2g} %", 100.0 * *share) : "";
 }
 
-std::string energy_table(std::span<const RunData> runs) {
+/// Empty where no run has a balance, e.g. for static analyses.
+std::string energy_section(std::span<const RunData> runs) {
   Rows rows;
   bool prescribed = false;
   for (const RunData& run : runs) {
     if (!run.summary) continue;
     const EnergyBalance& e = run.summary->energy;
+    if (std::isnan(e.balance_error)) continue;
     prescribed = prescribed || (run.model && run.model->analysis.traits.prescribed);
     rows.push_back({run.label, number_text(e.initial), number_text(e.final), number_text(e.dissipated),
                     number_text(e.external_work), number_text(e.balance_error, 3), share_text(e)});
   }
-  return html_table({"run", "start [J]", "end [J]", "dissipated [J]", "work of loads and drivers [J]",
-                     "balance error [J]", "of work and dissipation"},
-                    rows) +
-         (prescribed ? "<p class=\"note\">For prescribed motion, work is summed from frame to frame: the balance then "
-                       "reflects the frame interval, not the accuracy of an integration.</p>"
-                     : "");
+  if (rows.empty()) return {};
+  return section(
+      "energy", "Energy balance",
+      html_table({"run", "start [J]", "end [J]", "dissipated [J]", "work of loads and drivers [J]", "balance error [J]",
+                  "of work and dissipation"},
+                 rows) +
+          (prescribed ? "<p class=\"note\">For prescribed motion, work is summed from frame to frame: the balance then "
+                        "reflects the frame interval, not the accuracy of an integration.</p>"
+                      : ""));
 }
 
 std::string scenario_texts(std::span<const RunData> runs) {
@@ -391,8 +397,7 @@ std::string common_sections(std::span<const RunData> runs, bool with_scatter) {
   const bool with_contact = any_pairs(runs);
   return chart_places(with_scatter, with_contact) +
          (with_contact ? section("contacts", "Contacts", contact_table(runs)) : std::string()) +
-         section("cost", "Cost", cost_table(runs) + wall_time_table(runs)) +
-         section("energy", "Energy balance", energy_table(runs)) +
+         section("cost", "Cost", cost_table(runs) + wall_time_table(runs)) + energy_section(runs) +
          section("scenario", "Scenario as run", scenario_texts(runs));
 }
 
