@@ -347,7 +347,8 @@ class FieldStage {
         this.marks.scale(this.controls.target);
       }
       const shift = scene.root.position;
-      const axes = scene.sides(this.time);
+      // Gravity shows the vertical.
+      const axes = scene.sides(this.time).filter(({ ahead, behind }) => !this.gravity || ![ahead, behind].includes('superior'));
       if (axes.length > 0) this.marks.sides(scene.outline(this.time).map((p) => p.add(shift)), axes);
       for (const { pair, point, force, tip, isAlongView } of scene.forces.shown) {
         const text = `${scene.forces.pairs.length > 1 ? `${words(pair.owner)} ` : ''}${number(force.length(), 3)} N`;

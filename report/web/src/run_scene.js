@@ -8,6 +8,7 @@ import { RigidBodies } from './rigid_bodies.js';
 
 const samples = 60;  // of the trajectory of the bodies
 const outlinePoints = 150;  // of each body
+const maxPartnerSize = 3;  // relative to the largest coloured body
 const arrowShare = 0.4;  // of the size of the bodies, of the largest force
 
 export class RunScene {
@@ -114,9 +115,17 @@ export class RunScene {
     });
   }
 
-  /** Current points of the focus: of the coloured bodies, or of all drawn bodies. */
+  /** The parts that the view is fitted to: the coloured bodies and partners that are not much larger; else all. */
+  get focus() {
+    if (this.coloured.length === 0) return this.parts;
+    const size = (part) => part.geometry.boundingBox.getSize(new THREE.Vector3()).length();
+    const largest = Math.max(...this.coloured.map(size));
+    return this.parts.filter((part) => part.coloured || (!part.isPlane && size(part) <= maxPartnerSize * largest));
+  }
+
+  /** Current points of the focus, in the world. */
   outline(t, withLinks = true) {
-    const shown = this.coloured.length > 0 ? this.coloured : this.parts;
+    const shown = this.focus;
     const points = [];
     for (const part of shown) {
       part.place(t, this.poses);

@@ -2,8 +2,10 @@
 #include "report/feet.hpp"
 #include "library/registries/catalog.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/errors/error.hpp"
 #include "report/scene.hpp"
 
 namespace heelstrike::report {
