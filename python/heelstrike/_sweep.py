@@ -113,7 +113,7 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
 def _variations(vary: Any) -> list[str]:
     """["KEY=VALUE,VALUE", ...] or ["KEY=FROM:TO:STEP", ...], as for --vary."""
     if not isinstance(vary, Mapping):
-        return assignments(vary)
+        return assignments(vary, "vary")
     texts = []
     for key, values in vary.items():
         if isinstance(values, str):
@@ -122,7 +122,7 @@ def _variations(vary: Any) -> list[str]:
         if not isinstance(values, Iterable):
             raise expected(f"vary: {key}", "values, or a text FROM:TO:STEP", values)
         # Each value as in `set`; those of lists and mappings would contain the separator.
-        texts_of_key = [text.partition("=")[2] for value in values for text in assignments({key: value})]
+        texts_of_key = [text.partition("=")[2] for value in values for text in assignments({key: value}, "vary")]
         for text in texts_of_key:
             if "," in text:
                 raise InputError(f"vary: {key}: expected numbers, flags or texts without commas, found {text}",
@@ -144,16 +144,16 @@ class _Process:
         """Exit code and standard output."""
         with tempfile.TemporaryFile("w+") as out:
             # A session of its own: a terminal sends Ctrl-C to all processes of this one.
-            process = subprocess.Popen([str(program()), "sweep", *self.arguments, "--json"], stdout=out,
-                                       stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
-            try:
-                self._read(process)
-            except BaseException:
-                process.send_signal(signal.SIGINT)
-                process.communicate()
-                raise
+            with subprocess.Popen([str(program()), "sweep", *self.arguments, "--json"], stdout=out, stderr=subprocess.PIPE,
+                                  text=True, errors="replace", start_new_session=True) as process:
+                try:
+                    self._read(process)
+                except BaseException:
+                    process.send_signal(signal.SIGINT)
+                    process.communicate()
+                    raise
             out.seek(0)
-            return process.wait(), out.read()
+            return process.returncode, out.read()
 
     def _read(self, process: subprocess.Popen[str]) -> None:
         assert process.stderr is not None
@@ -178,7 +178,8 @@ class _Process:
         except (KeyError, TypeError, ValueError):
             found = {"code": "invalid input" if code == 2 else "internal",
                      "message": "\n".join(self.messages) or f"the sweep ended with exit code {code}", "field": ""}
-        return made(found["code"], found["message"].replace("--vary: ", "vary: "), scenario, 0, found["field"], False)
+        key = "" if found["field"] == scenario else found["field"]
+        return made(found["code"], found["message"], scenario, 0, key, False)
 
 
 def sweep(scenario: Scenario, vary: Mapping[str, Any] | Iterable[str], *, backend: str | None = None,
@@ -204,10 +205,13 @@ def sweep(scenario: Scenario, vary: Mapping[str, Any] | Iterable[str], *, backen
     """
     if jobs is not None and (not isinstance(jobs, int) or isinstance(jobs, bool) or jobs < 1):
         raise InputError(f"jobs: expected a whole number from 1, found {jobs!r}", code="invalid input", key="jobs")
+    variations = _variations(vary)
+    if not variations:
+        raise InputError("vary: expected at least one key with its values, found none", code="invalid input", key="vary")
     kept = TemporaryFolder() if output is None else None
     folder = pathlib.Path(output) if kept is None else kept.path / "sweep"  # type: ignore[arg-type]
     arguments = [str(_file(scenario, folder)), "-o", str(folder)]
-    for text in _variations(vary):
+    for text in variations:
         arguments += ["--vary", text]
     for text in assignments(set):
         arguments += ["--set", text]
