@@ -126,7 +126,9 @@ class Run:
         One chart for each unit, in the units of the columns. Raises MissingPackage without matplotlib, and InputError for a
         name that no column has.
         """
-        return plot_columns(self.columns, columns, x, axes, self.folder.name)
+        # A run that failed early has no summary.
+        has_summary = (self.folder / "summary.json").exists()
+        return plot_columns(self.columns, columns, x, axes, str(self.summary["scenario"]) if has_summary else self.folder.name)
 
     def field_times(self, pair: str | None = None, partner: bool = False) -> Array:
         """(n,) times of the fields [s]."""
