@@ -239,7 +239,7 @@ std::vector<Check> examine_named(const ServerOptions& options, std::stop_token s
 
 /// What an interpreter of Python has for the package, and what to type for what it does not have.
 std::string describe_interpreter(const std::filesystem::path& file) {
-  const Interpreter python = ask_interpreter(file);
+  const Interpreter python = examine_interpreter(file);
   const std::string numpy = python.numpy.empty() ? "no numpy" : "numpy " + python.numpy;
   const std::string found = fmt::format("Python {}, {}", python.version, numpy);
   if (python.problem.empty()) return fmt::format("{}, heelstrike {}", found, python.heelstrike);
@@ -263,7 +263,8 @@ void examine_python(std::vector<Check>& checks) {
   }
   if (!interpreters.empty()) return;
   add_check(checks, "Python imports heelstrike", []() -> std::string {
-    throw file_error("python3", "python3 is neither on the PATH nor in /usr/bin: apt-get install python3 python3-numpy");
+    throw file_error("python3",
+                     "python3 is neither on the PATH nor in /usr/bin: apt-get install python3 python3-numpy");
   });
   checks.back().optional = true;
 }

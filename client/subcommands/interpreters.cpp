@@ -65,7 +65,7 @@ std::vector<fs::path> find_interpreters() {
   return found;
 }
 
-Interpreter ask_interpreter(const fs::path& file) {
+Interpreter examine_interpreter(const fs::path& file) {
   const PrivateFolder scratch;
   const fs::path log = scratch.path() / "python.log";
   ChildProcess child({.name = "python3", .program = file, .arguments = {"-c", question}, .log = log});

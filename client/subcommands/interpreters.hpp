@@ -18,8 +18,8 @@ struct Interpreter {
 /// `python3` of the PATH and of /usr/bin, each once.
 [[nodiscard]] std::vector<std::filesystem::path> find_interpreters();
 
-/// Asks an interpreter. @throws Error{file} if it cannot be started or does not answer
-[[nodiscard]] Interpreter ask_interpreter(const std::filesystem::path& file);
+/// Runs an interpreter to find that. @throws Error{file} if it cannot be started or does not answer
+[[nodiscard]] Interpreter examine_interpreter(const std::filesystem::path& file);
 
 /// Folder for PYTHONPATH with the Python package of this installation, for this program as built and as installed;
 /// empty if there is none.

@@ -35,11 +35,11 @@ def _interpreters() -> list[_Interpreter]:
             if not re.fullmatch(r"python3(\.\d+)?", os.path.basename(file)):
                 continue
             try:
-                asked = subprocess.run([file, "-c", _QUESTION], capture_output=True, text=True, timeout=20)
+                answer = subprocess.run([file, "-c", _QUESTION], capture_output=True, text=True, timeout=20)
             except (OSError, subprocess.SubprocessError):
                 continue
-            lines = asked.stdout.splitlines()
-            if asked.returncode == 0 and len(lines) == 3:
+            lines = answer.stdout.splitlines()
+            if answer.returncode == 0 and len(lines) == 3:
                 found.setdefault(lines[0], _Interpreter(file, lines[1], lines[2]))
     return list(found.values())
 
