@@ -7,9 +7,10 @@ Layout of the wheel, below site-packages:
 
     heelstrike/          the package, with its module _core
     heelstrike/bin/      programs, started by commands of the same names
-    heelstrike/lib/      libraries of the project
-    heelstrike.libs/     libraries of others, found relative to the files that load them
-    heelstrike-VERSION.dist-info/licenses/   their licences
+    heelstrike/lib/      all libraries, found relative to the files that load them; licences/ are those of the libraries
+    heelstrike/share/    examples, schema
+
+One folder for the libraries of the project and of others, because an exported FMU contains both.
 
 Not in the wheel: glibc, and the run-time libraries of the compiler, because every other extension module of the process uses
 those of the system. The wheel is for the Python of the build, and for systems whose glibc has the newest symbol that one of
@@ -27,7 +28,7 @@ import zipfile
 
 SOURCES = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = ("heelstrike", "fem_server", "mbs_server", "heelstrike-mesher")
-OF_THE_SYSTEM = ("libstdc++.so.6", "libgcc_s.so.1")
+EXCLUDED = ("--exclude", "libstdc++.so.6", "--exclude", "libgcc_s.so.1")
 
 
 def run(*command):
@@ -61,18 +62,17 @@ def collect(build, stage):
     shutil.move(prefix / "share/heelstrike", package / "share" / "heelstrike")
     module = next(package.glob("_core.*.so"))
     run("patchelf", "--force-rpath", "--set-rpath", "$ORIGIN/lib", module)
-    loaded = [*programs, *libraries, *[file for file in modules if file.suffix == ".so"], module]
-    bundle(wheel, loaded)
-    return wheel
-
-
-def bundle(wheel, loaded):
-    """Copies the libraries of others and their licences."""
+    modules = [file for file in modules if file.suffix == ".so"]
+    for file in modules:
+        listed = run(SOURCES / "scripts/bundle-libraries", *EXCLUDED, "--list", package / "lib", file)
+        file.with_name(f"{file.name}.libraries").write_text(listed)
+    run(SOURCES / "scripts/bundle-libraries", *EXCLUDED, "--licences", package / "lib/licences", package / "lib", *programs, *libraries,
+        *modules, module)
     info = next(wheel.glob("*.dist-info"))
-    excluded = [word for name in OF_THE_SYSTEM for word in ("--exclude", name)]
-    run(SOURCES / "scripts/bundle-libraries", "--licences", info / "licenses", *excluded, wheel / "heelstrike.libs", *loaded)
+    (info / "licenses").mkdir()
     shutil.copy(SOURCES / "LICENSE", info / "licenses/LICENSE")
-    shutil.copy(SOURCES / "packaging/copyright", info / "licenses/heelstrike")
+    shutil.copy(SOURCES / "packaging/copyright", info / "licenses/copyright")
+    return wheel
 
 
 def glibc(wheel):

@@ -28,7 +28,7 @@ try:
     import numpy as _numpy  # noqa: F401
     from . import _core
 except ImportError as _problem:
-    raise explain(_problem) from _problem
+    raise explain(_problem) from None
 
 from ._core import (Contact, Pair, RegionLoad, RegionLoads, Response, Responses, Simulation, __version__, backends)
 from ._compare import Comparison, compare

@@ -41,10 +41,11 @@ def check_archive(wheel):
             content = archive.read(name)
             expected = "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
             assert name.endswith("/RECORD") or (digest, int(size)) == (expected, len(content)), name
-        licences = {name.rpartition("/")[2] for name in archive.namelist() if name.startswith(f"{info}/licenses/")}
-        for name in ("LICENSE", "heelstrike", "GPL-3", "libgmsh", "libdeal"):
+        folders = (f"{info}/licenses/", "heelstrike/lib/licences/")
+        licences = {name.rpartition("/")[2] for name in archive.namelist() if name.startswith(folders)}
+        for name in ("LICENSE", "copyright", "GPL-3", "libgmsh", "libdeal"):
             assert any(licence.startswith(name) for licence in licences), (name, licences)
-        bundled = [name for name in archive.namelist() if name.startswith("heelstrike.libs/")]
+        bundled = [name for name in archive.namelist() if name.startswith("heelstrike/lib/")]
         assert bundled and not [name for name in bundled if OF_THE_SYSTEM.search(name)]
 
 
@@ -102,7 +103,7 @@ def check_environment(python, wheel, sources, build, folder):
     foreign = {file for file in re.findall(r"^mapped (.*)", said, re.M)
                if not allowed.match(file) and file not in base and not OF_THE_SYSTEM.search(file)}
     assert not foreign, foreign
-    assert any("heelstrike.libs/libdeal" in line for line in said.splitlines()), "finite elements were not used"
+    assert any("heelstrike/lib/libdeal" in line for line in said.splitlines()), "finite elements were not used"
     # With private servers, which the program finds beside itself.
     run(programs / "heelstrike", "run", sources / "examples/pressed_ball.yaml", "--set", "analysis.end_time=0.05", "--quiet", "-o",
         "by_servers", cwd=work)
