@@ -129,13 +129,19 @@ def main(build, output):
         wheel = collect(pathlib.Path(build), pathlib.Path(stage))
         tag = write_metadata(wheel)
         version = next(wheel.glob("*.dist-info")).name.removesuffix(".dist-info")
+        file = output / f"{version}-{tag}.whl"
+        pack(wheel, pathlib.Path(stage) / file.name)
+        # Only a complete wheel replaces an earlier one.
         for earlier in output.glob("heelstrike-*.whl"):
             earlier.unlink()
-        file = output / f"{version}-{tag}.whl"
-        pack(wheel, file)
+        (pathlib.Path(stage) / file.name).rename(file)
         unpacked = sum(path.stat().st_size for path in wheel.rglob("*") if path.is_file())
         print(f"package: {file}, {file.stat().st_size / 1e6:.0f} MB, installed {unpacked / 1e6:.0f} MB")
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except OSError as problem:
+        sys.exit(f"make_wheel: {problem.filename or sys.argv[2]}: {problem.strerror}; it needs 1.5 GB there: free some space, or choose "
+                 "another folder with --output")
