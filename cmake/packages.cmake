@@ -80,8 +80,8 @@ if(TARGET heelstrike_python)
   set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "${library_package} (= ${package_version}), python3 (>= 3.${python_minor}), \
 python3 (<< 3.${next_python_minor}), python3-numpy")
 endif()
-set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-pandas, python3-matplotlib")
-set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "heelstrike, heelstrike-doc")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "heelstrike, python3-pandas, python3-matplotlib")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-xarray, heelstrike-doc")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${maintainer_scripts}/python3-heelstrike/postinst
   ${maintainer_scripts}/python3-heelstrike/prerm)
 include(CPack)
