@@ -44,6 +44,7 @@ endif()
 
 install(FILES ${CMAKE_BINARY_DIR}/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs PATTERN "__pycache__" EXCLUDE)
+install(DIRECTORY client/templates DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs)
 install(PROGRAMS scripts/demo DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/scripts COMPONENT programs)
 install(DIRECTORY proto/heelstrike DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/proto COMPONENT development FILES_MATCHING PATTERN "*.proto")
 install(DIRECTORY docs/guide docs/reference docs/theory docs/developer docs/pictures docs/studies
