@@ -50,7 +50,7 @@ install(DIRECTORY proto/heelstrike DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstri
 install(DIRECTORY docs/guide docs/reference docs/theory docs/developer docs/pictures docs/studies
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 install(FILES ${CMAKE_BINARY_DIR}/scenario.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/reference COMPONENT doc)
-install(FILES docs/glossary.md docs/references.bib DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+install(FILES docs/glossary.md docs/comparison.md docs/features.md docs/gallery.md docs/references.bib DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 
 # Man pages, completions and the page of all commands are generated from --help, so that they match the programs.
 set(shell_pages ${CMAKE_BINARY_DIR}/shell)
