@@ -449,7 +449,7 @@ Action add_new(CLI::App& command, bool& /*as_json*/) {
   };
   add("unit", fmt::format("Unit of the files: {} (default: guessed from the extent)", fmt::join(names_of(units), ", ")),
       "UNIT");
-  add("up", fmt::format("Axis of the files that points up: {}", fmt::join(axes, ", ")), "AXIS");
+  add("up", fmt::format("Axis of the files that points up: {} (write --up=-z)", fmt::join(axes, ", ")), "AXIS");
   add("material", fmt::format("Material: {}", fmt::join(names_of(known_materials), ", ")), "NAME");
   std::map<std::string, std::pair<std::string, std::string>> dimensions;  // meaning, kinds
   for (const ScenarioKind& kind : kinds) {
