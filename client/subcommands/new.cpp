@@ -240,14 +240,16 @@ void check_surface(const ScenarioKind& kind, const fs::path& file, double length
   }
 }
 
+/// Mean distance of neighbouring vertices, of a surface that is spread in the horizontal plane.
+double vertex_spacing(const Triangles& surface) {
+  const Vector3 size = extent_of(surface).size();
+  return std::sqrt(size.x() * size.y() / static_cast<double>(surface.vertices.size()));
+}
+
 /// Displacement of the upper surface along z after which it touches the lower one: the smallest vertical distance of
 /// two vertices that are closer in the horizontal plane than neighbours of the coarser mesh usually are.
 double touching_displacement(const Triangles& lower, const Triangles& upper) {
-  const auto spacing = [](const Triangles& surface) {
-    const Vector3 size = extent_of(surface).size();
-    return std::sqrt(size.x() * size.y() / static_cast<double>(surface.vertices.size()));
-  };
-  const double radius = 1.5 * std::max(spacing(lower), spacing(upper));
+  const double radius = 1.5 * std::max(vertex_spacing(lower), vertex_spacing(upper));
   double distance = std::numeric_limits<double>::infinity();
   for (const Vector3& a : lower.vertices) {
     for (const Vector3& b : upper.vertices) {
@@ -318,6 +320,8 @@ void add_extent(const Triangles& surface, TemplateValues& values) {
   const Vector3 size = extent.size();
   values.numbers.insert(
       {{"low", extent.low.z()}, {"front", extent.high.x()}, {"height", size.z()}, {"length", size.maxCoeff()}});
+  // Divisions of each triangle into four after which springs are about a millimetre apart.
+  values.numbers["refine"] = std::clamp(std::ceil(std::log2(vertex_spacing(surface) / 1e-3)), 0.0, 3.0);
   values.texts["side"] = size.x() > size.y() ? "x" : "y";
 }
 
