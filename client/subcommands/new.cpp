@@ -308,11 +308,10 @@ std::string vector_of(const Vector3& v) {
   return fmt::format("[{:.6g}, {:.6g}, {:.6g}]", v.x(), v.y(), v.z());
 }
 
-/// Name of a mesh in the scenario: relative to its folder, quoted.
-std::string name_in(const fs::path& folder, const fs::path& mesh) {
-  return nlohmann::json(
-             fs::absolute(mesh).lexically_normal().lexically_relative(fs::absolute(folder).lexically_normal()))
-      .dump();
+/// Name of a mesh in a scenario: relative to its folder, quoted.
+std::string name_in(const fs::path& scenario, const fs::path& mesh) {
+  const fs::path folder = fs::absolute(scenario).lexically_normal().parent_path();
+  return nlohmann::json(fs::absolute(mesh).lexically_normal().lexically_relative(folder).string()).dump();
 }
 
 void add_extent(const Triangles& surface, TemplateValues& values) {
@@ -386,7 +385,7 @@ TemplateValues make_values(const ScenarioKind& kind, const NewOptions& options, 
   constexpr std::array<const char*, 2> places{"mesh", "second_mesh"};
   for (std::size_t i = 0; i < options.meshes.size(); ++i) {
     values.texts[places[i]] = plain_name(options.meshes[i].filename().string());
-    values.texts[fmt::format("{}_file", places[i])] = name_in(options.file.parent_path(), options.meshes[i]);
+    values.texts[fmt::format("{}_file", places[i])] = name_in(options.file, options.meshes[i]);
   }
   return values;
 }
@@ -420,6 +419,7 @@ ExitCode write_new(NewOptions options, const std::stop_token& stop) {
   const ScenarioKind& kind = find_named(kinds, "kind", options.kind);
   check_options(kind, options);
   if (options.file.empty()) options.file = "my_" + kind.name + ".yaml";
+  check_new_files({options.file}, options.force);  // before requests on the terminal
   const std::string text = filled(read_file(shared_folder("templates") / (kind.name + ".yaml"), "template"),
                                   make_values(kind, options, stop));
   write_new_files({{options.file, with_schema_line(text)}}, options.force);

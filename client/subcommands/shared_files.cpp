@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <system_error>
-#include <vector>
 
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
@@ -38,19 +37,26 @@ std::string with_schema_line(const std::string& scenario) {
                      has_line ? scenario.substr(scenario.find('\n') + 1) : scenario);
 }
 
-void write_new_files(const std::map<fs::path, std::string>& contents, bool force) {
-  std::error_code failure;
+void check_new_files(const std::vector<fs::path>& paths, bool force) {
+  std::error_code ignored;
   std::vector<std::string> existing;
-  for (const auto& [path, content] : contents) {
-    if (fs::exists(path, failure)) existing.push_back(path.string());
+  for (const fs::path& path : paths) {
+    if (fs::exists(path, ignored)) existing.push_back(path.lexically_normal().string());
   }
-  if (!existing.empty() && !force) {
-    throw file_error(existing.front(), fmt::format("expected no file named {}, found it; use another folder or name "
-                                                   "(-o), or replace it with --force",
-                                                   fmt::join(existing, ", ")));
-  }
+  if (existing.empty() || force) return;
+  throw file_error(existing.front(),
+                   fmt::format("expected no file named {}, found it; use another folder or name (-o), "
+                               "or replace it with --force",
+                               fmt::join(existing, ", ")));
+}
+
+void write_new_files(const std::map<fs::path, std::string>& contents, bool force) {
+  std::vector<fs::path> paths;
+  for (const auto& [path, content] : contents) paths.push_back(path);
+  check_new_files(paths, force);
   for (const auto& [path, content] : contents) {
-    if (path.has_parent_path()) fs::create_directories(path.parent_path(), failure);
+    std::error_code ignored;  // write_whole_file reports a folder that cannot be used
+    if (path.has_parent_path()) fs::create_directories(path.parent_path(), ignored);
     write_whole_file(path, content);
   }
 }

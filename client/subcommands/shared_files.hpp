@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace heelstrike::client {
 
@@ -14,9 +15,12 @@ namespace heelstrike::client {
 /// Text of a scenario whose first line refers editors to the installed JSON Schema of this program.
 [[nodiscard]] std::string with_schema_line(const std::string& scenario);
 
+/// @param force  existing files may be replaced
+/// @throws Error{file} with all existing files
+void check_new_files(const std::vector<std::filesystem::path>& paths, bool force);
+
 /// Writes files and creates their folders. Nothing is written if one of them exists.
-/// @param force  existing files are replaced
-/// @throws Error{file} with all existing files, or for a file that cannot be written
+/// @throws as check_new_files; Error{file} for a file that cannot be written
 void write_new_files(const std::map<std::filesystem::path, std::string>& contents, bool force);
 
 }  // namespace heelstrike::client
