@@ -72,7 +72,7 @@ done
 inside() {
   local root=$1
   shift
-  env -i PATH=/usr/local/bin:/usr/bin:/bin unshare --mount --net --pid --fork --kill-child bash -euo pipefail -c '
+  env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin unshare --mount --net --pid --fork --kill-child bash -euo pipefail -c '
     ip link set lo up 2>/dev/null || true
     mkdir -p "$1/opt/any where" "$1/proc" "$1/dev" "$1/tmp" "$1/usr/local/bin"
     mount --bind "$2" "$1/opt/any where" && mount -o remount,bind,ro "$1/opt/any where"
