@@ -15,8 +15,11 @@ if(TARGET heelstrike_python)
 endif()
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/stage.cmake)
 set(CPACK_HEELSTRIKE_SOURCES ${PROJECT_SOURCE_DIR})
-# "0.1.0-1": the second number counts packages of the same sources.
-set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+# "0.1.0-1~deb12": the second number counts packages of the same sources; one archive may have those of several releases.
+cmake_host_system_information(RESULT distribution QUERY DISTRIB_ID)
+cmake_host_system_information(RESULT distribution_version QUERY DISTRIB_VERSION_ID)
+string(REGEX REPLACE "^debian" "deb" distribution "${distribution}${distribution_version}")
+set(CPACK_DEBIAN_PACKAGE_RELEASE "1~${distribution}")
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
