@@ -136,7 +136,8 @@ if make bullseye; then
 fi
 
 # Python of this machine, with the bundle's libraries.
-PYTHONPATH=$bundle/python PYTHONDONTWRITEBYTECODE=1 python3 - "$bundle" <<'PYTHON' || fail "Python does not work"
+python=$(sed -n 's/^HEELSTRIKE_PYTHON_EXECUTABLE:[A-Z]*=//p' "$build/CMakeCache.txt")
+PYTHONPATH=$bundle/python PYTHONDONTWRITEBYTECODE=1 "$python" - "$bundle" <<'PYTHON' || fail "Python does not work"
 import sys
 import heelstrike as hs
 F = hs.Contact.open(hs.Pair.from_yaml("examples/bouncing_ball.yaml")).evaluate(hs.pose(p=(0, 0, -0.0999))).F
