@@ -63,8 +63,8 @@ void check_subcommand(const std::string& given) {
     if (const std::string other = description_if_no_scenario(given); !other.empty()) {
       throw input_error("command", fmt::format("expected a command, found {}", other));
     }
-    throw input_error("command",
-                      fmt::format("expected a command, found the file {}; did you mean heelstrike run {}?", given, given));
+    throw input_error(
+        "command", fmt::format("expected a command, found the file {}; did you mean heelstrike run {}?", given, given));
   }
   throw input_error("command", unknown_name_message("command", given, names));
 }

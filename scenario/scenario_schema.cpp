@@ -26,7 +26,8 @@ std::string child_path(const std::string& path, const KeySchema& parent, const K
 class ReferenceRows {
  public:
   void add(const KeySchema& key, const std::string& path, std::vector<std::string> types = {}) {
-    rows.push_back({.path = path, .key = key, .expected = expectation(key), .types = std::move(types), .depth = depth_});
+    rows.push_back(
+        {.path = path, .key = key, .expected = expectation(key), .types = std::move(types), .depth = depth_});
     rows.back().key.keys.clear();
     add_nested(key, path);
   }

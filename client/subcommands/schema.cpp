@@ -270,9 +270,9 @@ std::vector<config::ReferenceRow> all_rows(const KeySchema& scenario, const std:
     known.insert(known.end(), row.types.begin(), row.types.end());
     if (row.path.find('.') == std::string::npos) sections.push_back(row.path);
   }
-  throw input_error("section", fmt::format("expected a section, key, type or back-end, found '{}'; {}; sections: {}",
-                                           word, suggestion(word, known, "heelstrike schema lists all keys"),
-                                           fmt::join(sections, ", ")));
+  throw input_error(
+      "section", fmt::format("expected a section, key, type or back-end, found '{}'; {}; sections: {}", word,
+                             suggestion(word, known, "heelstrike schema lists all keys"), fmt::join(sections, ", ")));
 }
 
 void print_indented(const std::string& text, std::size_t width) {

@@ -5,8 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -218,7 +218,7 @@ std::string rejected_value(const CLI::Option& option, const std::string& message
   if (rule.starts_with("one of ")) return fmt::format("{}: expected {}, found '{}'", option.get_name(), rule, given);
   std::string expected = "a number";
   if (!unit.empty()) expected += " in " + unit;
-  if (!rule.empty()) expected += " " + rule;
+  if (!rule.empty()) expected += (rule.starts_with("above") ? " " : " from ") + rule;
   double value = 0.0;
   const char* end = given.data() + given.size();
   const auto [rest, failure] = std::from_chars(given.data(), end, value);

@@ -44,7 +44,8 @@ constexpr std::array<FileKind, 12> kinds = {{
     {" .c3d ", "", "a recorded trial", "heelstrike import {} -o FOLDER writes its motion files"},
     {" .mot .sto .trc .csv ", "", "a table of motion, forces or results", table_advice},
     {" .fmu ", "", "a functional mock-up unit", "a scenario names it in a force: heelstrike schema fmu"},
-    {" .h5 .hdf5 ", "", "a file of results (HDF5)", "read it with h5py or MATLAB; the columns are in docs/guide/results.md"},
+    {" .h5 .hdf5 ", "", "a file of results (HDF5)",
+     "read it with h5py or MATLAB; the columns are in docs/guide/results.md"},
     {" .html .svg .png .pdf ", "", "a page or picture", "open it in a browser"},
     {" .pvd ", "", "a series of fields", "open it in ParaView"},
 }};
@@ -82,14 +83,16 @@ std::string folder_description(const fs::path& folder) {
     return fmt::format("{}, the folder of an incomplete run; heelstrike resume {} continues it", name, name);
   }
   if (has_file(folder, "command.json")) {
-    return fmt::format("{}, the folder of a comparison or sweep; heelstrike report {} writes its page, heelstrike "
-                       "resume {} continues it",
-                       name, name, name);
+    return fmt::format(
+        "{}, the folder of a comparison or sweep; heelstrike report {} writes its page, heelstrike "
+        "resume {} continues it",
+        name, name, name);
   }
   if (has_file(folder, "scenario.yaml")) {
-    return fmt::format("{}, the folder of a run; heelstrike report {} writes its page, heelstrike run {} repeats the "
-                       "run",
-                       name, name, (folder / "scenario.yaml").string());
+    return fmt::format(
+        "{}, the folder of a run; heelstrike report {} writes its page, heelstrike run {} repeats the "
+        "run",
+        name, name, (folder / "scenario.yaml").string());
   }
   const std::vector<std::string> names = scenarios_in(folder);
   return names.empty() ? fmt::format("the folder {}; name a scenario file (YAML)", name)

@@ -77,8 +77,8 @@ std::string coloured(std::string_view text, Colour colour, Stream stream) {
 std::string file_link(const std::filesystem::path& file) {
   std::string link = "file://";
   for (const unsigned char c : std::filesystem::absolute(file).lexically_normal().string()) {
-    const bool is_plain = std::isalnum(c) != 0 || std::string_view("/-._~+,@:=").find(static_cast<char>(c)) !=
-                                                      std::string_view::npos;
+    const bool is_plain =
+        std::isalnum(c) != 0 || std::string_view("/-._~+,@:=").find(static_cast<char>(c)) != std::string_view::npos;
     link += is_plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
   }
   return link;

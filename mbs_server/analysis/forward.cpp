@@ -124,13 +124,14 @@ bool ForwardRun::write_fields_until(SimulationStep& step) {
 }
 
 bool ForwardRun::write_rows_until(SimulationStep& step) {
+  constexpr double many_rows = 1000.0;
   const double interval = input_.scenario.output.interval;
-  const bool was_requested = stop_request_.is_requested();
   // Grid times are products, not sums, to avoid drift.
   for (double grid = interval * static_cast<double>(next_row_); grid < step.end();
        grid = interval * static_cast<double>(++next_row_)) {
-    // A step of a body at rest may have many thousand rows.
-    if (stop_.stop_requested() || (!was_requested && stop_request_.is_requested())) return false;
+    // A step of a body at rest may have many thousand rows, which no stop waits for.
+    const bool is_long = step.end() - grid > many_rows * interval;
+    if (stop_.stop_requested() || (is_long && stop_request_.is_requested())) return false;
     step.state_at(grid, y_, z_);
     write_row(grid, y_, z_);
   }
