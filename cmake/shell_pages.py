@@ -45,10 +45,10 @@ def subcommands_of(text):
 
 def names_of(program):
     """Names that the program knows, for the values of options and subcommands."""
-    def ask(*words):
+    def query(*words):
         return json.loads(subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout)
-    backends = [backend["name"] for backend in ask("backends", "--json")["backends"]]
-    return {"backends": backends, "schema": [*ask("schema", "--json")["properties"], *backends]}
+    backends = [backend["name"] for backend in query("backends", "--json")["backends"]]
+    return {"backends": backends, "schema": [*query("schema", "--json")["properties"], *backends]}
 
 
 def options_of(text):
