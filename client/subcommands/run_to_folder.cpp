@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -24,6 +25,13 @@ bool can_go_on(const RunSummary& summary) {
   return summary.status == "cancelled" || (summary.error && summary.error->code() == ErrorCode::unavailable);
 }
 
+bool has_checkpoint(const fs::path& folder) {
+  std::error_code none;
+  const fs::directory_iterator entries(folder / "checkpoints", none);
+  return !none && std::any_of(begin(entries), end(entries),
+                              [](const auto& entry) { return entry.path().extension() == ".ckpt"; });
+}
+
 void print_summary(const RunSummary& summary, const Scenario& scenario, const fs::path& folder,
                    const SummaryOptions& options) {
   if (options.json) {
@@ -39,10 +47,8 @@ void print_summary(const RunSummary& summary, const Scenario& scenario, const fs
       stderr, "heelstrike: the run folder {} is marked incomplete; it contains {}\n", folder.string(),
       has_end ? "every frame that has a solution" : fmt::format("everything up to t = {:g} s", summary.simulated_time));
   if (can_go_on(summary)) {
-    std::error_code ignored;
-    const bool from_checkpoint = fs::exists(folder / "checkpoints", ignored);
     print_message("note", fmt::format("heelstrike resume {} continues it from its {}", folder.string(),
-                                      from_checkpoint ? "last checkpoint" : "beginning"));
+                                      has_checkpoint(folder) ? "last checkpoint" : "beginning"));
   }
   if (summary.error && has_end) print_message("error", fmt::format("incomplete: {}", summary.error->what()));
 }
