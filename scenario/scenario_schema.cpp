@@ -163,11 +163,7 @@ std::vector<ReferenceRow> rows_for(const std::vector<ReferenceRow>& all, const s
   // A type: the key that selects it, and the keys of its section that it has.
   std::vector<std::string> sections;
   for (const ReferenceRow& row : all) {
-    const bool selects = is_choice(row.key, word) && std::ranges::any_of(all, [&](const ReferenceRow& other) {
-                           return section_of(other.path) == section_of(row.path) &&
-                                  std::ranges::find(other.types, word) != other.types.end();
-                         });
-    if (selects) sections.push_back(section_of(row.path));
+    if (std::ranges::find(row.types, word) != row.types.end()) sections.push_back(section_of(row.path));
   }
   return with_nested(all, [&](const ReferenceRow& row) {
     if (parts_of(row.path).back() == word || is_choice(row.key, word)) return true;

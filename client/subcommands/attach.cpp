@@ -103,9 +103,11 @@ Subcommand attach_command() {
   return {.name = "attach",
           .summary = "Collect a current or completed run of a shared mbs_server",
           .examples =
-              "  heelstrike run examples/bouncing_ball.yaml --mbs lab:50052 -o out    # the client's machine fails\n"
+              "  heelstrike run examples/bouncing_ball.yaml --mbs lab:50052 -o out\n"
               "  heelstrike attach run-17c0a3f2b5d4e691 --mbs lab:50052 -o out\n\n"
-              "The folder equals, byte for byte, the one that the first client would have written. Ctrl-C detaches: "
+              "For a run whose first client has ended. The folder equals, byte for byte, the one that it would have "
+              "written. "
+              "Ctrl-C detaches: "
               "the run goes on, and the same command collects it later.",
           .add = add_attach};
 }

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -279,17 +280,31 @@ void print_indented(const std::string& text, std::size_t width) {
   for (const std::string& line : wrapped_lines(text, width - 4, "")) fmt::print("    {}\n", line);
 }
 
+/// "a number > 0 [kg]; default 1"
+std::string value_text(const config::ReferenceRow& row) {
+  if (row.key.required) return row.expected + "; required";
+  return row.key.fallback ? row.expected + "; default " + config::text_of(*row.key.fallback) : row.expected;
+}
+
+/// Keys that occur at several places with one meaning, such as those of functions of time, are shown once.
 void print_rows(const std::vector<config::ReferenceRow>& rows) {
   const std::size_t screen = screen_width(Stream::out);
   const std::size_t width = screen == 0 ? help_width : std::max<std::size_t>(screen, 40);
+  const auto content = [](const config::ReferenceRow& row) {
+    return std::vector{row.key.name, value_text(row), row.meaning()};
+  };
+  std::map<std::vector<std::string>, std::vector<std::string>> places;
+  for (const config::ReferenceRow& row : rows) places[content(row)].push_back(row.path);
   for (const config::ReferenceRow& row : rows) {
+    const std::vector<std::string>& paths = places.at(content(row));
+    if (paths.front() != row.path) continue;
     fmt::print("{}\n", row.path);
-    const std::string fallback = row.default_text();
-    print_indented(row.expected + (fallback == "-"          ? ""
-                                   : fallback == "required" ? "; required"
-                                                            : "; default " + fallback.substr(1, fallback.size() - 2)),
-                   width);
+    print_indented(value_text(row), width);
     print_indented(row.meaning(), width);
+    if (paths.size() == 2) print_indented("the same: " + paths[1], width);
+    if (paths.size() > 2) {
+      print_indented(fmt::format("the same at {} other places, e.g. {}", paths.size() - 1, paths[1]), width);
+    }
   }
 }
 
