@@ -167,7 +167,8 @@ std::vector<ReferenceRow> rows_for(const std::vector<ReferenceRow>& all, const s
   }
   return with_nested(all, [&](const ReferenceRow& row) {
     if (parts_of(row.path).back() == word || is_choice(row.key, word)) return true;
-    if (std::ranges::find(sections, section_of(row.path)) == sections.end()) return false;
+    const bool is_key_of_section = std::ranges::find(sections, section_of(row.path)) != sections.end();
+    if (!is_key_of_section || row.path.ends_with(']')) return false;
     return row.types.empty() || std::ranges::find(row.types, word) != row.types.end();
   });
 }

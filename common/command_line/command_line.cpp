@@ -78,6 +78,7 @@ std::vector<std::string> paragraphs(const std::string& text, std::size_t width) 
 std::string two_columns(const std::string& name, const std::string& description, std::size_t column,
                         std::size_t width) {
   std::string text = "  " + name;
+  if (description.empty()) return text + '\n';
   std::size_t used = text.size();
   if (used + 2 > column) {
     text += '\n';
@@ -87,7 +88,7 @@ std::string two_columns(const std::string& name, const std::string& description,
     text += std::string(column - used, ' ') + line + '\n';
     used = 0;
   }
-  return description.empty() ? text + '\n' : text;
+  return text;
 }
 
 /// A line of a footer. A command that does not fit is continued as in a shell.
@@ -126,6 +127,7 @@ class HelpFormat final : public CLI::Formatter {
   }
   std::string make_footer(const CLI::App* app) const override {
     std::string text;
+    if (app->get_footer().empty()) return text;
     for (const std::string& line : CLI::detail::split(app->get_footer(), '\n')) text += footer_line(line, width_);
     return text;
   }

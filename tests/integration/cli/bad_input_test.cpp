@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -215,6 +216,7 @@ class ForeignFiles : public testing::TestWithParam<ForeignFile> {};
 
 TEST_P(ForeignFiles, AreNamedWithTheirCommand) {
   const ScratchFolder folder;
+  std::filesystem::create_directories((folder.path() / GetParam().name).parent_path());
   folder.write(GetParam().name, GetParam().content);
   const auto slash = GetParam().name.find('/');
   const std::string given = GetParam().name.substr(0, slash);
