@@ -281,7 +281,7 @@ void print_indented(const std::string& text, std::size_t width) {
 }
 
 /// "a number > 0 [kg]; default 1"
-std::string value_text(const config::ReferenceRow& row) {
+std::string row_value(const config::ReferenceRow& row) {
   if (row.key.required) return row.expected + "; required";
   return row.key.fallback ? row.expected + "; default " + config::text_of(*row.key.fallback) : row.expected;
 }
@@ -291,7 +291,7 @@ void print_rows(const std::vector<config::ReferenceRow>& rows) {
   const std::size_t screen = screen_width(Stream::out);
   const std::size_t width = screen == 0 ? help_width : std::max<std::size_t>(screen, 40);
   const auto content = [](const config::ReferenceRow& row) {
-    return std::vector{row.key.name, value_text(row), row.meaning()};
+    return std::vector{row.key.name, row_value(row), row.meaning()};
   };
   std::map<std::vector<std::string>, std::vector<std::string>> places;
   for (const config::ReferenceRow& row : rows) places[content(row)].push_back(row.path);
@@ -299,7 +299,7 @@ void print_rows(const std::vector<config::ReferenceRow>& rows) {
     const std::vector<std::string>& paths = places.at(content(row));
     if (paths.front() != row.path) continue;
     fmt::print("{}\n", row.path);
-    print_indented(value_text(row), width);
+    print_indented(row_value(row), width);
     print_indented(row.meaning(), width);
     if (paths.size() == 2) print_indented("the same: " + paths[1], width);
     if (paths.size() > 2) {
