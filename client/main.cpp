@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "client/subcommands/subcommand.hpp"
+#include "common/command_line/command_line.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/errors/rejection.hpp"
@@ -17,6 +20,7 @@
 #include "common/process/end_program.hpp"
 #include "common/process/version.hpp"
 #include "common/text/suggestion.hpp"
+#include "library/runs/file_kind.hpp"
 #include "library/terminal/exit_codes.hpp"
 #include "library/terminal/screen.hpp"
 #include "library/terminal/stop_signal.hpp"
@@ -49,12 +53,30 @@ ExitCode act(const Action& action, bool json, StopSignal& stop) {
   }
 }
 
-/// CLI11 reports only that a subcommand is missing, without a suggestion.
+/// A first word that is not a command: CLI11 reports only that a command is missing.
 void check_subcommand(const std::string& given) {
   std::vector<std::string> names;
   for (const Subcommand& command : subcommands()) names.push_back(command.name);
   if (given.empty() || given[0] == '-' || std::find(names.begin(), names.end(), given) != names.end()) return;
+  std::error_code ignored;
+  if (std::filesystem::exists(given, ignored)) {
+    if (const std::string other = description_if_no_scenario(given); !other.empty()) {
+      throw input_error("command", fmt::format("expected a command, found {}", other));
+    }
+    throw input_error(
+        "command", fmt::format("expected a command, found the file {}; did you mean heelstrike run {}?", given, given));
+  }
   throw input_error("command", unknown_name_message("command", given, names));
+}
+
+/// @returns the exit code of a command line that was not accepted, or whose help or version was printed
+int end_of_parse(const CLI::App& program, const CLI::ParseError& error, bool is_empty) {
+  if (error.get_exit_code() == 0) return program.exit(error);
+  if (is_empty) {
+    fmt::print(stderr, "{}", program.help());
+    return to_int(ExitCode::bad_input);
+  }
+  return to_int(fail(input_error("command line", parse_error_message(program, error, program.get_name())), false));
 }
 
 int run_program(int argc, char** argv) {
@@ -65,6 +87,7 @@ int run_program(int argc, char** argv) {
   CLI::App program("Heelstrike: co-simulation of multibody systems with deformable contact.", "heelstrike");
   program.set_version_flag("--version", fmt::format("heelstrike {} (contract {})", program_version, contract_version));
   program.require_subcommand(1);
+  set_help_format(program, screen_width(Stream::out));
   program.footer(
       "heelstrike COMMAND --help shows options and an example.\n"
       "Example: heelstrike run examples/bouncing_ball.yaml\n\n" +
@@ -80,8 +103,7 @@ int run_program(int argc, char** argv) {
   } catch (const Error& error) {
     return to_int(fail(error, false));
   } catch (const CLI::ParseError& error) {
-    const int code = program.exit(error);
-    return code == 0 ? 0 : to_int(ExitCode::bad_input);
+    return end_of_parse(program, error, argc < 2);
   }
   const ExitCode code = act(action, json, stop);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

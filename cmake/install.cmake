@@ -64,7 +64,8 @@ add_custom_command(OUTPUT ${shell_pages}/heelstrike.1
   COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1 python3 ${PROJECT_SOURCE_DIR}/cmake/shell_pages.py ${shell_pages} ${documented_files}
   DEPENDS ${documented_programs} ${PROJECT_SOURCE_DIR}/cmake/shell_pages.py
   COMMENT "Asking the programs for their help" VERBATIM)
-add_custom_target(shell_pages DEPENDS ${shell_pages}/heelstrike.1)
+# A part of every build, so that a shell completes the programs of a build folder, too.
+add_custom_target(shell_pages ALL DEPENDS ${shell_pages}/heelstrike.1)
 foreach(component programs doc)
   install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target shell_pages COMMAND_ERROR_IS_FATAL ANY OUTPUT_QUIET)"
     COMPONENT ${component})
@@ -72,4 +73,13 @@ endforeach()
 install(FILES ${shell_pages}/commands.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/reference COMPONENT doc)
 install(DIRECTORY ${shell_pages}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs FILES_MATCHING PATTERN "*.1")
 install(FILES ${shell_pages}/heelstrike.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME heelstrike COMPONENT programs)
-install(FILES ${shell_pages}/_heelstrike DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT programs)
+# Packages of Debian use a folder of their own; elsewhere zsh searches site-functions.
+install(CODE "
+  string(COMPARE EQUAL \"\${CMAKE_INSTALL_PREFIX}\" \"/usr\" in_usr)
+  if(in_usr OR CMAKE_INSTALL_PREFIX MATCHES \"/_CPack_Packages/.*/usr$\")
+    set(zsh_folder vendor-completions)
+  else()
+    set(zsh_folder site-functions)
+  endif()
+  file(INSTALL \"${shell_pages}/_heelstrike\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${zsh_folder}\")"
+  COMPONENT programs)

@@ -2,13 +2,17 @@
 
 Usage: shell_pages.py FOLDER PROGRAM...      the first program has subcommands
 """
+import json
 import pathlib
 import re
 import subprocess
 import sys
 
 OPTION = re.compile(r"^ +(-[-\w,]+)")
-SUBCOMMAND = re.compile(r"^  ([a-z][a-z0-9-]*)  +(\S.*)$")
+SUBCOMMAND = re.compile(r"^  ([a-z][a-z0-9-]*)(?:  +(\S.*))?$")
+CONTINUATION = re.compile(r"^ {3,}(\S.*)$")
+# Options and subcommands whose value is one of the names that the program lists.
+BACKEND_OPTIONS = ("--backend", "--backends", "--reference")
 # Removes folders of the build machine from the texts.
 OWN_PATH = re.compile(r"(?<=Usage: )\S*/(?=[^/\s]+ )")
 
@@ -28,7 +32,23 @@ def section(text, title):
 
 
 def subcommands_of(text):
-    return dict(m.groups() for m in map(SUBCOMMAND.match, section(text, "Subcommands")) if m)
+    """Names with their summaries, which may be continued on further lines."""
+    summaries, name = {}, None
+    for line in section(text, "Subcommands"):
+        if match := SUBCOMMAND.match(line):
+            name = match[1]
+            summaries[name] = match[2] or ""
+        elif name and (match := CONTINUATION.match(line)):
+            summaries[name] = f"{summaries[name]} {match[1]}".strip()
+    return summaries
+
+
+def names_of(program):
+    """Names that the program knows, for the values of options and subcommands."""
+    def query(*words):
+        return json.loads(subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout)
+    backends = [backend["name"] for backend in query("backends", "--json")["backends"]]
+    return {"backends": backends, "schema": [*query("schema", "--json")["properties"], *backends]}
 
 
 def options_of(text):
@@ -52,40 +72,49 @@ def man_page(name, summary, version, parts):
     return page + "".join(f".SH {title.upper()}\n{roff(text)}" for title, text in parts)
 
 
-def bash_completion(name, options, per_command):
-    cases = "\n".join(f"    {c}) words='{' '.join(o)}' ;;" for c, o in per_command.items())
+def bash_completion(name, options, per_command, names):
+    cases = "\n".join(f"    {c}) words='{' '.join([*o, *names.get(c, [])])}' ;;" for c, o in per_command.items())
     return f"""# bash completion of {name}
 _{name}() {{
-  local word=${{COMP_WORDS[COMP_CWORD]}} words
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} words
   case ${{COMP_WORDS[1]}} in
 {cases}
     *) words='{' '.join([*per_command, *options])}' ;;
   esac
   ((COMP_CWORD == 1)) && words='{' '.join([*per_command, *options])}'
   COMPREPLY=()
-  if [[ $COMP_CWORD -eq 1 || $word == -* ]]; then
+  local named=0
+  case ${{COMP_WORDS[1]}} in {' | '.join(names)}) named=1 ;; esac
+  case $before in {' | '.join(BACKEND_OPTIONS)}) named=1 words='{' '.join(names["backends"])}' ;; esac
+  if ((COMP_CWORD == 1 || named)) || [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
-  else
-    compopt -o filenames
-    mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    return
   fi
+  compopt -o filenames 2>/dev/null
+  mapfile -t COMPREPLY < <(compgen -f -- "$word")
 }}
 complete -F _{name} {name}
 """
 
 
-def zsh_completion(name, summaries, per_command):
+def zsh_completion(name, summaries, per_command, names):
     quoted = [f"    '{c}:{s.replace(chr(39), '').replace(':', ' ')}'" for c, s in summaries.items()]
-    cases = "\n".join(f"    {c}) compadd -- {' '.join(o)}; _files ;;" for c, o in per_command.items())
-    return (f"#compdef {name}\nlocal -a commands\ncommands=(\n" + "\n".join(quoted) + f"""
+    cases = "\n".join(f"    {c}) compadd -- {' '.join([*o, *names.get(c, [])])}{'' if c in names else '; _files'} ;;"
+                      for c, o in per_command.items())
+    return (f"#compdef {name}\n_{name}() {{\nlocal -a commands\ncommands=(\n" + "\n".join(quoted) + f"""
 )
 if ((CURRENT == 2)); then
   _describe command commands
+elif [[ ${{words[CURRENT-1]}} == ({'|'.join(BACKEND_OPTIONS)}) ]]; then
+  compadd -- {' '.join(names["backends"])}
 else
   case $words[2] in
 {cases}
   esac
 fi
+}}
+# Loaded by compinit from a folder of $fpath, or by `source`.
+if [[ $funcstack[1] == _{name} ]]; then _{name} "$@"; else compdef _{name} {name}; fi
 """)
 
 
@@ -105,13 +134,14 @@ def main(folder, program, *servers):
     helps = {command: help_of(program, command) for command in summaries}
     nested = {f"{command} {inner}": help_of(program, command, inner) for command, shown in helps.items()
               for inner in subcommands_of(shown)}
+    names = names_of(program)
     options = {command: options_of(shown) for command, shown in helps.items()}
     for server in servers:
         shown = help_of(server)
         page = man_page(pathlib.Path(server).name, shown.splitlines()[0].split(": ", 1)[-1].rstrip("."), version, [("Description", shown)])
         (folder / f"{pathlib.Path(server).name}.1").write_text(page)
-    (folder / f"{name}.bash").write_text(bash_completion(name, options_of(text), options))
-    (folder / f"_{name}").write_text(zsh_completion(name, summaries, options))
+    (folder / f"{name}.bash").write_text(bash_completion(name, options_of(text), options, names))
+    (folder / f"_{name}").write_text(zsh_completion(name, summaries, options, names))
     (folder / "commands.md").write_text(command_page(name, summaries, helps))
     parts = [("Description", text), *((f"{name} {command}", shown) for command, shown in sorted({**helps, **nested}.items()))]
     (folder / f"{name}.1").write_text(man_page(name, text.splitlines()[0].split(": ", 1)[1].rstrip("."), version, parts))

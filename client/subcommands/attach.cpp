@@ -24,6 +24,7 @@ struct AttachOptions {
   fs::path output;
   bool force = false;
   bool quiet = false;
+  bool cancel = false;
   ServerOptions servers;
 };
 
@@ -65,7 +66,16 @@ ExitCode attach(const AttachOptions& options, bool json, const std::stop_token& 
   RunRequest request = runner.attach(options.run_id);
   parse_request(request, schemas_of(known_backends(options.servers)));
   RunFolder folder = folder_for(options, request);
-  return run_to_folder(runner, request, folder, {.quiet = options.quiet, .json = json}, stop);
+  if (options.cancel) runner.cancel(options.run_id);
+  try {
+    return run_to_folder(runner, request, folder, {.quiet = options.quiet, .json = json}, stop);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::cancelled || !stop.stop_requested()) throw;
+    const std::string again =
+        fmt::format("heelstrike attach {} --mbs {} -o {}", options.run_id, options.servers.mbs, folder.path().string());
+    print_message("note", fmt::format("{}; {} collects it, {} --cancel stops it", error.what(), again, again));
+    return ExitCode::interrupted;
+  }
 }
 
 Action add_attach(CLI::App& command, bool& as_json) {
@@ -81,6 +91,7 @@ Action add_attach(CLI::App& command, bool& as_json) {
   command.add_flag("--force", options->force, "Overwrite the run in an existing folder");
   command.add_flag("--quiet", options->quiet, "No progress and no summary, only errors");
   command.add_flag("--json", as_json, "Print the summary as JSON");
+  command.add_flag("--cancel", options->cancel, "Stop the run on the server, then collect its results");
   add_server_options(command, options->servers);
   command.get_option("--mbs")->required();
   return [options](bool json, const std::stop_token& stop) { return attach(*options, json, stop); };
@@ -89,14 +100,16 @@ Action add_attach(CLI::App& command, bool& as_json) {
 }  // namespace
 
 Subcommand attach_command() {
-  return {
-      .name = "attach",
-      .summary = "Collect a current or completed run of a shared mbs_server",
-      .examples =
-          "  heelstrike run examples/bouncing_ball.yaml --mbs lab:50052 -o out    # the client's machine fails\n"
-          "  heelstrike attach run-17c0a3f2b5d4e691 --mbs lab:50052 -o out\n\n"
-          "The folder equals, byte for byte, the one that the first client would have written. Ctrl-C stops the run.",
-      .add = add_attach};
+  return {.name = "attach",
+          .summary = "Collect a current or completed run of a shared mbs_server",
+          .examples =
+              "  heelstrike run examples/bouncing_ball.yaml --mbs lab:50052 -o out\n"
+              "  heelstrike attach run-17c0a3f2b5d4e691 --mbs lab:50052 -o out\n\n"
+              "For a run whose first client has ended. The folder equals, byte for byte, the one that it would have "
+              "written. "
+              "Ctrl-C detaches: "
+              "the run goes on, and the same command collects it later.",
+          .add = add_attach};
 }
 
 }  // namespace heelstrike::client

@@ -306,13 +306,18 @@ void print_comparison(const Comparison& comparison, const fs::path& folder, cons
     if (!options.quiet) {
       fmt::print("{}", first_contact_note);
       if (!comparison.reference.empty()) fmt::print("%: deviation from {}.\n", comparison.reference);
-      fmt::print("results     {}\n", folder.string());
+      fmt::print("results     {}\npage        {}\n", folder.string(), file_link(folder / "report.html"));
     }
   }
   for (const std::string& failure : comparison.failures()) print_message("error", failure);
 }
 
 ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop) {
+  if (options.backends.empty() && options.schemes.empty()) {
+    throw input_error("backends",
+                      "compare: expected --backends or --schemes, found neither; write e.g. --backends "
+                      "flores,hunt_crossley, and see heelstrike backends");
+  }
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
   if (options.schemes.empty()) check_names(options, schemas);
   // An error in the scenario itself must not become a row of a back-end.
@@ -335,28 +340,36 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
   }
   (void)report::write_report(folder, scenario_catalog());
   print_comparison(comparison, folder, options, json);
-  if (stop.stop_requested()) return ExitCode::interrupted;
+  if (stop.stop_requested()) {
+    print_message("note", fmt::format("stopped; heelstrike resume {} continues the comparison", folder.string()));
+    return ExitCode::interrupted;
+  }
   return comparison.exit_code();
 }
 
 Action add_compare(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<CompareOptions>();
   add_scenario_argument(command, options->scenario);
-  auto* subject = command.add_option_group("what", "Compared variants");
-  subject->add_option("--backends", options->backends, "Back-ends to compare, separated by commas")
-      ->delimiter(',')
-      ->type_name("NAME,NAME,...");
-  auto* schemes = subject
-                      ->add_option("--schemes", options->schemes,
-                                   "Coupling schemes to compare with the monolithic run, separated by commas")
+  const std::string group = "Compared variants (one of --backends and --schemes is required)";
+  auto* backends = command.add_option("--backends", options->backends, "Back-ends to compare, separated by commas")
+                       ->delimiter(',')
+                       ->type_name("NAME,NAME,...")
+                       ->group(group);
+  auto* schemes = command
+                      .add_option("--schemes", options->schemes,
+                                  "Coupling schemes to compare with the monolithic run, separated by commas")
                       ->delimiter(',')
-                      ->type_name("NAME,NAME,...");
-  subject->require_option(1);
-  command.add_option("--macro-steps", options->macro_steps, "With --schemes: macro steps [s], separated by commas")
+                      ->type_name("NAME,NAME,...")
+                      ->excludes(backends)
+                      ->group(group);
+  command.add_option("--macro-steps", options->macro_steps, "Macro steps [s], separated by commas")
       ->delimiter(',')
       ->needs(schemes)
-      ->type_name("H,H,...");
-  command.add_option("--reference", options->reference, "Reference back-end of the deviations")->type_name("NAME");
+      ->type_name("H,H,...")
+      ->group(group);
+  command.add_option("--reference", options->reference, "Reference back-end of the deviations")
+      ->type_name("NAME")
+      ->group(group);
   command.add_option("-o,--output", options->output, "Folder to create; default runs/SCENARIO-comparison[-N]")
       ->type_name("FOLDER");
   command.add_flag("--force", options->force, "Overwrite the comparison in an existing folder");

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <system_error>
 
+#include "common/errors/error.hpp"
 #include "common/results/summary.hpp"
 #include "library/composition/shapes.hpp"
 #include "library/registries/catalog.hpp"
@@ -16,6 +19,18 @@ namespace heelstrike::client {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// A run that was stopped, or whose server ended, can go on.
+bool can_go_on(const RunSummary& summary) {
+  return summary.status == "cancelled" || (summary.error && summary.error->code() == ErrorCode::unavailable);
+}
+
+bool has_checkpoint(const fs::path& folder) {
+  std::error_code none;
+  const fs::directory_iterator entries(folder / "checkpoints", none);
+  return !none && std::any_of(begin(entries), end(entries),
+                              [](const auto& entry) { return entry.path().extension() == ".ckpt"; });
+}
 
 void print_summary(const RunSummary& summary, const Scenario& scenario, const fs::path& folder,
                    const SummaryOptions& options) {
@@ -31,6 +46,10 @@ void print_summary(const RunSummary& summary, const Scenario& scenario, const fs
   fmt::print(
       stderr, "heelstrike: the run folder {} is marked incomplete; it contains {}\n", folder.string(),
       has_end ? "every frame that has a solution" : fmt::format("everything up to t = {:g} s", summary.simulated_time));
+  if (can_go_on(summary)) {
+    print_message("note", fmt::format("heelstrike resume {} continues it from its {}", folder.string(),
+                                      has_checkpoint(folder) ? "last checkpoint" : "beginning"));
+  }
   if (summary.error && has_end) print_message("error", fmt::format("incomplete: {}", summary.error->what()));
 }
 

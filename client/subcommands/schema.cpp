@@ -1,15 +1,24 @@
 // heelstrike schema: lists every key of a scenario file.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <variant>
 
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "common/command_line/command_line.hpp"
+#include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
+#include "common/text/table.hpp"
 #include "library/registries/catalog.hpp"
+#include "library/terminal/screen.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/scenario_schema.hpp"
 #include "scenario/schema/schema.hpp"
@@ -232,17 +241,134 @@ json json_schema(const KeySchema& scenario, const BackendSchemas& backends) {
   return schema;
 }
 
-Action add_schema(CLI::App& command, bool& as_json) {
-  command.add_flag("--json", as_json, "JSON Schema (2020-12) for editors, with the parameters of all back-ends");
-  return [](bool json, const std::stop_token& /*stop*/) {
-    if (json) {
-      fmt::print("{}\n",
-                 json_schema(config::scenario_schema(scenario_catalog()), schemas_of(known_backends({}))).dump(1));
-    } else {
-      fmt::print("{}", config::scenario_reference(scenario_catalog()));
+/// All keys with the parameters of the back-ends, which are the types of `parameters`.
+std::vector<config::ReferenceRow> all_rows(const KeySchema& scenario, const std::vector<BackendInfo>& backends) {
+  KeySchema parameters{.name = "parameters", .kind = KeyKind::variant, .keys = {{.name = ""}}};
+  for (const BackendInfo& backend : backends) {
+    parameters.keys.push_back({.name = backend.name, .kind = KeyKind::map, .keys = backend.parameters});
+  }
+  std::vector<config::ReferenceRow> rows;
+  for (config::ReferenceRow& row : config::reference_rows(scenario, "")) {
+    const bool is_parameters = row.key.kind == KeyKind::parameters && row.path.starts_with("contact.");
+    const std::size_t depth = row.depth;
+    rows.push_back(std::move(row));
+    if (!is_parameters) continue;
+    auto nested = config::reference_rows(parameters, rows.back().path);
+    for (auto own = nested.begin() + 1; own != nested.end(); ++own) {
+      own->depth += depth;
+      rows.push_back(std::move(*own));
     }
-    return ExitCode::ok;
+  }
+  return rows;
+}
+
+[[noreturn]] void throw_unknown(const std::vector<config::ReferenceRow>& rows, const std::string& word) {
+  std::vector<std::string> known;
+  std::vector<std::string> sections;
+  for (const config::ReferenceRow& row : rows) {
+    known.push_back(row.path.substr(row.path.rfind('.') + 1));
+    known.insert(known.end(), row.key.choices.begin(), row.key.choices.end());
+    known.insert(known.end(), row.types.begin(), row.types.end());
+    if (row.path.find('.') == std::string::npos) sections.push_back(row.path);
+  }
+  throw input_error(
+      "section", fmt::format("expected a section, key, type or back-end, found '{}'; {}; sections: {}", word,
+                             suggestion(word, known, "heelstrike schema lists all keys"), fmt::join(sections, ", ")));
+}
+
+void print_indented(const std::string& text, std::size_t width) {
+  for (const std::string& line : wrapped_lines(text, width - 4, "")) fmt::print("    {}\n", line);
+}
+
+/// "a number > 0 [kg]; default 1"
+std::string row_value(const config::ReferenceRow& row) {
+  if (row.key.required) return row.expected + "; required";
+  return row.key.fallback ? row.expected + "; default " + config::text_of(*row.key.fallback) : row.expected;
+}
+
+/// Keys that occur at several places with one meaning, such as those of functions of time, are shown once.
+void print_rows(const std::vector<config::ReferenceRow>& rows) {
+  const std::size_t screen = screen_width(Stream::out);
+  const std::size_t width = screen == 0 ? help_width : std::max<std::size_t>(screen, 40);
+  const auto content = [](const config::ReferenceRow& row) {
+    return std::vector{row.key.name, row_value(row), row.meaning()};
   };
+  std::map<std::vector<std::string>, std::vector<std::string>> places;
+  for (const config::ReferenceRow& row : rows) places[content(row)].push_back(row.path);
+  for (const config::ReferenceRow& row : rows) {
+    const std::vector<std::string>& paths = places.at(content(row));
+    if (paths.front() != row.path) continue;
+    fmt::print("{}\n", row.path);
+    print_indented(row_value(row), width);
+    print_indented(row.meaning(), width);
+    if (paths.size() == 2) print_indented("the same: " + paths[1], width);
+    if (paths.size() > 2) {
+      print_indented(fmt::format("the same at {} other places, e.g. {}", paths.size() - 1, paths[1]), width);
+    }
+  }
+}
+
+nlohmann::ordered_json rows_json(const std::vector<config::ReferenceRow>& rows) {
+  auto all = nlohmann::ordered_json::array();
+  for (const config::ReferenceRow& row : rows) {
+    all.push_back({{"key", row.path},
+                   {"value", row.expected},
+                   {"unit", row.key.unit},
+                   {"required", row.key.required},
+                   {"default", row.key.fallback ? default_value(*row.key.fallback) : json()},
+                   {"meaning", row.key.meaning},
+                   {"types", row.types}});
+  }
+  return all;
+}
+
+/// On a terminal the page of all keys would scroll away.
+void print_sections(const std::vector<config::ReferenceRow>& rows) {
+  Table table{.header = {"section", "meaning"}, .rows = {}};
+  for (const config::ReferenceRow& row : rows) {
+    if (row.path.find('.') == std::string::npos) table.rows.push_back({row.path, row.key.meaning});
+  }
+  fmt::print("{}\n", table.fitted(screen_width(Stream::out)));
+  fmt::print(
+      "heelstrike schema SECTION shows its keys, heelstrike schema KEY a key of any section.\n"
+      "heelstrike schema > scenario.md writes all keys as a page.\n");
+}
+
+ExitCode show_schema(const std::string& word, bool as_json) {
+  const KeySchema scenario = config::scenario_schema(scenario_catalog());
+  if (word.empty() && as_json) {
+    fmt::print("{}\n", json_schema(scenario, schemas_of(known_backends({}))).dump(1));
+    return ExitCode::ok;
+  }
+  if (word.empty() && ::isatty(STDOUT_FILENO) == 0) {
+    fmt::print("{}", config::scenario_reference(scenario_catalog()));
+    return ExitCode::ok;
+  }
+  const std::vector<config::ReferenceRow> all = all_rows(scenario, known_backends({}));
+  if (word.empty()) {
+    print_sections(all);
+    return ExitCode::ok;
+  }
+  const std::vector<config::ReferenceRow> rows = config::rows_for(all, word);
+  if (rows.empty()) throw_unknown(all, word);
+  if (as_json) {
+    fmt::print("{}\n", rows_json(rows).dump(1));
+  } else {
+    print_rows(rows);
+  }
+  return ExitCode::ok;
+}
+
+Action add_schema(CLI::App& command, bool& as_json) {
+  const auto word = std::make_shared<std::string>();
+  command
+      .add_option("section", *word,
+                  "Show only this: a section (coupling), a key by its name or path (restitution, "
+                  "analysis.integrator), a type (revolute, implicit) or the parameters of a back-end (flores)")
+      ->type_name("SECTION");
+  command.add_flag("--json", as_json,
+                   "JSON Schema (2020-12) for editors, with the parameters of all back-ends; with SECTION: its keys");
+  return [word](bool json, const std::stop_token& /*stop*/) { return show_schema(*word, json); };
 }
 
 }  // namespace
@@ -250,7 +376,9 @@ Action add_schema(CLI::App& command, bool& as_json) {
 Subcommand schema_command() {
   return {.name = "schema",
           .summary = "Show every key of a scenario file with unit, range and default",
-          .examples = "  heelstrike schema > scenario.md\n  heelstrike schema --json > scenario.schema.json",
+          .examples =
+              "  heelstrike schema coupling\n  heelstrike schema restitution\n  heelstrike schema > scenario.md\n"
+              "  heelstrike schema --json > scenario.schema.json",
           .add = add_schema};
 }
 

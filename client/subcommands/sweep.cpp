@@ -221,10 +221,10 @@ ExitCode sweep(const SweepOptions& options, bool json, std::stop_token stop) {
   write_whole_file(folder / "comparison.md", comparison.markdown());
   const fs::path page = report::write_report(folder, scenario_catalog());
   fmt::print("{}", json ? comparison.json() : comparison.table().fitted(screen_width(Stream::out)));
-  if (!json && !options.quiet) fmt::print("results     {}\n", page.string());
+  if (!json && !options.quiet) fmt::print("results     {}\npage        {}\n", folder.string(), file_link(page));
   for (const std::string& failure : comparison.failures()) print_message("error", failure);
   if (stop.stop_requested()) {
-    fmt::print(stderr, "heelstrike: stopped; the same command continues the sweep\n");
+    print_message("note", fmt::format("stopped; heelstrike resume {} continues the sweep", folder.string()));
     return ExitCode::interrupted;
   }
   return comparison.exit_code();

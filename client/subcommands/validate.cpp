@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
@@ -25,6 +26,16 @@ struct ValidateOptions {
   Overrides overrides;
   ServerOptions servers;
 };
+
+/// A line, broken between words where a terminal, or COLUMNS, states a width.
+template <typename... Values>
+void print_line(fmt::format_string<Values...> format, Values&&... values) {
+  const std::string text = fmt::format(format, std::forward<Values>(values)...);
+  const std::size_t width = screen_width(Stream::out);
+  for (const std::string& line : wrapped_lines(text, width == 0 ? text.size() + 1 : width, "")) {
+    fmt::print("{}\n", line);
+  }
+}
 
 std::string vector_text(const Vector3& v) {
   return fmt::format("[{:g}, {:g}, {:g}]", v.x(), v.y(), v.z());
@@ -78,19 +89,21 @@ void print_model(const Scenario& scenario, const ModelDescription& model) {
     }
     fmt::print("\n{}", table.fitted(screen_width(Stream::out)));
   }
-  fmt::print("\nforces: {}\n", joined(model.forces));
-  fmt::print(
+  fmt::print("\n");
+  print_line("forces: {}", joined(model.forces));
+  print_line(
       "{} degrees of freedom: 6 of each of {} bodies, less {} equations of joints and {} of drivers; {} redundant "
-      "equations are removed\n",
+      "equations are removed",
       model.degrees_of_freedom, scenario.bodies.size(), equations_of(model, false), equations_of(model, true),
       model.n_redundant);
-  for (const std::string& note : model.notes) fmt::print("{}\n", printable(note));
+  for (const std::string& note : model.notes) print_line("{}", printable(note));
 }
 
 void print_pairs(const Scenario& scenario, const BuiltModel& model) {
   for (std::size_t i = 0; i < scenario.pairs.size(); ++i) {
     const PairModel& pair = scenario.pairs[i];
-    fmt::print("\ncontact {}: {} ({}) against {} ({}), back-end {}\n", pair.spec.name, pair.main_body,
+    fmt::print("\n");
+    print_line("contact {}: {} ({}) against {} ({}), back-end {}", pair.spec.name, pair.main_body,
                pair.spec.main.surface.kind, pair.partner_body, pair.spec.partner.surface.kind, pair.spec.backend);
     for (const auto& [name, value] : model.parameters[i]) fmt::print("  {} = {}\n", name, value_text(value));
   }
@@ -99,26 +112,27 @@ void print_pairs(const Scenario& scenario, const BuiltModel& model) {
 void print_text(const RunRequest& request, const BuiltModel& model) {
   const Scenario& scenario = request.scenario;
   fmt::print("{}: valid\n", request.file_name);
-  if (!scenario.description.empty()) fmt::print("{}\n", scenario.description);
+  if (!scenario.description.empty()) print_line("{}", scenario.description);
   fmt::print("gravity {} m/s^2\n", vector_text(scenario.gravity));
   print_bodies(scenario);
   for (const LoadSpec& load : scenario.loads) {
     std::string functions;
     for (const auto& [key, function] : load.functions) functions += fmt::format(" + {}(t)", key);
-    fmt::print("load {} on {}: force {} N, torque {} N m{} at {} m, {} axes\n", load.name, load.body,
+    print_line("load {} on {}: force {} N, torque {} N m{} at {} m, {} axes", load.name, load.body,
                vector_text(load.force), vector_text(load.torque), functions, vector_text(load.point),
                load.body_fixed ? "body" : "world");
   }
   print_model(scenario, model.description);
   print_pairs(scenario, model);
   const AnalysisSpec& analysis = scenario.analysis;
-  fmt::print("\nanalysis {} to {:g} s with {} (rtol {:g}, atol {:g}{})\n", analysis.type, analysis.end_time,
+  fmt::print("\n");
+  print_line("analysis {} to {:g} s with {} (rtol {:g}, atol {:g}{})", analysis.type, analysis.end_time,
              analysis.integrator.name, analysis.integrator.rtol, analysis.integrator.atol,
              analysis.integrator.max_step ? fmt::format(", steps up to {:g} s", *analysis.integrator.max_step) : "");
   fmt::print("output every {:g} s\n", scenario.output.interval);
   for (const AssetContent& file : request.files) fmt::print("file {} ({} bytes)\n", file.name, file.content.size());
   if (!request.not_imported.empty()) fmt::print("\nskipped or approximated:\n");
-  for (const std::string& line : request.not_imported) fmt::print("  {}\n", printable(line));
+  for (const std::string& line : request.not_imported) print_line("  {}", printable(line));
 }
 
 Json pair_json(const PairModel& pair, const ParameterMap& in_force) {

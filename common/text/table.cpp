@@ -63,31 +63,12 @@ void narrow(Layout& layout, const std::vector<std::size_t>& columns, std::size_t
   }
 }
 
-/// Breaks a text into lines of at most `width`, after a blank, a comma or an underscore if possible.
-std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
-  std::vector<std::string> lines;
-  while (text.size() > width) {
-    std::size_t end = width;
-    for (std::size_t i = width; i > 0; --i) {
-      if (text[i] == ' ' || text[i - 1] == ',' || text[i - 1] == '_') {
-        end = i;
-        break;
-      }
-    }
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(end);
-    while (text.starts_with(' ')) text.remove_prefix(1);
-  }
-  lines.emplace_back(text);
-  return lines;
-}
-
 std::string row_text(const std::vector<std::string>& row, const Layout& layout,
                      const std::vector<std::size_t>& columns) {
   std::vector<std::vector<std::string>> cells;
   std::size_t n_lines = 1;
   for (const std::size_t c : columns) {
-    cells.push_back(lines_of(cell(row, c), std::max<std::size_t>(layout.width[c], 1)));
+    cells.push_back(wrapped_lines(cell(row, c), std::max<std::size_t>(layout.width[c], 1)));
     n_lines = std::max(n_lines, cells.back().size());
   }
   std::string text;
@@ -154,6 +135,24 @@ std::string Table::markdown() const {
     text += '\n';
   }
   return text;
+}
+
+std::vector<std::string> wrapped_lines(std::string_view text, std::size_t width, std::string_view breaks) {
+  std::vector<std::string> lines;
+  while (text.size() > width) {
+    std::size_t end = width;
+    for (std::size_t i = width; i > 0; --i) {
+      if (text[i] == ' ' || breaks.find(text[i - 1]) != std::string_view::npos) {
+        end = i;
+        break;
+      }
+    }
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(end);
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  lines.emplace_back(text);
+  return lines;
 }
 
 std::string csv_line(const std::vector<std::string>& fields) {

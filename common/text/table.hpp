@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heelstrike {
@@ -19,6 +20,10 @@ struct Table {
   [[nodiscard]] std::string fitted(std::size_t width) const;
   [[nodiscard]] std::string markdown() const;
 };
+
+/// A text in lines of at most `width` characters, broken at a blank or after one of `breaks` if possible.
+[[nodiscard]] std::vector<std::string> wrapped_lines(std::string_view text, std::size_t width,
+                                                     std::string_view breaks = ",_");
 
 /// One CSV line, fields quoted where needed.
 [[nodiscard]] std::string csv_line(const std::vector<std::string>& fields);

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "common/command_line/command_line.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/process/end_program.hpp"
@@ -119,11 +120,14 @@ int run_program(int argc, char** argv) {
   CLI::App app{
       "Contact server of Heelstrike: computes contact wrenches and tangents from relative poses.\n"
       "Example: fem_server --listen 127.0.0.1:50051 --listen unix:/run/heelstrike/fem.sock"};
+  set_help_format(app, 0);
   add_options(app, settings);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? rpc::exit_ok : rpc::exit_usage;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "fem_server: error: {}\n", parse_error_message(app, error, "fem_server"));
+    return rpc::exit_usage;
   }
   start_logging(settings.log_level);
   return serve(settings);

@@ -99,8 +99,8 @@ RunSummary run_until_stop(Runner& runner, const RunRequest& request, const RunFo
         folder.mark_abandoned("cancelled: stopped on request, in the middle of a computation");
         print_message(
             "note", fmt::format("stopped in the middle of a computation; {} is marked incomplete and contains all rows "
-                                "up to the stop",
-                                folder.path().string()));
+                                "up to the stop; heelstrike resume {} continues it",
+                                folder.path().string(), folder.path().string()));
       });
     }
   };
@@ -202,7 +202,10 @@ std::string summary_text(const RunSummary& summary, const Scenario& scenario, co
                   coloured_status(summary.status, Stream::out), summary.simulated_time, summary.wall_time, factor);
   text += statistics_text(summary, scenario);
   if (!summary.contacts.empty()) text += episode_table(summary.contacts).fitted(screen_width(Stream::out));
-  return text + fmt::format("results     {}\n", folder.string());
+  text += fmt::format("results     {}\n", folder.string());
+  std::error_code ignored;
+  const fs::path page = folder / "report.html";
+  return fs::exists(page, ignored) ? text + fmt::format("page        {}\n", file_link(page)) : text;
 }
 
 }  // namespace heelstrike

@@ -74,8 +74,9 @@ void RemoteRunner::watch(const std::string& run_id, EventReader& reader, RunSink
   while (!reader.summary()) {
     const std::uint64_t before = reader.last_sequence();
     try {
-      client_.watch(run_id, before, take, stop);
+      client_.watch(run_id, before, take, stop, at_stop_);
     } catch (const Error& error) {
+      if (at_stop_ == SimulationClient::AtStop::leave && stop.stop_requested()) throw;
       // A restarted server that does not have the run reports an error that is not retryable.
       const bool may_reconnect =
           error.code() == ErrorCode::unavailable && error.retryable() && !servers_.restart_failure();
@@ -107,26 +108,35 @@ RunSummary RemoteRunner::run(const RunRequest& request, RunSink& sink, std::stop
     if (!request.resume_from.empty()) {
       reader.skip_to(wire::checkpoint_from(request.resume_from, wire::FieldPath("checkpoint")).step);
     }
-    return collect(std::exchange(attached_run_, {}), request, reader, sink, std::move(stop));
+    return collect(std::exchange(attached_run_, {}), request, reader, sink, stop);
   }
   const std::string run_id = client_.submit(request, reconnect_timeout_);
   // Identifies the run for `attach` if this program ends early.
   if (!servers_.owns_mbs()) sink.on_log("info", fmt::format("run {} at {}", run_id, servers_.mbs_text()));
-  return collect(run_id, request, reader, sink, std::move(stop));
+  return collect(run_id, request, reader, sink, stop);
 }
 
 RunRequest RemoteRunner::attach(const std::string& run_id) {
   RunRequest request = client_.input(run_id);
   attached_run_ = run_id;
+  at_stop_ = SimulationClient::AtStop::leave;  // the run is that of another client, too
   return request;
 }
 
+void RemoteRunner::cancel(const std::string& run_id) {
+  client_.cancel(run_id);
+}
+
 RunSummary RemoteRunner::collect(const std::string& run_id, const RunRequest& request, EventReader& reader,
-                                 RunSink& sink, std::stop_token stop) {
+                                 RunSink& sink, const std::stop_token& stop) {
   try {
-    watch(run_id, reader, sink, std::move(stop));
+    watch(run_id, reader, sink, stop);
   } catch (const Error& error) {
     if (reader.failed()) throw;
+    if (at_stop_ == SimulationClient::AtStop::leave && stop.stop_requested()) {
+      throw Error(ErrorCode::cancelled,
+                  fmt::format("detached on request; run {} goes on at {}", run_id, servers_.mbs_text()));
+    }
     forward_messages(sink);
     const Error cause = explained(error);
     if (servers_.owns_mbs()) {

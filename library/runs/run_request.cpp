@@ -15,6 +15,7 @@
 #include "common/text/text_file.hpp"
 #include "gait/motion_columns.hpp"
 #include "library/registries/catalog.hpp"
+#include "library/runs/file_kind.hpp"
 #include "library/runs/import_section.hpp"
 #include "library/runs/mesh_file.hpp"
 #include "scenario/scenario.hpp"
@@ -98,6 +99,7 @@ namespace {
 
 /// The text of the scenario as UTF-8, which protocols and result files require.
 std::string scenario_text(const fs::path& scenario, const std::stop_token& stop, RunRequest& request) {
+  require_scenario_file(scenario);
   const std::string bytes = read_file(scenario, "scenario", {.max_bytes = config::max_document_bytes, .stop = stop});
   const MarkedText marked(bytes);
   if (!marked.note().empty()) request.notes.push_back(fmt::format("{}: {}", request.file_name, marked.note()));

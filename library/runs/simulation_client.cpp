@@ -154,13 +154,20 @@ RunRequest SimulationClient::input(const std::string& run_id) {
 }
 
 void SimulationClient::watch(const std::string& run_id, std::uint64_t after,
-                             const std::function<void(const v1::RunEvent&)>& on_event, std::stop_token stop) {
+                             const std::function<void(const v1::RunEvent&)>& on_event, std::stop_token stop,
+                             AtStop at_stop) {
   grpc::ClientContext context;
   v1::WatchRunRequest request;
   request.set_run_id(run_id);
   request.set_after_sequence(after);
   const auto reader = stub_->WatchRun(&context, request);
-  const CancelOnStop cancel_on_stop(context, std::move(stop), [&] { cancel(run_id); });
+  const CancelOnStop cancel_on_stop(context, std::move(stop), [&] {
+    if (at_stop == AtStop::leave) {
+      context.TryCancel();
+    } else {
+      cancel(run_id);
+    }
+  });
   read_all(context, *reader, on_event);
 }
 

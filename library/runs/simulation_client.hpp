@@ -34,12 +34,14 @@ class SimulationClient {
   std::string submit(const RunRequest& request, std::chrono::milliseconds reconnect_timeout);
   /// The submission with this identifier: text, name, files and checkpoint. @throws Error{not_found}
   [[nodiscard]] RunRequest input(const std::string& run_id);
+  /// What a stop of `watch` does: the server cancels the run, and its remaining events are still passed on; or the run
+  /// goes on without this client.
+  enum class AtStop { cancel, leave };
   /// Passes every event after `after` to `on_event` until the last one.
-  /// @param stop  requests the server to cancel the run; remaining events are still passed on
   /// @throws Error{unavailable} when the stream breaks, when it ends without the last event, or when the server does
   /// not end a cancelled run in time; and exceptions of `on_event`
   void watch(const std::string& run_id, std::uint64_t after, const std::function<void(const v1::RunEvent&)>& on_event,
-             std::stop_token stop);
+             std::stop_token stop, AtStop at_stop = AtStop::cancel);
   /// As watch, for observers: `stop` ends the call without affecting the run; rows arrive four times a second and
   /// thinned, with extremes kept.
   /// @throws Error{unavailable} when the stream breaks, Error{not_found}, and exceptions of `on_event`

@@ -27,12 +27,10 @@ enum class ExitCode : int {
   return static_cast<int>(code);
 }
 
-/// The table at the end of every --help.
+/// The list at the end of every --help, which breaks its lines.
 inline constexpr std::string_view exit_code_help =
     "Exit codes: 0 done; 2 bad command line or scenario; 3 the run failed; 4 server unreachable or no response in "
-    "time;\n"
-    "            5 file or folder error; 6 program versions do not match; 7 frames without a solution; 130 "
-    "interrupted;\n"
-    "            1 defect of the program.";
+    "time; 5 file or folder error; 6 program versions do not match; 7 frames without a solution; 130 interrupted; "
+    "1 defect of the program.";
 
 }  // namespace heelstrike

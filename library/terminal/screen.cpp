@@ -74,6 +74,16 @@ std::string coloured(std::string_view text, Colour colour, Stream stream) {
   return fmt::format("\033[{}m{}\033[0m", code_of(colour), text);
 }
 
+std::string file_link(const std::filesystem::path& file) {
+  std::string link = "file://";
+  for (const unsigned char c : std::filesystem::absolute(file).lexically_normal().string()) {
+    const bool is_plain =
+        std::isalnum(c) != 0 || std::string_view("/-._~+,@:=").find(static_cast<char>(c)) != std::string_view::npos;
+    link += is_plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
+  }
+  return link;
+}
+
 void print_message(std::string_view level, std::string_view text) {
   const Colour colour = level == "error" ? Colour::red : level == "warning" ? Colour::yellow : Colour::cyan;
   fmt::print(stderr, "heelstrike: {}: {}\n", coloured(strip_control_characters(level), colour, Stream::err),

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ enum class Colour { red, yellow, green, cyan };
 /// The text in that colour where the stream is a terminal with colours and NO_COLOR is not set (no-color.org), else
 /// unchanged.
 [[nodiscard]] std::string coloured(std::string_view text, Colour colour, Stream stream);
+
+/// "file:///home/me/out/report.html", which terminals and browsers open.
+[[nodiscard]] std::string file_link(const std::filesystem::path& file);
 
 /// "heelstrike: LEVEL: text" on standard error; levels are error, warning and note.
 void print_message(std::string_view level, std::string_view text);

@@ -1,4 +1,8 @@
 /// Forward dynamics from the initial state (or a checkpoint) to the end time.
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "mbs_server/analysis/run_base.hpp"
@@ -7,12 +11,53 @@
 namespace heelstrike::mbs {
 namespace {
 
+/// A stop that takes effect at the next restart point, where a checkpoint loses nothing: at the latest after a time in
+/// which an inexpensive contact makes the thousand steps to the next of them.
+class StopAtRestartPoint {
+ public:
+  explicit StopAtRestartPoint(std::stop_token requested)
+      : requested_(std::move(requested)), thread_([this](const std::stop_token& ended) { watch(ended); }) {}
+
+  /// For the run: stopped after the wait.
+  [[nodiscard]] std::stop_token token() const { return stop_.get_token(); }
+  [[nodiscard]] bool is_requested() const { return requested_.stop_requested(); }
+  /// Until now, in the preparation of the contact, a request is a stop.
+  void begin_to_wait() {
+    const std::scoped_lock lock(mutex_);
+    waits_ = true;
+  }
+  void stop_now() { stop_.request_stop(); }
+
+ private:
+  static constexpr std::chrono::milliseconds max_wait{500};
+
+  void watch(const std::stop_token& ended) {
+    const std::stop_callback wake(requested_, [this] {
+      { const std::scoped_lock lock(mutex_); }
+      changed_.notify_all();
+    });
+    {
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait(lock, ended, [this] { return is_requested(); })) return;
+      if (waits_) (void)changed_.wait_for(lock, ended, max_wait, [] { return false; });
+    }
+    if (!ended.stop_requested()) stop_.request_stop();
+  }
+
+  std::stop_token requested_;
+  std::stop_source stop_;
+  std::mutex mutex_;  ///< guards waits_
+  std::condition_variable_any changed_;
+  bool waits_ = false;
+  std::jthread thread_;  ///< last member: it uses the others
+};
+
 /// Advances a Simulation to its end and writes rows, fields, episodes and checkpoints.
 class ForwardRun final : public RunBase, private SimulationListener {
  public:
   /// @param simulation  of `input`, not initialised; outlives this object
-  ForwardRun(const RunInput& input, Simulation& simulation, RunSink& sink, std::stop_token stop)
-      : RunBase(input, simulation.model(), sink, std::move(stop)), simulation_(simulation) {
+  ForwardRun(const RunInput& input, Simulation& simulation, RunSink& sink, StopAtRestartPoint& stop)
+      : RunBase(input, simulation.model(), sink, stop.token()), simulation_(simulation), stop_request_(stop) {
     simulation_.listen(*this);
   }
 
@@ -50,6 +95,7 @@ class ForwardRun final : public RunBase, private SimulationListener {
     report_progress(step_size_);
   }
   void on_restart_point() override {
+    if (stop_request_.is_requested()) stop_request_.stop_now();
     if (simulation_.can_save()) at_restart_point();
   }
   [[nodiscard]] Checkpoint save() override { return simulation_.save(); }
@@ -60,6 +106,7 @@ class ForwardRun final : public RunBase, private SimulationListener {
   void write_checkpoint_if_due();
 
   Simulation& simulation_;
+  StopAtRestartPoint& stop_request_;
   std::int64_t next_row_ = 0;     ///< index on the regular output grid
   double next_checkpoint_ = 0.0;  ///< [s]
   double step_size_ = 0.0;        ///< [s] of the last step
@@ -77,11 +124,14 @@ bool ForwardRun::write_fields_until(SimulationStep& step) {
 }
 
 bool ForwardRun::write_rows_until(SimulationStep& step) {
+  constexpr double many_rows = 1000.0;
   const double interval = input_.scenario.output.interval;
   // Grid times are products, not sums, to avoid drift.
   for (double grid = interval * static_cast<double>(next_row_); grid < step.end();
        grid = interval * static_cast<double>(++next_row_)) {
-    if (stop_.stop_requested()) return false;  // a step of a body at rest may have many thousand rows
+    // A step of a body at rest may have many thousand rows, which no stop waits for.
+    const bool is_long = step.end() - grid > many_rows * interval;
+    if (stop_.stop_requested() || (is_long && stop_request_.is_requested())) return false;
     step.state_at(grid, y_, z_);
     write_row(grid, y_, z_);
   }
@@ -106,6 +156,7 @@ void ForwardRun::write_checkpoint_if_due() {
 }
 
 bool ForwardRun::solve() {
+  if (simulation_.can_save()) stop_request_.begin_to_wait();
   if (input_.resume_from) {
     next_row_ = model_.totals().next_row;
     fields_.restore(model_.totals().fields);
@@ -123,8 +174,9 @@ bool ForwardRun::solve() {
 }
 
 RunSummary run_forward(const RunInput& input, const ContactFactory& open_contact, RunSink& sink, std::stop_token stop) {
-  Simulation simulation(input, stop);
-  return ForwardRun(input, simulation, sink, std::move(stop)).run(open_contact);
+  StopAtRestartPoint stop_request(std::move(stop));
+  Simulation simulation(input, stop_request.token());
+  return ForwardRun(input, simulation, sink, stop_request).run(open_contact);
 }
 
 }  // namespace

@@ -49,7 +49,8 @@ double RunBase::clock() const {
 
 void RunBase::at_restart_point() {
   // Rows, fields and history do not depend on whether a checkpoint is written.
-  if (input_.scenario.output.checkpoint_period > 0.0 && clock() >= checkpoint_due_) write_checkpoint();
+  const bool is_due = input_.scenario.output.checkpoint_period > 0.0 && clock() >= checkpoint_due_;
+  if (is_due || stop_.stop_requested()) write_checkpoint();
 }
 
 void RunBase::write_checkpoint() {

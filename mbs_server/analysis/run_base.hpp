@@ -71,7 +71,7 @@ class RunBase {
   /// Writes a row, deferred until its gaps are known; rows are written in order.
   void write_row(double t, const VectorX& y, const VectorX& z);
   /// A restart point: an instant after which this analysis does not depend on earlier computations, in every run.
-  /// Writes a checkpoint when the checkpoint period has elapsed.
+  /// Writes a checkpoint when the checkpoint period has elapsed, and at a requested stop.
   void at_restart_point();
   void write_checkpoint();
   /// Checkpoint of the committed state with the state of the analysis.

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "common/command_line/command_line.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/process/end_program.hpp"
@@ -203,11 +204,14 @@ int run_program(int argc, char** argv) {
   CLI::App app(
       "The multibody side of Heelstrike: runs simulations for heelstrike clients; contact comes from a fem_server.\n"
       "Example: mbs_server --listen 127.0.0.1:50052 --fem 127.0.0.1:50051 --spool /var/lib/heelstrike/spool");
+  set_help_format(app, 0);
   add_options(app, settings);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? rpc::exit_ok : rpc::exit_usage;
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "mbs_server: error: {}\n", parse_error_message(app, error, "mbs_server"));
+    return rpc::exit_usage;
   }
   start_logging(settings.log_level);
   try {

@@ -290,12 +290,17 @@ double PlantarFrame::force() const {
 std::vector<PlantarFoot> plantar_loads(const fs::path& run, const Scenario& scenario, double toe_line) {
   const TimeSeries series = read_timeseries(run);
   Poses poses(series);
-  const std::vector<report::FieldFile> files = report::read_field_index(run);
+  const bool has_fields = fs::exists(run / "fields.pvd");
+  const std::vector<report::FieldFile> files =
+      has_fields ? report::read_field_index(run) : std::vector<report::FieldFile>();
   std::vector<Segment> segments = find_segments(run, scenario, files, poses);
   if (segments.empty()) {
-    throw input_error("RUN", fmt::format("{}: expected fields of a contact pair, found none; add `fields: {{interval: "
-                                         "..., quantities: [contact_pressure]}}` to `output` and rerun",
-                                         run.string()));
+    throw input_error(
+        "output.fields",
+        fmt::format("{}: expected fields of a contact pair, found none; add to `output` of the scenario "
+                    "`fields: {{interval: 0.02, quantities: [contact_pressure]}}` and repeat the run, with "
+                    "a deformable foot: point laws have no pressure field",
+                    run.string()));
   }
   const std::set<double> times = frame_times(scenario, series, files);
   const double interval = scenario.output.fields ? scenario.output.fields->interval : 0.0;

@@ -365,10 +365,12 @@ std::string number_advice(const Node& node, const std::string& unit) {
   const auto* begin = node.scalar.data();
   const auto* end = begin + node.scalar.size();
   const auto result = std::from_chars(begin + (node.scalar.starts_with('+') ? 1 : 0), end, value);
-  if (result.ec == std::errc() && result.ptr != begin) {
-    return fmt::format("units are not read from the file: give the plain number{}", in);
+  if (result.ec != std::errc() || result.ptr == begin) return fmt::format("give a plain number{}", in);
+  if (*result.ptr == ':' || *result.ptr == ',') {
+    const std::string_view where = node.note.empty() ? "" : " (--vary KEY=FROM:TO:STEP or KEY=VALUE,VALUE)";
+    return fmt::format("give one number{}; several values are runs of a heelstrike sweep{}", in, where);
   }
-  return fmt::format("give a plain number{}", in);
+  return fmt::format("units are not read: write {}, the plain number{}", std::string_view(begin, result.ptr), in);
 }
 
 std::shared_ptr<const Node> checked_type(const Document& document, const Node& node, const KeySchema& type,

@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
 #include "tests/integration/cli/program.hpp"
 #include "tests/integration/cli/scenarios.hpp"
 
@@ -127,7 +132,46 @@ INSTANTIATE_TEST_SUITE_P(
     Arguments, InvalidCommandLine,
     testing::Values(
         InvalidCommand{"NoSubcommand", {}, 2, {}}, InvalidCommand{"UnknownSubcommand", {"rnu"}, 2, {"rnu"}},
-        InvalidCommand{"UnknownOption", {"run", "SCENARIO", "--frobnicate"}, 2, {"frobnicate"}},
+        InvalidCommand{
+            "UnknownOption", {"run", "SCENARIO", "--frobnicate"}, 2, {"frobnicate", "heelstrike run --help"}},
+        InvalidCommand{"MistypedOption",
+                       {"run", "SCENARIO", "--backnd", "hertz"},
+                       2,
+                       {"unknown option --backnd; did you mean --backend?"}},
+        InvalidCommand{"MistypedOptionBeforeMissingArguments",
+                       {"compare", "--backend=hertz"},
+                       2,
+                       {"unknown option --backend; did you mean --backends?"}},
+        InvalidCommand{"OptionBeforeTheCommand", {"--backnd"}, 2, {"did you mean --backend, after one of run"}},
+        InvalidCommand{"OptionOfAnotherCommand", {"validate", "SCENARIO", "--jobs", "2"}, 2, {"option of sweep"}},
+        InvalidCommand{"MistypedCommand", {"validte", "SCENARIO"}, 2, {"did you mean 'validate'?"}},
+        InvalidCommand{"ScenarioAsCommand", {"SCENARIO"}, 2, {"did you mean heelstrike run "}},
+        InvalidCommand{"AssignmentWithoutSet",
+                       {"run", "SCENARIO", "contact.restitution=0.5"},
+                       2,
+                       {"did you mean --set contact.restitution=0.5?"}},
+        InvalidCommand{"NumberWithUnit",
+                       {"calibrate", "SCENARIO", "--depth", "8.8mm", "--force", "622N"},
+                       2,
+                       {"--force: expected a number in N above 0, found '622N'; write 622"}},
+        InvalidCommand{"NumberOutOfRange",
+                       {"plantar", "there", "--toe-line", "2"},
+                       2,
+                       {"--toe-line: expected a number from 0.5 to 0.95, found '2'"}},
+        InvalidCommand{"RangeAsNumber",
+                       {"report", "there", "--width", "2:9"},
+                       2,
+                       {"found '2:9'; give one value: heelstrike sweep"}},
+        InvalidCommand{"RangeAsValueOfAKey",
+                       {"run", "SCENARIO", "--set", "contact.restitution=0.2:0.9"},
+                       2,
+                       {"several values are runs of a heelstrike sweep (--vary KEY=FROM:TO:STEP"}},
+        InvalidCommand{"UnitAsValueOfAKey",
+                       {"run", "SCENARIO", "--set", "analysis.end_time=2s"},
+                       2,
+                       {"units are not read: write 2, the plain number in s"}},
+        InvalidCommand{"NothingToCompare", {"compare", "SCENARIO"}, 2, {"expected --backends or --schemes"}},
+        InvalidCommand{"UnknownSchema", {"schema", "couplng"}, 2, {"did you mean 'coupling'?"}},
         InvalidCommand{"MissingFile", {"run", "absent.yaml"}, 2, {"absent.yaml", "does not exist"}},
         InvalidCommand{"FolderAsScenario", {"run", "/"}, 2, {"folder"}},
         InvalidCommand{"UnknownSetKey", {"run", "SCENARIO", "--set", "analysis.end_tme=1"}, 2, {"end_tme", "end_time"}},
@@ -162,19 +206,107 @@ INSTANTIATE_TEST_SUITE_P(
             "NoFemThere", {"run", "SCENARIO", "--fem", "unix:/tmp/no-such-socket"}, 4, {"/tmp/no-such-socket"}}),
     [](const auto& info) { return info.param.name; });
 
+struct ForeignFile {
+  std::string name;
+  std::string content;
+  std::vector<std::string> said;
+};
+
+class ForeignFiles : public testing::TestWithParam<ForeignFile> {};
+
+TEST_P(ForeignFiles, AreNamedWithTheirCommand) {
+  const ScratchFolder folder;
+  std::filesystem::create_directories((folder.path() / GetParam().name).parent_path());
+  folder.write(GetParam().name, GetParam().content);
+  const auto slash = GetParam().name.find('/');
+  const std::string given = GetParam().name.substr(0, slash);
+  for (const char* command : {"run", "validate"}) {
+    const Finished result = run("heelstrike", {command, given}, {.working_folder = folder.path(), .environment = {}});
+    EXPECT_EQ(result.exit_code, 2);
+    for (const std::string& part : GetParam().said) EXPECT_THAT(result.err, HasSubstr(part));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Kinds, ForeignFiles,
+    testing::Values(ForeignFile{"foot.STL", "solid foot", {"a mesh", "heelstrike mesh foot.STL"}},
+                    ForeignFile{"leg.osim", "<OpenSimDocument/>", {"heelstrike import-osim leg.osim -o FOLDER"}},
+                    ForeignFile{"arm.urdf", "<robot/>", {"robot model (URDF)", "heelstrike import arm.urdf -o FOLDER"}},
+                    ForeignFile{"arm.xml", "<mujoco/>", {"robot model (MJCF)", "heelstrike import arm.xml -o FOLDER"}},
+                    ForeignFile{"walk.c3d", "P", {"a recorded trial", "heelstrike import walk.c3d -o FOLDER"}},
+                    ForeignFile{"walk.mot", "time", {"a table of motion", "heelstrike schema motion"}},
+                    ForeignFile{"unit.fmu", "PK", {"functional mock-up unit", "heelstrike schema fmu"}},
+                    ForeignFile{"summary.json", "{}", {"a file of results", "heelstrike report ."}},
+                    ForeignFile{"rows.h5", "HDF", {"results (HDF5)"}},
+                    ForeignFile{"out/scenario.yaml", "", {"the folder of a run", "heelstrike report out"}},
+                    ForeignFile{"cut/INCOMPLETE", "", {"incomplete run", "heelstrike resume cut"}},
+                    ForeignFile{"grid/command.json", "{}", {"comparison or sweep", "heelstrike resume grid"}},
+                    ForeignFile{"models/ball.yaml", "", {"the folder models", "models/ball.yaml"}}),
+    [](const auto& info) {
+      std::string name = info.param.name;
+      std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
+      return name;
+    });
+
 TEST(InvalidCommandLine, ErrorsAreJsonForScripts) {
   const Finished result = run("heelstrike", {"run", "absent.yaml", "--json"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.out, HasSubstr("\"code\": \"invalid input\""));
 }
 
-TEST(InvalidCommandLine, EveryHelpHasAnExampleAndTheExitCodes) {
-  for (const std::string command : {"run", "compare", "validate", "backends", "doctor"}) {
-    const Finished result = run("heelstrike", {command, "--help"});
-    EXPECT_EQ(result.exit_code, 0);
-    EXPECT_THAT(result.out, HasSubstr("heelstrike " + command)) << command;
-    EXPECT_THAT(result.out, HasSubstr("Exit codes:")) << command;
+std::vector<std::string> lines_in(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Help, EveryCommandHasAnExampleTheExitCodesAndLinesOf80Columns) {
+  const Finished list = run("heelstrike", {"--help"});
+  EXPECT_EQ(list.exit_code, 0);
+  EXPECT_THAT(lines_in(list.out), testing::Each(testing::SizeIs(testing::Le(80U))));
+  std::size_t n = 0;
+  for (const std::string& line : lines_in(list.out.substr(list.out.find("Subcommands:")))) {
+    if (line.size() < 3 || line.substr(0, 2) != "  " || line[2] == ' ') continue;
+    const std::string command = line.substr(2, line.find(' ', 2) - 2);
+    const Finished help = run("heelstrike", {command, "--help"});
+    EXPECT_EQ(help.exit_code, 0) << command;
+    EXPECT_THAT(help.out, HasSubstr("heelstrike " + command)) << command;
+    EXPECT_THAT(help.out, HasSubstr("Exit codes:")) << command;
+    EXPECT_THAT(lines_in(help.out), testing::Each(testing::SizeIs(testing::Le(80U)))) << command;
+    ++n;
   }
+  EXPECT_GT(n, 15U);
+}
+
+TEST(Help, GroupsAreNotHidden) {
+  const std::string help = run("heelstrike", {"compare", "--help"}).out;
+  const auto group = help.find("Compared variants");
+  ASSERT_NE(group, std::string::npos) << help;
+  EXPECT_NE(help.find("\n  --backends NAME,NAME,...", group), std::string::npos) << help;
+}
+
+TEST(Schema, ShowsSectionsKeysTypesAndBackends) {
+  const auto shown = [](const std::string& word) {
+    const Finished result = run("heelstrike", {"schema", word});
+    EXPECT_EQ(result.exit_code, 0) << word << ": " << result.err;
+    EXPECT_THAT(lines_in(result.out), testing::Each(testing::SizeIs(testing::Le(80U)))) << word;
+    return "\n" + result.out;
+  };
+  EXPECT_THAT(shown("coupling"),
+              testing::AllOf(HasSubstr("\ncoupling.scheme\n"), testing::Not(HasSubstr("\nanalysis"))));
+  EXPECT_THAT(shown("analysis.integrator"), HasSubstr("\nanalysis.integrator.rtol\n"));
+  EXPECT_THAT(shown("contact.ball-ground.main.surface.sphere"),
+              HasSubstr("\ncontact.NAME.main.surface.sphere.radius\n"));
+  EXPECT_THAT(shown("end_time"), HasSubstr("\nanalysis.end_time\n    a number in [1e-12, 1e+09] [s]; required\n"));
+  EXPECT_THAT(shown("restitution"), testing::AllOf(HasSubstr("\ncontact.NAME.parameters.restitution\n"),
+                                                   HasSubstr("\njoints.NAME.restitution\n"), HasSubstr("flores")));
+  EXPECT_THAT(shown("revolute"),
+              testing::AllOf(HasSubstr("\njoints.NAME.axis\n"), testing::Not(HasSubstr("\njoints.NAME.length\n"))));
+  EXPECT_THAT(shown("flores"), testing::AllOf(HasSubstr("\ncontact.NAME.parameters.stiffness\n"),
+                                              testing::Not(HasSubstr("\ncontact.NAME.parameters.max_penetration\n"))));
+  const auto rows = nlohmann::json::parse(run("heelstrike", {"schema", "output.interval", "--json"}).out);
+  EXPECT_EQ(rows.at(0).at("unit"), "s");
 }
 
 // Protobuf accepts UTF-8 only; many editors still write other encodings.

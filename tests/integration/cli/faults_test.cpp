@@ -148,6 +148,7 @@ TEST_P(Stopped, RunKeepsItsResultsAndLeavesNoProcess) {
   EXPECT_EQ(result.exit_code, 130) << result.err;
   EXPECT_EQ(nlohmann::json::parse(read_text(run.out() / "summary.json"))["status"], "cancelled");
   EXPECT_THAT(read_text(run.out() / "INCOMPLETE"), HasSubstr("cancelled"));
+  EXPECT_THAT(result.err, HasSubstr("heelstrike resume out continues it from its "));
   run.expect_rows_are_a_beginning();
   run.expect_nothing_left();
 }

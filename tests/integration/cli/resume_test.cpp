@@ -183,5 +183,33 @@ TEST(Attach, WritesTheFolderOfTheFirstClient) {
   EXPECT_THAT(forgotten.err, HasSubstr("there is no run named"));
 }
 
+/// Ctrl-C leaves the run on the server; a later command stops it.
+TEST(Attach, DetachesAtCtrlCAndCancelsOnRequest) {
+  const ScratchFolder folder;
+  const ServerPair servers(folder.path());
+  const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
+  const std::string file =
+      folder.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 200000000}"));
+  Program first("heelstrike", {"run", file, "-o", "first", "--mbs", servers.mbs_address, "--quiet"}, here);
+  ASSERT_TRUE(eventually([&] { return read_text(folder.path() / "first/timeseries.csv").size() > 20000; }));
+  first.signal(SIGKILL);
+  (void)first.wait();
+  const std::string log = read_text(folder.path() / "first/run.log");
+  const auto begin = log.find("run run-");
+  ASSERT_NE(begin, std::string::npos) << log;
+  const std::string id = log.substr(begin + 4, log.find(' ', begin + 4) - begin - 4);
+  Program second("heelstrike", {"attach", id, "--mbs", servers.mbs_address, "-o", "first", "--quiet"}, here);
+  ASSERT_TRUE(eventually([&] { return read_text(folder.path() / "first/timeseries.csv").size() > 20000; }));
+  second.signal(SIGINT);
+  const Finished detached = second.wait();
+  EXPECT_EQ(detached.exit_code, 130) << detached.err;
+  EXPECT_THAT(detached.err, HasSubstr("run " + id + " goes on"));
+  EXPECT_THAT(detached.err, HasSubstr("--cancel stops it"));
+  const Finished cancelled =
+      run("heelstrike", {"attach", id, "--mbs", servers.mbs_address, "-o", "first", "--quiet", "--cancel"}, here);
+  EXPECT_THAT(read_text(folder.path() / "first/INCOMPLETE"), HasSubstr("cancelled"));
+  EXPECT_THAT(cancelled.err, HasSubstr("heelstrike resume first")) << cancelled.exit_code;
+}
+
 }  // namespace
 }  // namespace heelstrike::cli_test

@@ -83,6 +83,9 @@ def main(sources, build, folder):
     completion = prefix / "share/bash-completion/completions/heelstrike"
     words = run("bash", "-c", f"source {completion}; COMP_WORDS=(heelstrike compare --back); COMP_CWORD=2; _heelstrike; echo ${{COMPREPLY[@]}}")
     assert words == "--backends", words
+    values = run("bash", "-c", f"source {completion}; COMP_WORDS=(heelstrike schema coup); COMP_CWORD=2; _heelstrike; echo ${{COMPREPLY[@]}}")
+    assert values == "coupling", values
+    assert "_heelstrike" in (prefix / "share/zsh/site-functions/_heelstrike").read_text()
     assert (prefix / "share/heelstrike/scenario.schema.json").exists()
 
     package = prefix / "lib/python3/dist-packages"

@@ -111,7 +111,7 @@ class Sweep(unittest.TestCase):
         sweep.send_signal(signal.SIGINT)
         _, complaints = sweep.communicate(timeout=60)
         self.assertEqual(sweep.returncode, interrupted_code, complaints)
-        self.assertIn('the same command continues the sweep', complaints)
+        self.assertRegex(complaints, 'heelstrike resume .* continues the sweep')
         self.assertEqual((written('0.5'), written('0.6')), before)
 
         # A sweep without an endless run completes with the two existing runs and a new one.

@@ -49,5 +49,33 @@ output: {interval: 1.0}
   EXPECT_LT(summary.simulated_time, 1.0e6);
 }
 
+/// Requests a stop at the end of the first contact.
+class SinkOfFirstContact final : public RunSink {
+ public:
+  void on_schema(std::span<const Column> /*columns*/) override {}
+  void on_row(std::span<const double> /*values*/) override {}
+  void on_progress(const Progress& /*progress*/) override {}
+  void on_log(std::string_view /*level*/, std::string_view /*text*/) override {}
+  void on_episode(const ContactEpisode& episode) override {
+    if (episode.end) stop.request_stop();
+  }
+  void on_checkpoint(const Checkpoint& checkpoint) override { checkpoint_time = checkpoint.time; }
+
+  double checkpoint_time = -1.0;
+  std::stop_source stop;
+};
+
+TEST(Cancel, LeavesACheckpointOfTheLastState) {
+  const Scenario scenario = scenario_from(read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml"));
+  SinkOfFirstContact sink;
+  const mbs::RunInput input{
+      .scenario = scenario, .assets = {}, .run_id = "test", .scenario_digest = "test", .resume_from = {}};
+  const RunSummary summary = mbs::run_scenario(input, fem::open_local_contact, sink, sink.stop.get_token());
+  EXPECT_EQ(summary.status, "cancelled");
+  EXPECT_GT(summary.simulated_time, 0.4);
+  EXPECT_LT(summary.simulated_time, 0.5) << "it went on after the restart point";
+  EXPECT_EQ(sink.checkpoint_time, summary.simulated_time) << "a resumed run repeats steps";
+}
+
 }  // namespace
 }  // namespace heelstrike::test

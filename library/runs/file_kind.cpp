@@ -1,0 +1,136 @@
+#include "library/runs/file_kind.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
+#include <span>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "common/errors/error.hpp"
+
+namespace heelstrike {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// `{}` in the advice is the name of the file.
+struct FileKind {
+  std::string_view endings;  ///< between blanks
+  std::string_view mark;     ///< contained in its first bytes; empty = the ending suffices
+  std::string_view what;
+  std::string_view advice;
+};
+
+constexpr std::size_t inspected_bytes = 4096;
+
+constexpr auto table_advice =
+    "a scenario names it under `motion`, in a driver, or in a load: heelstrike schema motion, heelstrike schema table";
+
+constexpr std::array<FileKind, 12> kinds = {{
+    {" .stl .obj .ply .vtp .dae .vtk .vtu .msh .inp ", "", "a mesh",
+     "heelstrike mesh {} checks it, and fills it with tetrahedra (--size); a scenario names it as the surface of a "
+     "body: heelstrike schema mesh"},
+    {" .osim ", "", "an OpenSim model", "heelstrike import-osim {} -o FOLDER converts it to a scenario"},
+    {" .urdf ", "", "a robot model (URDF)", "heelstrike import {} -o FOLDER converts it to a scenario"},
+    {" .xml .mjcf ", "<mujoco", "a robot model (MJCF)", "heelstrike import {} -o FOLDER converts it to a scenario"},
+    {" .xml ", "<robot", "a robot model (URDF)", "heelstrike import {} -o FOLDER converts it to a scenario"},
+    {" .xml ", "<OpenSimDocument", "an OpenSim model", "heelstrike import-osim {} -o FOLDER converts it to a scenario"},
+    {" .c3d ", "", "a recorded trial", "heelstrike import {} -o FOLDER writes its motion files"},
+    {" .mot .sto .trc .csv ", "", "a table of motion, forces or results", table_advice},
+    {" .fmu ", "", "a functional mock-up unit", "a scenario names it in a force: heelstrike schema fmu"},
+    {" .h5 .hdf5 ", "", "a file of results (HDF5)",
+     "read it with h5py or MATLAB; the columns are in docs/guide/results.md"},
+    {" .html .svg .png .pdf ", "", "a page or picture", "open it in a browser"},
+    {" .pvd ", "", "a series of fields", "open it in ParaView"},
+}};
+
+std::string first_bytes(const fs::path& path) {
+  std::string bytes(inspected_bytes, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  return bytes;
+}
+
+bool has_file(const fs::path& folder, const char* name) {
+  std::error_code ignored;
+  return fs::exists(folder / name, ignored);
+}
+
+/// Scenario files of a folder, in the order of their names; at most a few.
+std::vector<std::string> scenarios_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string ending = entry.path().extension();
+    if (ending == ".yaml" || ending == ".yml") names.push_back(entry.path().string());
+  }
+  std::ranges::sort(names);
+  constexpr std::size_t shown = 5;
+  if (names.size() > shown) names.resize(shown);
+  return names;
+}
+
+std::string folder_description(const fs::path& folder) {
+  const std::string name = folder.string();
+  if (has_file(folder, "INCOMPLETE")) {
+    return fmt::format("{}, the folder of an incomplete run; heelstrike resume {} continues it", name, name);
+  }
+  if (has_file(folder, "command.json")) {
+    return fmt::format(
+        "{}, the folder of a comparison or sweep; heelstrike report {} writes its page, heelstrike "
+        "resume {} continues it",
+        name, name, name);
+  }
+  if (has_file(folder, "scenario.yaml")) {
+    return fmt::format(
+        "{}, the folder of a run; heelstrike report {} writes its page, heelstrike run {} repeats the "
+        "run",
+        name, name, (folder / "scenario.yaml").string());
+  }
+  const std::vector<std::string> names = scenarios_in(folder);
+  return names.empty() ? fmt::format("the folder {}; name a scenario file (YAML)", name)
+                       : fmt::format("the folder {}; name a scenario in it: {}", name, fmt::join(names, ", "));
+}
+
+/// JSON is YAML, too: only files that a run writes are excluded.
+bool is_result_in_json(const fs::path& path) {
+  constexpr std::array<std::string_view, 5> names = {"summary.json", "timing.json", "comparison.json", "command.json",
+                                                     "sweep.json"};
+  return std::ranges::find(names, path.filename().string()) != names.end();
+}
+
+}  // namespace
+
+std::string description_if_no_scenario(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return folder_description(path);
+  if (!fs::is_regular_file(path, ignored)) return {};
+  if (is_result_in_json(path)) {
+    return fmt::format("{}, a file of results; heelstrike report {} writes the page of the folder", path.string(),
+                       path.has_parent_path() ? path.parent_path().string() : ".");
+  }
+  std::string ending = path.extension();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (ending.empty()) return {};
+  for (const FileKind& kind : kinds) {
+    if (kind.endings.find(" " + ending + " ") == std::string_view::npos) continue;
+    if (!kind.mark.empty() && first_bytes(path).find(kind.mark) == std::string::npos) continue;
+    return fmt::format("{}, {}; {}", path.string(), kind.what, fmt::format(fmt::runtime(kind.advice), path.string()));
+  }
+  return {};
+}
+
+void require_scenario_file(const fs::path& path) {
+  if (const std::string other = description_if_no_scenario(path); !other.empty()) {
+    throw input_error("scenario", fmt::format("expected a scenario file (YAML), found {}", other));
+  }
+}
+
+}  // namespace heelstrike
