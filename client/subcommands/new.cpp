@@ -390,7 +390,7 @@ TemplateValues make_values(const ScenarioKind& kind, const NewOptions& options, 
   return values;
 }
 
-void check_options(const ScenarioKind& kind, const NewOptions& options) {
+void check_new_options(const ScenarioKind& kind, const NewOptions& options) {
   if (options.meshes.size() != kind.surfaces.size()) {
     throw input_error("mesh", fmt::format("expected {} for `new {}`, found {} files: heelstrike new {} {}.stl",
                                           kind.surfaces.size() == 1 ? "one surface" : "two surfaces", kind.name,
@@ -417,7 +417,7 @@ void check_options(const ScenarioKind& kind, const NewOptions& options) {
 
 ExitCode write_new(NewOptions options, const std::stop_token& stop) {
   const ScenarioKind& kind = find_named(kinds, "kind", options.kind);
-  check_options(kind, options);
+  check_new_options(kind, options);
   if (options.file.empty()) options.file = "my_" + kind.name + ".yaml";
   check_new_files({options.file}, options.force);  // before requests on the terminal
   const std::string text = filled(read_file(shared_folder("templates") / (kind.name + ".yaml"), "template"),
