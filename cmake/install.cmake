@@ -44,12 +44,13 @@ endif()
 
 install(FILES ${CMAKE_BINARY_DIR}/scenario.schema.json DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs PATTERN "__pycache__" EXCLUDE)
+install(DIRECTORY client/templates DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike COMPONENT programs)
 install(PROGRAMS scripts/demo DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/scripts COMPONENT programs)
 install(DIRECTORY proto/heelstrike DESTINATION ${CMAKE_INSTALL_DATADIR}/heelstrike/proto COMPONENT development FILES_MATCHING PATTERN "*.proto")
 install(DIRECTORY docs/guide docs/reference docs/theory docs/developer docs/pictures docs/studies
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 install(FILES ${CMAKE_BINARY_DIR}/scenario.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/reference COMPONENT doc)
-install(FILES docs/glossary.md docs/references.bib DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
+install(FILES docs/glossary.md docs/comparison.md docs/features.md docs/gallery.md docs/references.bib DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT doc)
 
 # Man pages, completions and the page of all commands are generated from --help, so that they match the programs.
 set(shell_pages ${CMAKE_BINARY_DIR}/shell)

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <numeric>
 #include <optional>
 
 #include "common/errors/error.hpp"
@@ -22,6 +22,8 @@ const PointArray* array_of(const FieldGrid& grid, const std::string& name) {
 }
 
 constexpr const char* pressure_name = "contact_pressure";
+/// [m] between copies of a node in two parts of one mesh: rounding of poses, far below the size of an element.
+constexpr double coincidence = 1e-6;
 
 std::optional<std::size_t> column_at(const std::vector<std::string>& columns, const std::string& name) {
   const auto found = std::ranges::find(columns, name);
@@ -88,6 +90,7 @@ std::size_t PressureMap::add_part(const FieldGrid& first, const Pose& X_WF) {
   }
   for (const std::uint32_t corner : first.triangles) triangles_.push_back(n_before + corner);
   first_points_.push_back(n_before);
+  find_shared_nodes(n_before);
   peak_.resize(points_.size() / 3, 0.0);
   latest_.resize(peak_.size(), 0.0);
   add(first, first_points_.size() - 1);
@@ -106,6 +109,30 @@ void PressureMap::add(const FieldGrid& frame, std::size_t part) {
     latest_[from + i] = pressure->values[i];
     peak_[from + i] = std::max(peak_[from + i], pressure->values[i]);
   }
+}
+
+void PressureMap::find_shared_nodes(std::uint32_t first) {
+  const auto n = static_cast<std::uint32_t>(points_.size() / 3);
+  // Sorted along x, so that few pairs are compared.
+  std::vector<std::uint32_t> earlier(first);
+  std::iota(earlier.begin(), earlier.end(), 0U);
+  const auto x = [&](std::uint32_t node) { return points_[3 * node]; };
+  std::ranges::sort(earlier, {}, x);
+  for (std::uint32_t node = first; node < n; ++node) {
+    auto other = std::ranges::lower_bound(earlier, x(node) - coincidence, {}, x);
+    for (; other != earlier.end() && x(*other) <= x(node) + coincidence; ++other) {
+      if ((point(*other) - point(node)).norm() > coincidence) continue;
+      shared_.push_back({*other, node});
+      break;
+    }
+  }
+}
+
+std::vector<double> PressureMap::over_cut(std::vector<double> node_values) const {
+  for (const auto& [earlier, later] : shared_) {
+    node_values[earlier] = node_values[later] = 0.5 * (node_values[earlier] + node_values[later]);
+  }
+  return node_values;
 }
 
 void PressureMap::clear_latest() {
@@ -142,6 +169,7 @@ Vector3 PressureMap::load() const {
 PlanView PressureMap::view(const std::vector<double>& node_values, std::size_t n_cells) const {
   PlanView view;
   if (points_.empty() || n_cells < 2) return view;
+  const std::vector<double> values = over_cut(node_values);
   const Vector3 direction = load();
   direction.cwiseAbs().maxCoeff(&view.depth);
   // In cyclic order the view is against the third axis: for a tibia, onto the plateaus.
@@ -168,7 +196,7 @@ PlanView PressureMap::view(const std::vector<double>& node_values, std::size_t n
     std::array<std::array<double, 3>, 3> corners{};
     for (std::size_t c = 0; c < 3; ++c) {
       corners[c] = {(p[c][view.axes[0]] - view.origin[0]) / view.cell,
-                    (p[c][view.axes[1]] - view.origin[1]) / view.cell, node_values[triangles_[t + c]]};
+                    (p[c][view.axes[1]] - view.origin[1]) / view.cell, values[triangles_[t + c]]};
     }
     draw_triangle(view, corners);
   }

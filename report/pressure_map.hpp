@@ -37,6 +37,10 @@ struct LoadedPart {
 /// Collects the pressure of one body, or of several parts side by side, frame by frame. The map shows the body's
 /// undeformed shape, so that it is fixed while the body moves and deforms; the view is along the body axis with the
 /// largest load of peak pressures.
+///
+/// Parts that were cut from one mesh share the nodes of the cut. The recovery has no pressure there (rim of a cut) and
+/// repeats that of the neighbours on its own side, so that the map would jump at the cut; a view interpolates over it:
+/// a shared node has the mean of both sides. Peaks are those of the parts.
 class PressureMap {
  public:
   /// True if a grid has contact pressure.
@@ -65,16 +69,21 @@ class PressureMap {
   [[nodiscard]] std::vector<Vector3> points() const;
   [[nodiscard]] const std::vector<std::uint32_t>& triangles() const { return triangles_; }
 
-  /// Node values on about `n_cells` cells along the longer side.
+  /// Node values on about `n_cells` cells along the longer side, continuous over the cut between two parts.
   [[nodiscard]] PlanView view(const std::vector<double>& node_values, std::size_t n_cells) const;
 
  private:
   /// Sum over the triangles of outward area times peak pressure. [N]
   [[nodiscard]] Vector3 load() const;
+  /// Appends the nodes from `first` on that coincide with an earlier one to shared_.
+  void find_shared_nodes(std::uint32_t first);
+  /// Values with the mean of both sides at the nodes of a cut.
+  [[nodiscard]] std::vector<double> over_cut(std::vector<double> node_values) const;
   std::vector<double> points_;  ///< [m] undeformed, in the body frame
   std::vector<std::uint32_t> triangles_;
   std::vector<double> latest_, peak_;
-  std::vector<std::size_t> first_points_;  ///< of the parts
+  std::vector<std::size_t> first_points_;             ///< of the parts
+  std::vector<std::array<std::uint32_t, 2>> shared_;  ///< nodes of two parts at the same place: earlier, later part
 };
 
 /// The centre of pressure of a pair while it is loaded, in the frame of its main body.

@@ -29,8 +29,11 @@ Json json_of(const Vector3& v) {
   return {v.x(), v.y(), v.z()};
 }
 
-Vector3 up_of(const Scenario& scenario) {
-  return scenario.gravity.norm() > 0.0 ? Vector3(-scenario.gravity.normalized()) : Vector3::UnitZ();
+/// The axis of the world that is closest to a direction.
+Vector3 nearest_axis(const Vector3& direction) {
+  Eigen::Index k = 0;
+  direction.cwiseAbs().maxCoeff(&k);
+  return std::copysign(1.0, direction[k]) * Vector3::Unit(k);
 }
 
 /// The solid of a surface; null for a surface without one, e.g. a file.
@@ -78,19 +81,40 @@ class SceneWriter {
       if (force.ends) springs.push_back(ends_json(force.name, *force.ends, ends_of(*force.ends)));
       for (const auto& line : config::read_lines(force.keys, scenario_.bodies)) add_line(force.name, line, lines);
     }
+    Json pairs = Json::array();
     for (const PairModel& pair : scenario_.pairs) {
       add_surface(pair.main_body, pair.spec.main.surface);
       add_surface(pair.partner_body, pair.spec.partner.surface);
+      pairs.push_back({{"name", pair.spec.name}, {"main", pair.main_body}});
     }
-    return {{"up", json_of(up_of(scenario_))},
-            {"bodies", bodies_},
-            {"joints", joints},
-            {"springs", springs},
+    return {{"up", json_of(up())}, {"gravity", scenario_.gravity.norm() > 0.0},
+            {"bodies", bodies_},   {"pairs", pairs},
+            {"joints", joints},    {"springs", springs},
             {"lines", lines}};
   }
 
  private:
   using Ends = std::array<Vector3, 2>;  ///< each in the frame of its body
+
+  /// Against gravity; without gravity superior, where a body names its sides, or else z.
+  [[nodiscard]] Vector3 up() const {
+    if (scenario_.gravity.norm() > 0.0) return -scenario_.gravity.normalized();
+    for (const PairModel& pair : scenario_.pairs) {
+      for (const auto& [body, surface] :
+           {std::pair(&pair.main_body, &pair.spec.main.surface), {&pair.partner_body, &pair.spec.partner.surface}}) {
+        for (const AnatomicalAxis& axis : axes_of(*surface)) {
+          const double sign = axis.ahead == "superior" ? 1.0 : axis.behind == "superior" ? -1.0 : 0.0;
+          if (sign != 0.0) return nearest_axis(sign * (pose_of(*body, 0).R * axis.direction));
+        }
+      }
+    }
+    return Vector3::UnitZ();
+  }
+
+  [[nodiscard]] static std::vector<AnatomicalAxis> axes_of(const Surface& surface) {
+    const SurfaceKind& kind = kind_of(surface);
+    return kind.axes == nullptr ? std::vector<AnatomicalAxis>{} : kind.axes(surface);
+  }
 
   void add_body(const std::string& name) {
     Json body = {{"name", name}, {"points", Json::array()}, {"surfaces", Json::array()}};
@@ -229,6 +253,11 @@ class SceneWriter {
 
   /// Several pairs may share a surface.
   void add_surface(const std::string& body, const Surface& surface) {
+    for (const AnatomicalAxis& axis : axes_of(surface)) {
+      Json& axes = body_named(body)["axes"];
+      Json entry = {{"direction", json_of(axis.direction)}, {"ahead", axis.ahead}, {"behind", axis.behind}};
+      if (std::ranges::find(axes, entry) == axes.end()) axes.push_back(std::move(entry));
+    }
     const Json json = surface_json(surface);
     Json& known = body_named(body)["surfaces"];
     if (!json.is_null() && std::ranges::find(known, json) == known.end()) known.push_back(json);

@@ -7,10 +7,15 @@
 
 namespace heelstrike::report {
 
-/// {up, bodies: [{name, points, center_of_mass, box?, surfaces}], joints: [{name, a, b, axis?, rod}],
-/// springs: [{name, a, b}], lines: {parts: [{name, a, b, way?}], surfaces: [{name, body, p, q, radii, cylinder}]}};
-/// lengths in m, points in body frames.
+/// {up, gravity, bodies: [{name, points, center_of_mass, box?, surfaces, axes?}], pairs: [{name, main}],
+/// joints: [{name, a, b, axis?, rod}], springs: [{name, a, b}], lines: {parts: [{name, a, b, way?}], surfaces: [{name,
+/// body, p, q, radii, cylinder}]}}; lengths in m, points in body frames.
 ///
+/// * `up`: against gravity; `gravity`: false if there is none, so that `up` is a guess: superior, where a body names
+/// its
+///   axes, else z.
+/// * `axes`: [{direction, ahead, behind}], e.g. "anterior" and "posterior", of bodies whose surfaces name them.
+/// * `pairs`: `main` is the body in whose frame the path of the centre of pressure is drawn.
 /// * `points`: attachment points of joints and forces, each once.
 /// * `box`: {lengths, p, q}: the block of uniform density with the body's mass and inertia, if it exists.
 /// * `surfaces`: {kind: "sphere", radius, center}, {kind: "plane", normal, point}, {kind: "cylinder", radius, axis,

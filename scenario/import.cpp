@@ -13,7 +13,7 @@ KeySchema import_keys() {
           "a part of an OpenSim 4 model, imported as sections of the scenario (including gravity, bodies, analysis and "
           "output) as by `heelstrike import-osim`; sections here are added, and a key in both is an error",
       .keys = {
-          required(text("osim", "the model, .osim of version 4; `${NAME}` is replaced by an environment variable")),
+          required(file("osim", "the model, .osim of version 4; `${NAME}` is replaced by an environment variable")),
           text_list("subset",
                     "joints whose bodies are imported, with all ligaments and muscles between them; default: the whole "
                     "model"),
@@ -31,7 +31,7 @@ KeySchema import_keys() {
           number("flexion", "rad", {.min = -2.0 * std::numbers::pi, .max = 2.0 * std::numbers::pi},
                  "drives the first joint of the subset with six coordinates to this value of its first one, through "
                  "equilibria; by default nothing is driven"),
-          text("motion",
+          file("motion",
                "instead of `flexion`: a motion file (.mot, .sto, .csv) with a column named like this coordinate, which "
                "is driven in time"),
           number("drawer_force", "N", loads,

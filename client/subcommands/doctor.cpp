@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/subcommands/interpreters.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "common/errors/error.hpp"
@@ -236,12 +237,45 @@ std::vector<Check> examine_named(const ServerOptions& options, std::stop_token s
   return checks;
 }
 
+/// What an interpreter of Python has for the package, and what to type for what it does not have.
+std::string describe_interpreter(const std::filesystem::path& file) {
+  const Interpreter python = examine_interpreter(file);
+  const std::string numpy = python.numpy.empty() ? "no numpy" : "numpy " + python.numpy;
+  const std::string found = fmt::format("Python {}, {}", python.version, numpy);
+  if (python.problem.empty()) return fmt::format("{}, heelstrike {}", found, python.heelstrike);
+  const std::filesystem::path package = python_package_folder();
+  const bool is_not_found = python.problem.find("No module named 'heelstrike'") != std::string::npos;
+  std::string remedy;
+  if (python.numpy.empty() && is_not_found) {
+    remedy = fmt::format("; for numpy: {}{} -m pip install numpy",
+                         file == "/usr/bin/python3" ? "apt-get install python3-numpy, or " : "", file.string());
+  }
+  if (is_not_found && !package.empty()) remedy += fmt::format("; type export PYTHONPATH={}", package.string());
+  if (is_not_found && package.empty()) remedy += "; install the package python3-heelstrike or the wheel of heelstrike";
+  throw file_error(file.string(), fmt::format("{}, no heelstrike: {}{}", found, python.problem, remedy));
+}
+
+void examine_python(std::vector<Check>& checks) {
+  const std::vector<std::filesystem::path> interpreters = find_interpreters();
+  for (const std::filesystem::path& file : interpreters) {
+    add_check(checks, fmt::format("{} imports heelstrike", file.string()), [&] { return describe_interpreter(file); });
+    checks.back().optional = true;
+  }
+  if (!interpreters.empty()) return;
+  add_check(checks, "Python imports heelstrike", []() -> std::string {
+    throw file_error("python3",
+                     "python3 is neither on the PATH nor in /usr/bin: apt-get install python3 python3-numpy");
+  });
+  checks.back().optional = true;
+}
+
 /// Checks of the helpers that local runs need beside the servers.
 void examine_helpers(std::vector<Check>& checks, const std::stop_token& stop) {
   add_check(checks, "the mesher works", [&] { return check_mesher(stop); });
   add_check(checks, "the cache can be written", [] { return check_cache(); });
   add_check(checks, "pictures can be drawn", [] { return report::gnuplot_program().string(); });
   checks.back().optional = true;
+  examine_python(checks);
 }
 
 std::vector<Check> examine(const ServerOptions& options, std::stop_token stop) {
@@ -293,7 +327,7 @@ Action add_doctor(CLI::App& command, bool& as_json) {
 
 Subcommand doctor_command() {
   return {.name = "doctor",
-          .summary = "Check servers (reachable, healthy, same version), mesher, cache and plotting",
+          .summary = "Check servers (reachable, healthy, same version), mesher, cache, plotting and Python",
           .examples =
               "  heelstrike doctor                          starts a private pair of servers and tests it\n"
               "  heelstrike doctor --fem localhost:50051    tests a running server; for health checks of containers",

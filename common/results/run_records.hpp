@@ -70,7 +70,7 @@ struct EnergyBalance {
   double final = 0.0;          ///< [J] the same at the end
   double dissipated = 0.0;     ///< [J]
   double external_work = 0.0;  ///< [J] by applied loads and drivers
-  double balance_error = 0.0;  ///< [J] final - initial - external_work + dissipated
+  double balance_error = 0.0;  ///< [J] final - initial - external_work + dissipated; NaN for a static analysis
 };
 
 /// Statistics of a coupling scheme with macro steps.

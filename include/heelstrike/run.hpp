@@ -41,6 +41,16 @@ struct TimeSeries {
 /// @throws Error{file} for a folder without time series
 [[nodiscard]] HEELSTRIKE_API TimeSeries read_timeseries(const std::string& folder);
 
+/// Meaning of the name of a column: "ball-ground.fz_N" is fz of ball-ground in N.
+struct ColumnName {
+  std::string owner;       ///< body, pair or joint: "ball-ground"; "energy" for energies; may be empty
+  std::string short_name;  ///< "fz"
+  std::string unit;        ///< "N"; "-" when the name has none
+  std::string quantity;    ///< what is drawn in one chart: "force", "cop", "position", or the short name
+};
+/// Names of all columns of one table; those of regions are identified by their neighbours.
+[[nodiscard]] HEELSTRIKE_API std::vector<ColumnName> read_column_names(const std::vector<std::string>& names);
+
 /// A contact back-end of this library.
 struct Backend {
   std::string name;

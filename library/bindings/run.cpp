@@ -13,6 +13,7 @@
 #include "library/registries/catalog.hpp"
 #include "library/runs/execute.hpp"
 #include "library/runs/remote_runner.hpp"
+#include "report/columns.hpp"
 #include "report/shapes.hpp"
 #include "report/tables.hpp"
 #include "rpc/wire/run_records_wire.hpp"
@@ -126,6 +127,17 @@ TimeSeries read_timeseries(const std::string& folder) {
     inner::TimeSeries series = inner::read_timeseries(folder);
     return TimeSeries{.columns = std::move(series.columns), .values = std::move(series.values)};
   });
+}
+
+std::vector<ColumnName> read_column_names(const std::vector<std::string>& names) {
+  std::vector<ColumnName> read;
+  for (inner::report::ColumnName& name : inner::report::read_column_names(names)) {
+    read.push_back({.owner = std::move(name.owner),
+                    .short_name = std::move(name.short_name),
+                    .unit = std::move(name.unit),
+                    .quantity = std::move(name.quantity)});
+  }
+  return read;
 }
 
 std::vector<Backend> backends() {

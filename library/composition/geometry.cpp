@@ -116,6 +116,7 @@ void report_surface(const fem::SurfaceReport& report, MeshReport& outcome) {
   }
   outcome.surface_report = fem::describe(report);
   outcome.facts.push_back({"surface_triangles", static_cast<double>(report.n_triangles)});
+  outcome.facts.push_back({"surface_pieces", static_cast<double>(report.n_components)});
   outcome.facts.push_back({"surface_area_m2", report.area});
   outcome.facts.push_back({"surface_volume_m3", report.volume});
   for (const fem::SurfaceFinding& finding : report.findings) {

@@ -274,26 +274,47 @@ void add_binaries(const Binaries& binaries, const fs::path& parts, const fs::pat
   archive.add_file(folder + "/" + model_identifier + ".so", scratch / "binary");
 }
 
-std::set<std::string> packages_of(const std::vector<std::string>& libraries, const fs::path& parts) {
-  std::set<std::string> names;
+std::set<std::string> words_of(const std::vector<std::string>& libraries, const std::string& suffix,
+                               const fs::path& parts) {
+  std::set<std::string> words;
   for (const std::string& library : libraries) {
-    std::istringstream packages(read_file(parts / (library + ".packages"), "part of units"));
-    names.insert(std::istream_iterator<std::string>(packages), {});
+    std::istringstream list(read_file(parts / (library + suffix), "part of units"));
+    words.insert(std::istream_iterator<std::string>(list), {});
   }
-  return names;
+  return words;
 }
 
-/// The location that the standard defines for external dependencies.
-void add_dependencies(const Binaries& binaries, const fs::path& parts, const fs::path& scratch, Archive& archive) {
-  std::vector<std::string> always = binaries.modules;
-  always.push_back(binaries.library);
-  const std::set<std::string> names = packages_of(always, parts);
+/// Text of the packages that an installation from packages needs for its libraries.
+std::string packages_text(const std::vector<std::string>& always, const Binaries& binaries, const fs::path& parts) {
+  const std::set<std::string> names = words_of(always, ".packages", parts);
   std::string text = fmt::format(
-      "This FMU needs shared libraries of these packages of Debian 12:\nsudo apt install {}\n", fmt::join(names, " "));
-  std::set<std::string> more = packages_of(binaries.optional, parts);
+      "This FMU needs shared libraries of these packages of the Debian release that exported it:\nsudo apt install "
+      "{}\n",
+      fmt::join(names, " "));
+  std::set<std::string> more = words_of(binaries.optional, ".packages", parts);
   std::erase_if(more, [&](const std::string& package) { return names.contains(package); });
   if (!more.empty()) {
     text += fmt::format("If its parameter `server` is set it also needs:\nsudo apt install {}\n", fmt::join(more, " "));
+  }
+  return text;
+}
+
+/// The libraries that the binaries load: those of a bundle, which lie beside the parts, are copied beside the binaries;
+/// those of packages are named, at the location that the standard defines for external dependencies.
+void add_dependencies(const Binaries& binaries, const fs::path& parts, const fs::path& scratch,
+                      const std::string& folder, Archive& archive) {
+  std::vector<std::string> always = binaries.modules;
+  always.push_back(binaries.library);
+  std::string text;
+  if (fs::exists(parts / (binaries.library + ".libraries"))) {
+    std::set<std::string> libraries = words_of(always, ".libraries", parts);
+    libraries.merge(words_of(binaries.optional, ".libraries", parts));
+    for (const std::string& library : libraries) archive.add_file(folder + "/" + library, parts / library);
+    archive.add_folder("documentation/licenses", parts / "licences");
+    text = fmt::format("This FMU contains the shared libraries that it needs, except those of glibc {}.{} or newer.\n",
+                       __GLIBC__, __GLIBC_MINOR__);
+  } else {
+    text = packages_text(always, binaries, parts);
   }
   write_whole_file(scratch / "dependencies", text);
   archive.add_file("documentation/externalDependencies.txt", scratch / "dependencies");
@@ -380,7 +401,7 @@ void export_fmu(const RunRequest& request, const FmuExportOptions& kind, const f
   archive.add_file("modelDescription.xml", scratch.path() / "modelDescription.xml");
   const char* platform = version == FmiVersion::v2 ? fmi2_binaries : fmi3_binaries;
   add_binaries(binaries, parts, scratch.path(), platform, description.model_identifier, archive);
-  add_dependencies(binaries, parts, scratch.path(), archive);
+  add_dependencies(binaries, parts, scratch.path(), platform, archive);
   add_pictures(version, content, parts, scratch.path(), archive);
   archive.add_folder("resources", resources);
   archive.close();

@@ -174,11 +174,12 @@ std::string statistics_text(const RunSummary& summary, const Scenario& scenario)
     return std::isnan(value) ? "unknown" : number_text(value, digits) + " J";
   };
   const EnergyBalance& energy = summary.energy;
-  text += fmt::format(
-      "\nenergy      {} at the start, {} at the end, {} of work by loads and drivers, {} dissipated\n"
-      "            error of the balance {}",
-      joule(energy.initial, 6), joule(energy.final, 6), joule(energy.external_work, 6), joule(energy.dissipated, 6),
-      joule(energy.balance_error, 3));
+  text += fmt::format("\nenergy      {} at the start, {} at the end, {} of work by loads and drivers, {} dissipated\n",
+                      joule(energy.initial, 6), joule(energy.final, 6), joule(energy.external_work, 6),
+                      joule(energy.dissipated, 6));
+  // Unknown, or not defined for the analysis.
+  if (std::isnan(energy.balance_error)) return text;
+  text += "            error of the balance " + joule(energy.balance_error, 3);
   // Without motion, a rounding error may be many times the converted energy.
   const bool is_rounding = std::abs(energy.balance_error) <= 1e-9 * (std::abs(energy.initial) + std::abs(energy.final));
   if (const auto share = relative_balance_error(energy); share && !is_rounding) {

@@ -192,4 +192,18 @@ ImportedScenario with_import(std::string_view yaml, const std::string& file_name
           .omissions = std::move(import.omissions)};
 }
 
+std::vector<std::string> files_of_import(const Document& document) {
+  std::vector<std::string> files;
+  const Node* section = document.root->find(config::import_section);
+  if (section == nullptr) return files;
+  for (const config::KeySchema& key : config::import_keys().keys) {
+    const Node* value = section->find(key.name);
+    if (value != nullptr && key.role == config::KeyRole::file) config::add_file(files, value->scalar);
+  }
+  if (const Node* meshes = section->find("meshes")) {
+    for (const Entry& mesh : meshes->entries) config::add_file(files, mesh.value->scalar);
+  }
+  return files;
+}
+
 }  // namespace heelstrike

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "scenario/catalog.hpp"
+#include "scenario/schema/document.hpp"
 
 namespace heelstrike {
 
@@ -25,5 +26,8 @@ struct ImportedScenario {
 [[nodiscard]] ImportedScenario with_import(std::string_view yaml, const std::string& file_name,
                                            const std::filesystem::path& folder, const Catalog& catalog,
                                            const std::stop_token& stop);
+
+/// The files that the section `import` of a scenario names, as named there; empty without the section.
+[[nodiscard]] std::vector<std::string> files_of_import(const config::Document& document);
 
 }  // namespace heelstrike

@@ -304,6 +304,8 @@ void RunBase::finish_energy() {
   energy.external_work = committed_.z[EnergyQuadrature::external_work];
   try {
     energy.final = model_.total_energy();
+    energy.balance_error = std::numeric_limits<double>::quiet_NaN();
+    if (!has_energy_balance()) return;
     energy.balance_error = energy.final - energy.initial - energy.external_work + energy.dissipated;
     check_balance();
   } catch (const Error& e) {
@@ -313,7 +315,7 @@ void RunBase::finish_energy() {
   }
 }
 
-/// For prescribed motion and sequences of equilibria the balance measures the resolution of the frames. For integrated
+/// For prescribed motion the balance measures the resolution of the frames. For integrated
 /// motion it is the one number that shows every error of contact, elements and steps.
 void RunBase::check_balance() {
   // A second-order method with steps that resolve the motion has errors of a few parts in a thousand, the explicit

@@ -44,6 +44,8 @@ class RunBase {
   [[nodiscard]] virtual bool solve() = 0;
   /// Data for resuming from the committed state, at a restart point.
   [[nodiscard]] virtual Checkpoint save() = 0;
+  /// False for solutions that need not be a motion: between two equilibria energy may vanish without a dissipation.
+  [[nodiscard]] virtual bool has_energy_balance() const { return true; }
   virtual void add_statistics(IntegratorStatistics& /*statistics*/) const {}
   [[nodiscard]] virtual std::vector<Column> columns();
   /// @returns null when the row is complete, as CoupledModel::begin_row

@@ -66,6 +66,7 @@ class StaticRun final : public RunBase {
 
  private:
   [[nodiscard]] bool solve() override;
+  [[nodiscard]] bool has_energy_balance() const override { return false; }
   void add_statistics(IntegratorStatistics& statistics) const override {
     statistics.name = input_.scenario.analysis.type;
     statistics.steps = n_equilibria_;

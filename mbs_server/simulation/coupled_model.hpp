@@ -67,6 +67,10 @@ class CoupledModel {
   /// One per pair.
   [[nodiscard]] std::vector<EpisodeTracker>& trackers() { return trackers_; }
   [[nodiscard]] std::vector<std::string> pair_names() const;
+  /// As opened; empty before.
+  [[nodiscard]] std::span<const PairDescription> pairs() const {
+    return contact_ ? contact_->pairs() : std::span<const PairDescription>{};
+  }
 
   [[nodiscard]] MotionState state(double t, const VectorX& y) const { return system_.state(t, y); }
   [[nodiscard]] auto q(const VectorX& y) const { return y.head(system_.n_q()); }

@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/parameters/parameter.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -47,6 +49,46 @@ std::string check_accepted_state(System& system, double t, const VectorX& y, con
                   "Use a smaller analysis.integrator.step, or an integrator with projection (arkode_erk, "
                   "cvode_index1).",
                   t, worst.name, worst.position, worst.velocity, max_violation.position, max_violation.velocity));
+}
+
+/// Periods of a pair beyond this number do not change their median notably.
+constexpr std::size_t max_known_periods = 10'000;
+
+/// @pre not empty
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// A parameter that damps the contact of the back-ends that have it.
+struct DampingParameter {
+  const char* name;
+  double undamped;  ///< value without damping
+  bool decreases;   ///< smaller values damp more
+};
+constexpr DampingParameter damping_parameters[] = {{"restitution", 1.0, true},
+                                                   {"damping", 0.0, false},
+                                                   {"dissipation", 0.0, false},
+                                                   {"modal_damping", 0.0, false},
+                                                   {"stick_damping", 0.0, false}};
+
+/// How to damp the contact, given the effective values of its parameters.
+std::string damping_advice(const PairDescription& pair) {
+  std::vector<std::string> missing;
+  std::vector<std::string> present;
+  for (const DampingParameter& parameter : damping_parameters) {
+    const auto value = optional_number(pair.parameters, parameter.name);
+    if (!value) continue;
+    if (*value == parameter.undamped) {
+      missing.push_back(fmt::format("{} {} {:g}", parameter.name, parameter.decreases ? "below" : "above", *value));
+    } else {
+      present.push_back(fmt::format("{} {:g}", parameter.name, *value));
+    }
+  }
+  if (!missing.empty()) return fmt::format("add contact damping ({})", fmt::join(missing, ", "));
+  if (!present.empty()) return fmt::format("increase the contact damping (now {})", fmt::join(present, ", "));
+  return fmt::format("use a back-end with contact damping ('{}' has none)", pair.backend);
 }
 
 }  // namespace
@@ -106,30 +148,47 @@ std::string StallDetector::describe_step_limit(const IntegratorStatistics& now) 
          "of 16 digits provide";
 }
 
-void VibrationDetector::accept(std::size_t pair, double step_size, const Response& response) {
+void VibrationDetector::accept(std::size_t pair, double t, double step_size, const Response& response) {
   Pair& p = pairs_[pair];
+  const double begin = t - step_size;
+  if (p.known == 0) {
+    p.add(p.last_onset, begin, 1.0);
+    p.last_onset = {{begin, p.steps}};
+    p.last_reversal.reset();
+  }
   ++p.steps;
-  p.time += step_size;
   const Vector3 change = response.F_A.force - p.force;
   // The force reverses when two successive changes have opposite directions. All components are used: friction vibrates
   // in the tangent plane, bodies in contact along the normal.
-  if (p.known == 2 && change.dot(p.change) < 0.0) ++p.n_reversals;
+  if (p.known == 2 && change.dot(p.change) < 0.0) {
+    ++p.n_reversals;
+    p.add(p.last_reversal, begin, 2.0);
+    p.last_reversal = {{begin, p.steps}};
+  }
   p.force = response.F_A.force;
   p.change = change;
   p.known = std::min(p.known + 1, 2);
 }
 
-std::optional<std::string> VibrationDetector::describe(const std::vector<std::string>& names) const {
+void VibrationDetector::Pair::add(const std::optional<Instant>& from, double t, double parts_per_period) {
+  if (!from || durations.size() == max_known_periods) return;
+  durations.push_back(parts_per_period * (t - from->t));
+  n_steps.push_back(parts_per_period * static_cast<double>(steps - from->step));
+}
+
+std::optional<std::string> VibrationDetector::describe(std::span<const PairDescription> pairs, double atol) const {
   const auto worst = std::ranges::max_element(pairs_, {}, &Pair::n_reversals);
   if (worst == pairs_.end() || worst->steps < min_vibration_steps || worst->n_reversals < 2 * min_vibration_periods)
     return {};
-  const double periods = 0.5 * static_cast<double>(worst->n_reversals);
-  const double each = static_cast<double>(worst->steps) / periods;
-  if (each > max_steps_per_period) return {};
+  // Medians, because bodies also rest, or are apart, between their vibrations.
+  const double steps_per_period = median_of(worst->n_steps);
+  if (steps_per_period > max_steps_per_period) return {};
+  const PairDescription& pair = pairs[static_cast<std::size_t>(worst - pairs_.begin())];
   return fmt::format(
-      "'{}' vibrates in contact, at {:.3g} Hz, and {} steps resolved it, {:.0f} per period. If that vibration is not "
-      "of interest add contact damping (stick_damping, a restitution below 1), or raise atol to the required accuracy",
-      names.at(static_cast<std::size_t>(worst - pairs_.begin())), periods / worst->time, worst->steps, each);
+      "'{}' vibrates in contact, at {:.3g} Hz, resolved with {:.0f} steps per period; the run has {} steps in this "
+      "contact. If that vibration is not of interest {}, or raise analysis.integrator.atol (now {:g}) to the required "
+      "accuracy",
+      pair.name, 1.0 / median_of(worst->durations), steps_per_period, worst->steps, damping_advice(pair), atol);
 }
 
 RunDiagnostics::RunDiagnostics(const Scenario& scenario, CoupledModel& model, AssemblyLog log)

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,22 +59,33 @@ class StallDetector {
 class VibrationDetector {
  public:
   explicit VibrationDetector(std::size_t n_pairs) : pairs_(n_pairs) {}
-  /// An accepted step that ends with the pair in contact. @param step_size  [s]
-  void accept(std::size_t pair, double step_size, const Response& response);
+  /// An accepted step that ends at `t` with the pair in contact. @param t, step_size  [s]
+  void accept(std::size_t pair, double t, double step_size, const Response& response);
   /// The pair is not in contact.
   void forget(std::size_t pair) { pairs_[pair].known = 0; }
-  /// Warning if vibrations in contact required many steps; else none.
-  /// @param names  of the pairs
-  [[nodiscard]] std::optional<std::string> describe(const std::vector<std::string>& names) const;
+  /// Warning if vibrations in contact required many steps, with their frequency: one over the median of the intervals
+  /// between onsets and of twice those between reversals of the force within a contact. Else none.
+  /// @param pairs  all pairs, as opened. @param atol  of the integrator
+  [[nodiscard]] std::optional<std::string> describe(std::span<const PairDescription> pairs, double atol) const;
 
  private:
+  struct Instant {
+    double t = 0.0;         ///< [s]
+    std::int64_t step = 0;  ///< steps in contact until then
+  };
   struct Pair {
+    /// A period, or half of one, has ended at `t` [s]. @param from  its begin, if known
+    void add(const std::optional<Instant>& from, double t, double parts_per_period);
+
     Vector3 force = Vector3::Zero();   ///< [N] of the last step
     Vector3 change = Vector3::Zero();  ///< [N] in the last step
     int known = 0;                     ///< number of known values: 1 the force, 2 also the change
     std::int64_t steps = 0;            ///< in contact
     std::int64_t n_reversals = 0;      ///< of the force: two per period
-    double time = 0.0;                 ///< [s] in contact
+    std::optional<Instant> last_onset;
+    std::optional<Instant> last_reversal;  ///< in the present contact
+    std::vector<double> durations;         ///< [s] of the first periods
+    std::vector<double> n_steps;           ///< in each of these
   };
   std::vector<Pair> pairs_;
 };
@@ -95,8 +107,8 @@ class RunDiagnostics {
   /// A pair has been closed or opened.
   void count_switch(std::size_t pair) { stall_.count_switch(pair); }
   /// As VibrationDetector. @{
-  void accept_contact(std::size_t pair, double step_size, const Response& response) {
-    vibrations_.accept(pair, step_size, response);
+  void accept_contact(std::size_t pair, double t, double step_size, const Response& response) {
+    vibrations_.accept(pair, t, step_size, response);
   }
   void forget_contact(std::size_t pair) { vibrations_.forget(pair); }
   /// @}
@@ -104,7 +116,9 @@ class RunDiagnostics {
   void report_singularity(const std::string& text);
 
   /// Warning if steps resolved a vibration of a contact; else none.
-  [[nodiscard]] std::optional<std::string> vibration() const { return vibrations_.describe(model_.pair_names()); }
+  [[nodiscard]] std::optional<std::string> vibration() const {
+    return vibrations_.describe(model_.pairs(), scenario_.analysis.integrator.atol);
+  }
   /// Warning if friction impulses of rigid bodies were not found; else none.
   [[nodiscard]] std::optional<std::string> unsolved_impacts() const;
   /// Description of a failure after the last committed step: pairs in contact, the constraint with the largest

@@ -145,7 +145,7 @@ void StepCommitter::store_responses(double t_before, const VectorX& y_before, st
       continue;
     }
     // Forces of rigid bodies are means over steps and jump.
-    if (!rigid.rigid(i)) diagnostics_.accept_contact(i, t - t_before, responses[i]);
+    if (!rigid.rigid(i)) diagnostics_.accept_contact(i, t, t - t_before, responses[i]);
     model_.totals().committed_dissipation += responses[i].dissipated_increment;
     EpisodeTracker& tracker = model_.trackers()[i];
     if (const auto impulse = rigid.impact_impulse(i)) tracker.note_impact(*impulse);

@@ -5,6 +5,9 @@
     run = hs.run("examples/bouncing_ball.yaml", backend="flores", set={"contact.restitution": 0.6})
     run.timeseries["ball.z_m"]                                  # pandas, or numpy without it; units in the names
 
+    run.plot()                                                  # contact forces and gaps
+    hs.sweep("examples/bouncing_ball.yaml", {"contact.restitution": "0.2:1:0.2"}).table
+
     contact = hs.Contact.open(hs.Pair.from_yaml("foot.yaml"))   # or server="host:50051"
     F, dF_dX, dF_dV = contact.evaluate(X_AB, V_AB, t=0.0)       # for any multibody code
 
@@ -19,14 +22,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ._interpreters import explain
+
+try:
+    import numpy as _numpy  # noqa: F401
+    from . import _core
+except ImportError as _problem:
+    raise explain(_problem) from None
+
 from ._core import (Contact, Pair, RegionLoad, RegionLoads, Response, Responses, Simulation, __version__, backends)
 from ._compare import Comparison, compare
-from ._errors import (Cancelled, Error, FileError, HeelstrikeWarning, InputError, LimitReached, NotImplementedByBackend,
-                      OutOfOrder, Recoverable, RunFailed, SolverFailed, Unavailable, VersionMismatch, expected)
+from ._errors import (Cancelled, Error, FileError, HeelstrikeWarning, InputError, LimitReached, MissingPackage,
+                      NotImplementedByBackend, OutOfOrder, Recoverable, RunFailed, SolverFailed, Unavailable, VersionMismatch, expected)
 from ._fields import Fields, parse_vtu, read_vtu
 from ._functions import WrenchFunction, pose, rotation
-from ._run import Run, Table, open_run, run
+from ._run import Run, open_run, run
 from ._scenario import pair_from_dict
+from ._study import Study
+from ._sweep import Sweep, open_sweep, sweep
+from ._tables import Table
 from ._types import ArrayLike
 
 
@@ -52,6 +66,7 @@ pair_from_dict.__name__ = "from_dict"
 setattr(Pair, "from_dict", staticmethod(pair_from_dict))
 
 __all__ = ["Cancelled", "Comparison", "Contact", "Error", "Fields", "FileError", "HeelstrikeWarning", "InputError",
-           "LimitReached", "NotImplementedByBackend", "OutOfOrder", "Pair", "Recoverable", "RegionLoad", "RegionLoads", "Response",
-           "Responses", "Run", "RunFailed", "Simulation", "SolverFailed", "Table", "Unavailable", "VersionMismatch", "WrenchFunction",
-           "__version__", "backends", "compare", "open_run", "parse_vtu", "pose", "read_vtu", "rotation", "run"]
+           "LimitReached", "MissingPackage", "NotImplementedByBackend", "OutOfOrder", "Pair", "Recoverable", "RegionLoad",
+           "RegionLoads", "Response", "Responses", "Run", "RunFailed", "Simulation", "SolverFailed", "Study", "Sweep", "Table",
+           "Unavailable", "VersionMismatch", "WrenchFunction", "__version__", "backends", "compare", "open_run", "open_sweep",
+           "parse_vtu", "pose", "read_vtu", "rotation", "run", "sweep"]

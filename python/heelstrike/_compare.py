@@ -1,7 +1,6 @@
 """One scenario with several contact back-ends."""
 from __future__ import annotations
 
-import importlib
 import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,39 +8,37 @@ from typing import Any
 import numpy as np
 
 from ._errors import Error, InputError
-from ._run import Run, pandas, run
+from ._plots import contact_force, contact_pairs, pyplot
+from ._run import Run, run
+from ._study import Study
 from ._types import Array, Path, Scenario
 
 
-class Comparison:
+class Comparison(Study):
     """Runs of one scenario, by back-end.
 
     runs      {backend: Run}
     failures  {backend: Error} of back-ends that failed
     """
 
-    def __init__(self, scenario: str, runs: dict[str, Run], failures: dict[str, Error]) -> None:
-        self.scenario, self.runs, self.failures = scenario, runs, failures
-
-    def __getitem__(self, backend: str) -> Run:
-        return self.runs[backend]
-
     @property
     def pairs(self) -> list[str]:
         """Names of the contact pairs."""
-        first = next(iter(self.runs.values()))
-        return [name.removesuffix(".indentation_m") for name in first.columns if name.endswith(".indentation_m")]
+        return contact_pairs(next(iter(self.runs.values())).columns)
 
     def force(self, backend: str, pair: str | None = None) -> tuple[Array, Array]:
         """Time [s] and magnitude of the contact force [N] of a pair."""
-        pair = pair or self.pairs[0]
         columns = self.runs[backend].columns
-        components = [columns[f"{pair}.f{axis}_N"] for axis in "xyz"]
-        return columns["time_s"], np.sqrt(sum(component**2 for component in components))
+        return columns["time_s"], contact_force(columns, pair or self.pairs[0])
 
     @property
-    def table(self) -> Any:
-        """Peak force [N] and indentation [m] of each pair, wall time [s]: a pandas.DataFrame, or a list of dicts."""
+    def index(self) -> list[str]:
+        """Columns of the table that identify its rows: the back-end."""
+        return ["backend"]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """For each back-end: status, peak force [N] and indentation [m] of each pair, wall time [s]."""
         rows = []
         for backend, result in self.runs.items():
             row: dict[str, Any] = {"backend": backend, "status": result.status}
@@ -51,11 +48,11 @@ class Comparison:
                     np.nanmax(result.columns[f"{pair}.indentation_m"], initial=0.0))
             row["wall_time_s"] = result.timing["wall_time_s"]
             rows.append(row)
-        return rows if pandas is None else pandas.DataFrame(rows).set_index("backend")
+        return rows
 
     def plot(self, pair: str | None = None, axes: Any = None) -> Any:
-        """Contact force over time, and over indentation. Needs matplotlib. Returns the figure."""
-        plots: Any = importlib.import_module("matplotlib.pyplot")
+        """Contact force over time, and over indentation. Returns the figure. Raises MissingPackage without matplotlib."""
+        plots = pyplot("Comparison.plot()")
         pair = pair or self.pairs[0]
         if axes is None:
             _, axes = plots.subplots(1, 2, figsize=(10, 4), constrained_layout=True)
@@ -67,10 +64,6 @@ class Comparison:
         axes[1].set(xlabel="indentation [mm]", ylabel="contact force [N]")
         axes[1].legend()
         return axes[0].figure
-
-    def __repr__(self) -> str:
-        failed = f"; without {', '.join(self.failures)}" if self.failures else ""
-        return f"Comparison('{self.scenario}': {', '.join(self.runs)}{failed})"
 
 
 def compare(scenario: Scenario, backends: Iterable[str], *,

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 from . import _core
@@ -82,6 +83,10 @@ class NotImplementedByBackend(Error, NotImplementedError):
     """The contact back-end does not implement this."""
 
 
+class MissingPackage(Error, ImportError):
+    """A function needs a package that this interpreter does not have."""
+
+
 class RunFailed(Error):
     """A run ended early; `run` has the results up to then."""
 
@@ -108,9 +113,16 @@ _KINDS = {
 }
 
 
+def missing(package: str, user: str) -> MissingPackage:
+    """Error of a function that needs a package."""
+    return MissingPackage(f"{user} requires {package}, which {sys.executable} does not have; install it: apt-get install "
+                          f"python3-{package}, or {sys.executable} -m pip install {package}", code="not found", key=package)
+
+
 # Name of a scenario from a mapping, which has no file and no lines.
 mapping_name = "<scenario>"
-_WORDS = {"--force": "overwrite=True", "--output": "output=...", "--set": "set", "--backend": "backend",
+_WORDS = {"--force": "overwrite=True", "--output": "output=...", "--set": "set", "--backend": "backend", "--vary": "vary",
+          "--jobs": "jobs",
           "--mbs": "mbs=...", "--tls-ca": "tls={'ca_file': ...}", "--tls-cert": "tls={'certificate_file': ...}",
           "--tls-key": "tls={'key_file': ...}", "--tls-authority": "tls={'authority': ...}",
           **{option: f"{name}=True" for name, option in _core.table_formats().items()}}

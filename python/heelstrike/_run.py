@@ -1,7 +1,6 @@
 """Runs of whole scenarios and their results."""
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
 import os
@@ -21,29 +20,9 @@ from . import _core
 from ._errors import FileError, HeelstrikeWarning, InputError, RunFailed, expected, in_python, made, mapping_name
 from ._fields import Fields, read_vtu
 from ._progress import display
+from ._plots import plot_columns
+from ._tables import Table, is_installed, optional
 from ._types import Array, Path, Scenario
-
-pandas: Any = None
-with contextlib.suppress(ImportError):  # optional
-    pandas = importlib.import_module("pandas")
-
-
-class Table(dict[str, Array]):
-    """Columns by name, as arrays; used in place of a pandas.DataFrame when pandas is not installed."""
-
-    def __missing__(self, name: str) -> Array:
-        raise InputError(f"there is no column '{name}'; there are: {', '.join(self)}", code="invalid input", key=name)
-
-    @property
-    def columns(self) -> list[str]:
-        return list(self)
-
-    def __len__(self) -> int:
-        return len(next(iter(self.values()))) if self.keys() else 0
-
-    def __repr__(self) -> str:
-        return f"Table({len(self)} rows: {', '.join(self)})"
-
 
 def _remove(folder: pathlib.Path, maker: int) -> None:
     # A forked child also finalises its copy of the run; the files belong to the parent.
@@ -57,7 +36,7 @@ def _path(given: Path, argument: str) -> pathlib.Path:
     return pathlib.Path(given)
 
 
-class _TemporaryFolder:
+class TemporaryFolder:
     """Removed with its last reference, at the latest when the program ends."""
 
     def __init__(self) -> None:
@@ -73,7 +52,7 @@ class Run:
         if not (self.folder / "timeseries.csv").exists() and not (self.folder / "summary.json").exists():
             raise FileError(f"{self.folder}: expected the folder of a run, found no timeseries.csv in it", code="file",
                             file=str(folder))
-        self._kept: _TemporaryFolder | None = None  # keeps a temporary folder during the lifetime of its run
+        self._kept: TemporaryFolder | None = None  # keeps a temporary folder during the lifetime of its run
         self._columns: Table | None = None
         self._timeseries: Any = None
 
@@ -95,9 +74,11 @@ class Run:
 
     @property
     def timeseries(self) -> Any:
-        """The same as a pandas.DataFrame; the Table of columns without pandas."""
+        """The same as a pandas.DataFrame; the Table of columns without pandas. By choice: columns.to_dataframe(),
+        columns.to_xarray().
+        """
         if self._timeseries is None:
-            self._timeseries = self.columns if pandas is None else pandas.DataFrame(dict(self.columns))
+            self._timeseries = self.columns.to_dataframe() if is_installed("pandas") else self.columns
         return self._timeseries
 
     @property
@@ -127,12 +108,27 @@ class Run:
     def contacts(self) -> Any:
         """Intervals of contact: a pandas.DataFrame, or a list of dicts without pandas. Units in the names."""
         contacts = self.summary["contacts"]
-        return contacts if pandas is None else pandas.DataFrame(contacts)
+        return optional("pandas", "Run.contacts").DataFrame(contacts) if is_installed("pandas") else contacts
 
     @property
     def report(self) -> pathlib.Path:
         """The page of the run."""
         return self.folder / "report.html"
+
+    def plot(self, *columns: str, x: str = "time_s", axes: Any = None) -> Any:
+        """Draws columns with matplotlib and returns the figure: `run.plot().savefig("run.png")`.
+
+        columns  names, or patterns such as "ball-ground.f?_N" or "*.gap_m"; default: contact force and gap of every pair,
+                 or the positions of the bodies in a run without contact
+        x        column of the horizontal axis
+        axes     matplotlib axes to draw into, one for each unit; default: a new figure
+
+        One chart for each unit, in the units of the columns. Raises MissingPackage without matplotlib, and InputError for a
+        name that no column has.
+        """
+        # A run that failed early has no summary.
+        has_summary = (self.folder / "summary.json").exists()
+        return plot_columns(self.columns, columns, x, axes, str(self.summary["scenario"]) if has_summary else self.folder.name)
 
     def field_times(self, pair: str | None = None, partner: bool = False) -> Array:
         """(n,) times of the fields [s]."""
@@ -206,7 +202,7 @@ def _read_table(folder: pathlib.Path) -> tuple[list[str], Array]:
 
 def _unpacked(files: Mapping[pathlib.PurePath, bytes]) -> Run:
     """A run from another process, in a new temporary folder."""
-    kept = _TemporaryFolder()
+    kept = TemporaryFolder()
     for name, content in files.items():
         file = kept.path / "run" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -243,9 +239,9 @@ def run(scenario: Scenario, *, backend: str | None = None,
     for name in tables.keys() - _core.table_formats().keys():
         raise TypeError(f"run() got an unexpected keyword argument '{name}'")
     file = pathlib.Path(mapping_name) if isinstance(scenario, Mapping) else _path(scenario, "scenario")
-    kept: _TemporaryFolder | None = None
+    kept: TemporaryFolder | None = None
     if output is None:
-        kept = _TemporaryFolder()
+        kept = TemporaryFolder()
         folder = kept.path / "run"
     else:
         folder = _path(output, "output")

@@ -43,10 +43,11 @@ def _mesh_text(mesh: Mapping[str, Any], key: str) -> str:
 
 
 class _Writer:
-    """Converts values to JSON values, and meshes of arrays to files."""
+    """Converts values to JSON values, and meshes of arrays to files. Names of existing files become absolute on request."""
 
-    def __init__(self) -> None:
+    def __init__(self, absolute: bool = False) -> None:
         self.files: dict[str, bytes] = {}
+        self.absolute = absolute
 
     def plain(self, value: Any, key: str) -> Any:
         if isinstance(value, Mapping):
@@ -57,7 +58,9 @@ class _Writer:
                     raise _refused(key, "keys that are texts", name)
             return {name: self.plain(entry, f"{key}.{name}" if key else name) for name, entry in value.items()}
         if isinstance(value, os.PathLike):
-            return os.fspath(value)
+            value = os.fspath(value)
+        if self.absolute and isinstance(value, str) and os.path.isfile(value):
+            return os.path.abspath(value)
         if isinstance(value, (np.ndarray, np.generic)):
             value = value.tolist()
         if value is None or isinstance(value, (str, bool, int)):
@@ -77,9 +80,12 @@ class _Writer:
         return {"file": name, **{k: self.plain(v, f"{key}.{k}") for k, v in others.items()}}
 
 
-def written(scenario: Mapping[str, Any]) -> tuple[str, str, dict[str, bytes]]:
-    """Name, text and files of a scenario that is a mapping. Named files are searched in the current folder."""
-    writer = _Writer()
+def written(scenario: Mapping[str, Any], absolute: bool = False) -> tuple[str, str, dict[str, bytes]]:
+    """Name, text and files of a scenario that is a mapping. Named files are searched in the current folder.
+
+    absolute  write the names of existing files as absolute paths, for a text that is stored in another folder
+    """
+    writer = _Writer(absolute)
     # YAML reads JSON; its shortest numbers read back to the same bits.
     return mapping_name, json.dumps(writer.plain(scenario, ""), indent=1, allow_nan=False), writer.files
 

@@ -952,6 +952,15 @@ py::tuple read_timeseries(const fs::path& folder) {
   return py::make_tuple(names, view(numbers, {n_rows, n_columns}, owner));
 }
 
+/// [(owner, short name, unit, quantity), ...]
+py::list column_names(const std::vector<std::string>& names) {
+  py::list read;
+  for (const hs::ColumnName& name : hs::read_column_names(names)) {
+    read.append(py::make_tuple(name.owner, name.short_name, name.unit, name.quantity));
+  }
+  return read;
+}
+
 }  // namespace
 }  // namespace heelstrike::python
 
@@ -976,6 +985,7 @@ PYBIND11_MODULE(_core, module) {
   bind_simulation(module);
   module.def("run", &run);
   module.def("read_timeseries", &read_timeseries);
+  module.def("column_names", &column_names);
   module.def(
       "backends",
       [] {

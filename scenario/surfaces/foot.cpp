@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "scenario/schema/keys.hpp"
+#include "scenario/surfaces/anatomical_axes.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/values.hpp"
 
@@ -65,21 +66,26 @@ FootSurface::operator Surface() const {
 }
 
 SurfaceKind foot_kind() {
-  return {.keys = foot_keys(),
-          .place = "ankle",
-          .fills = true,
-          .extents = [](const Surface& surface) -> std::optional<Vector3> {
-            const FootDimensions d = FootSurface::of(surface)->dimensions;
-            return Vector3(d.length, d.ball_breadth, d.ankle_height + d.cut_height);
-          },
-          .outline = [](const Surface& surface) -> ParameterMap {
-            const FootSurface foot = FootSurface::of(surface).value();
-            const FootDimensions& d = foot.dimensions;
-            const Vector3 center(0.5 * d.length - d.heel_to_ankle, 0.0, 0.5 * d.instep_height - d.ankle_height);
-            return {{"kind", "block"},
-                    {"lengths", listed({d.length, d.ball_breadth, d.instep_height})},
-                    {"center", listed(foot.ankle + center)},
-                    {"rough", true}};
+  return {
+      .keys = foot_keys(),
+      .place = "ankle",
+      .fills = true,
+      .extents = [](const Surface& surface) -> std::optional<Vector3> {
+        const FootDimensions d = FootSurface::of(surface)->dimensions;
+        return Vector3(d.length, d.ball_breadth, d.ankle_height + d.cut_height);
+      },
+      .outline = [](const Surface& surface) -> ParameterMap {
+        const FootSurface foot = FootSurface::of(surface).value();
+        const FootDimensions& d = foot.dimensions;
+        const Vector3 center(0.5 * d.length - d.heel_to_ankle, 0.0, 0.5 * d.instep_height - d.ankle_height);
+        return {{"kind", "block"},
+                {"lengths", listed({d.length, d.ball_breadth, d.instep_height})},
+                {"center", listed(foot.ankle + center)},
+                {"rough", true}};
+      },
+      .axes =
+          [](const Surface& surface) {
+            return anatomical_axes({"anterior", FootSurface::of(surface)->right ? "medial" : "lateral", "superior"});
           }};
 }
 

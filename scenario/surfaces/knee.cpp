@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "scenario/schema/keys.hpp"
+#include "scenario/surfaces/anatomical_axes.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/sphere.hpp"
 #include "scenario/surfaces/values.hpp"
@@ -298,7 +299,11 @@ SurfaceKind knee_kind() {
                     {"lengths", listed({d.plateau_length, height, d.condyle_spacing + d.plateau_breadth})},
                     {"center", listed(knee.position + Vector3(0.0, middle, 0.0))},
                     {"rough", true}};
-          }};
+          },
+          .axes =
+              [](const Surface& surface) {
+                return anatomical_axes({"anterior", "superior", KneeSurface::of(surface)->left ? "medial" : "lateral"});
+              }};
 }
 
 }  // namespace heelstrike

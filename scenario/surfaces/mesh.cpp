@@ -1,6 +1,7 @@
 #include "scenario/surfaces/mesh.hpp"
 
 #include "scenario/schema/keys.hpp"
+#include "scenario/surfaces/anatomical_axes.hpp"
 #include "scenario/surfaces/registry.hpp"
 #include "scenario/surfaces/values.hpp"
 
@@ -10,6 +11,7 @@ namespace {
 
 /// A file identified by its digest needs no name.
 void check_mesh(const Surface& surface, bool /*is_rigid*/, const std::string& where) {
+  (void)parse_anatomical_axes(text_or_none(surface.values, "axes"), where + "." + MeshSurface::kind + ".axes");
   const bool file = surface.values.contains("file");
   const bool asset = surface.values.contains("asset");
   if (file != asset || (!file && !surface.sha256.empty())) return;
@@ -30,7 +32,10 @@ config::KeySchema mesh_keys() {
               "file format if not determined by the name, e.g. stl or msh; `heelstrike mesh --help` lists all"),
           config::number("length_scale", "m per file unit", config::scales, "0.001 for a file in millimetres", 1),
           config::vector3("position", "m", config::coordinates, "origin of the file's coordinates in the body's frame"),
-          config::quaternion("orientation", "rotation of the file's axes in the body's frame, [w, x, y, z]")}};
+          config::quaternion("orientation", "rotation of the file's axes in the body's frame, [w, x, y, z]"),
+          config::text("axes",
+                       "anatomical directions of x, y and z of the body's frame, which pages then name, e.g. "
+                       "`posterior superior medial`")}};
 }
 
 }  // namespace
@@ -60,7 +65,10 @@ MeshSurface::operator Surface() const {
 }
 
 SurfaceKind mesh_kind() {
-  return {.keys = mesh_keys(), .place = "position", .fills = true, .check = check_mesh};
+  return {
+      .keys = mesh_keys(), .place = "position", .fills = true, .check = check_mesh, .axes = [](const Surface& surface) {
+        return parse_anatomical_axes(text_or_none(surface.values, "axes"), "axes");
+      }};
 }
 
 }  // namespace heelstrike

@@ -46,6 +46,13 @@ struct Compartment {
   Surface ball;  ///< sphere, or socket, of the mean curvature there
 };
 
+/// A direction of the body's frame and the names of its two ends, e.g. "anterior" and "posterior".
+struct AnatomicalAxis {
+  Vector3 direction = Vector3::Zero();  ///< unit vector
+  std::string ahead;
+  std::string behind;
+};
+
 /// Every function receives a surface of this kind with checked values; an empty function = not available.
 struct SurfaceKind {
   config::KeySchema keys;  ///< a `map`: name, meaning and keys of the kind in a scenario file
@@ -95,6 +102,9 @@ struct SurfaceKind {
   /// The solid that represents it on a page: "kind" sphere {radius, center}, plane {normal, point}, cylinder {radius,
   /// axis, center, length unless infinite} or block {lengths, center, rough: only the size is right}.
   ParameterMap (*outline)(const Surface& surface) = nullptr;
+
+  /// The anatomical axes of its body's frame, for labels of pages; empty where the scenario does not name them.
+  std::vector<AnatomicalAxis> (*axes)(const Surface& surface) = nullptr;
 
   [[nodiscard]] const std::string& name() const { return keys.name; }
 };

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import zlib from 'node:zlib';
 import { check, drawnPixels, finish, openBrowser, openPage, readCsv } from './browser.mjs';
 
 const [program, examples, npmFolder, output] = process.argv.slice(2);
@@ -561,6 +562,19 @@ async function testRealFields(name, scenario, pair, fieldInterval, ...settings) 
   await clean(dark, `${name}, dark`);
 }
 
+/** Largest difference of neighbouring cells of a map along u at one v, in parts of its scale; NaN with an empty cell. */
+function largestStep(view, [from, to], v) {
+  const planes = zlib.inflateSync(Buffer.from(view.values.u16, 'base64'));
+  const cell = (u, row) => {
+    const i = row * view.n[0] + u, value = planes[i] + 256 * planes[view.values.n + i];
+    return value === 65535 ? NaN : value / 65534;
+  };
+  const index = (k, x) => Math.round((x - view.origin[k]) / view.cell);
+  let largest = 0;
+  for (let u = index(0, from); u < index(0, to); ++u) largest = Math.max(largest, Math.abs(cell(u + 1, index(1, v)) - cell(u, index(1, v))));
+  return largest;
+}
+
 /** The synthetic step: two bodies whose fields move over the ground. */
 async function testGait() {
   await testRealFields('gait', 'gait_synthetic.yaml', 'foot-ground', 0.02, 'output.fields.interval=0.02');
@@ -585,6 +599,8 @@ async function testGait() {
   });
   check(black < 200, `gait: both segments have colours (${black} black pixels)`);
   check(await page.locator('.pressure-map').count() === 1, 'gait: one map for the foot with its two segments');
+  const seam = largestStep(await page.evaluate(() => window.heelstrikeReport.prints[0].view), [0.1, 0.18], 0.0);
+  check(seam < 0.1, `gait: no seam in the map along the middle of the forefoot (largest step ${seam} of the scale)`);
   const sum = await page.evaluate(() => {
     const { columns } = window.heelstrikeReport.runs[0];
     const value = (name) => columns.find((c) => c.name === name).value;
@@ -596,6 +612,127 @@ async function testGait() {
   check(await page.locator('#pressure table').count() === 0, 'gait: no table of regions for a foot that is cut');
   check(/Breakdown of the wall time/.test(await page.locator('#cost').textContent()), 'gait: the page says where the wall time went');
   await clean(page, 'gait, again');
+}
+
+/** Opens the 3D view of a run. */
+async function openView(name, options) {
+  const page = await openPage(browser, path.join(output, name, 'report.html'), options);
+  await page.waitForSelector('html[data-fields=true]');
+  await page.locator('.field-canvas').scrollIntoViewIfNeeded();
+  return page;
+}
+
+/** Screen positions of the drawn bodies and arrows at the shown time: how many of them are outside of the canvas. */
+const pointsOutside = (page) => page.evaluate(() => {
+  const { scenes, camera, time } = document.querySelector('.field-canvas canvas').stage;
+  const points = scenes.flatMap((scene) => [...scene.outline(time), ...scene.forces.shown.flatMap(({ point, tip }) => [point.clone(), tip.clone()])].map((p) => p.add(scene.root.position).project(camera)));
+  return points.filter((p) => Math.abs(p.x) > 1 || Math.abs(p.y) > 1).length + (points.length < 8 ? 1000 : 0);
+});
+
+async function setLook(page, look) {
+  await page.locator(`button[data-look=${look}]`).click();
+}
+
+/** An imported robot whose base slides down far: the first frame is within the canvas, gravity points down. */
+async function testRobotView() {
+  heelstrike('import', path.join(examples, 'leg.urdf'), '-o', 'leg.yaml');
+  heelstrike('run', 'leg.yaml', '--in-process', '--quiet', '-o', 'leg');
+  for (const width of [1400, 390]) {
+    const page = await openView('leg', { viewport: { width, height: 844 } });
+    await setSlider(page, 0);
+    check(await pointsOutside(page) === 0, `robot at ${width} px: its first frame is within the canvas`);
+    for (const look of ['plane', 'side', 'oblique']) {
+      await setLook(page, look);
+      const [x, y] = (await page.locator('.view-marks text.gravity').getAttribute('data-direction')).split(' ').map(Number);
+      check(y > 0.7 && Math.abs(x) < 1e-6, `robot at ${width} px, ${look}: gravity points down on the screen (${x}, ${y})`);
+      check(await pointsOutside(page) === 0, `robot at ${width} px, ${look}: it is within the canvas`);
+    }
+    check(await page.locator('select[aria-label="Upwards"]').count() === 0, 'robot: no choice of the vertical with gravity');
+    const scale = await page.evaluate(() => {
+      const { camera, controls } = document.querySelector('.field-canvas canvas').stage;
+      const { pixels, metres } = document.querySelector('.view-marks text.scale').dataset;
+      const across = controls.target.clone().set(Number(metres), 0, 0).applyQuaternion(camera.quaternion);
+      const [a, b] = [controls.target.clone(), controls.target.clone().add(across)].map((p) => p.project(camera).x);
+      return 0.5 * (b - a) * document.querySelector('.field-canvas').clientWidth / Number(pixels);
+    });
+    check(Math.abs(scale - 1) < 1e-6, `robot at ${width} px: the scale bar is true (${scale})`);
+    await page.screenshot({ path: path.join(output, `leg_${width}.png`) });
+    await clean(page, `robot, ${width} px`);
+  }
+}
+
+/** A knee without gravity stands upright, because its surfaces name their axes; they can be turned. */
+async function testKneeView() {
+  heelstrike('run', path.join(examples, 'knee_compare.yaml'), '--in-process', '--quiet', '-o', 'knee_compare', '--set', 'contact.cartilage.main.surface.knee.edge=0.004');
+  const page = await openView('knee_compare');
+  check(await page.locator('select[aria-label="Upwards"]').inputValue() === 'y', 'knee: superior is upwards');
+  await setLook(page, 'side');
+  const sides = () => page.evaluate(() => Object.fromEntries([...document.querySelectorAll('.view-marks text.side')].map((t) => [t.dataset.side, t.getBoundingClientRect().toJSON()])));
+  const { superior, inferior, anterior, posterior } = await sides();
+  check(superior && inferior && superior.bottom < inferior.top, 'knee: superior is above inferior');
+  check(anterior && posterior, 'knee: anterior and posterior are named');
+  await setLook(page, 'above');
+  const { medial, lateral } = await sides();
+  check(medial && lateral, 'knee: medial and lateral are named from above');
+  const covered = await page.evaluate(() => {
+    const { scenes, camera, time } = document.querySelector('.field-canvas canvas').stage;
+    const view = document.querySelector('.field-canvas canvas').getBoundingClientRect();
+    const points = scenes[0].outline(time).map((p) => p.project(camera)).map((p) => [view.left + (0.5 + 0.5 * p.x) * view.width, view.top + (0.5 - 0.5 * p.y) * view.height]);
+    return [...document.querySelectorAll('.view-marks text.side')].map((text) => text.getBoundingClientRect())
+      .filter((box) => points.some(([x, y]) => x > box.left && x < box.right && y > box.top && y < box.bottom)).length;
+  });
+  check(covered === 0, `knee: ${covered} names of sides cover the body`);
+  await page.screenshot({ path: path.join(output, 'knee_compare_above.png') });
+  const before = await page.locator('.field-canvas').screenshot();
+  await page.selectOption('select[aria-label="Upwards"]', '-z');
+  check(Buffer.compare(before, await page.locator('.field-canvas').screenshot()) !== 0, 'knee: the vertical can be chosen');
+  await clean(page, 'knee, view');
+}
+
+/** Arrows at the centres of pressure, which move along the sole in the frame of the foot. */
+async function testGaitView() {
+  const csv = readCsv(path.join(output, 'gait/timeseries.csv'));
+  for (const width of [1400, 390]) {
+    const page = await openView('gait', { viewport: { width, height: 844 } });
+    check(await pointsOutside(page) === 0, `gait at ${width} px: the bodies are within the canvas`);
+    const time = Number(await page.locator('.field-canvas canvas').getAttribute('data-time'));
+    const row = csv.time_s.findIndex((t) => Math.abs(t - time) < 1e-9);
+    const at = await page.locator('.view-marks text.force').evaluateAll((texts) => texts.map((text) => text.dataset.at.split(' ').map(Number)));
+    for (const pair of ['foot-ground', 'toes-ground']) {
+      const expected = ['x', 'y', 'z'].map((axis) => csv[`${pair}.cop${axis}_m`][row]);
+      check(at.some((p) => p.every((x, k) => Math.abs(x - expected[k]) < 1e-9)), `gait at ${width} px: an arrow at the centre of pressure of ${pair}, ${expected}`);
+    }
+    for (const fraction of [0.2, 0.5, 0.9]) {
+      await setSlider(page, Math.round(fraction * Number(await page.locator('.field-time input').getAttribute('max'))));
+      check(await pointsOutside(page) === 0, `gait at ${width} px: the bodies are within the canvas at ${fraction}`);
+    }
+    await setLook(page, 'side');
+    check((await page.locator('.view-marks text.side').allTextContents()).includes('anterior'), `gait at ${width} px: sides of the foot are named`);
+    await page.screenshot({ path: path.join(output, `gait_side_${width}.png`) });
+    await clean(page, `gait, view at ${width} px`);
+  }
+  const page = await openView('gait');
+  const paths = await page.evaluate(() => {
+    const [scene] = document.querySelector('.field-canvas canvas').stage.scenes;
+    return scene.forces.pairs.map(({ owner, main, points }) => {
+      const part = scene.parts.find(({ body, coloured }) => body === main && coloured);
+      // Points of the body in its own frame, in which the sole faces -z.
+      const X = scene.poses.at(main, part.times[0]).invert().multiply(part.pose(0));
+      const p = part.geometry.attributes.position, at = points[0].clone();
+      const all = Array.from({ length: p.count }, (_, i) => at.clone().fromBufferAttribute(p, i).applyMatrix4(X));
+      const lowest = Math.min(...all.map(({ z }) => z));
+      const within = ({ x, y, z }) => {
+        const near = all.filter((q) => Math.abs(q.x - x) < 0.01 && q.z < lowest + 0.03).map((q) => q.y);
+        return near.length > 1 && y >= Math.min(...near) && y <= Math.max(...near) && z < lowest + 0.015;
+      };
+      return { owner, n: points.length, outside: points.filter((q) => !within(q)).length };
+    });
+  });
+  for (const { owner, n, outside } of paths) check(n > 20 && outside === 0, `gait: the path of ${owner} is within the outline of the sole (${outside} of ${n} points are not)`);
+  const plain = await page.locator('.field-canvas').screenshot();
+  await page.locator('label:has-text("edges of elements") input').check();
+  check(Buffer.compare(plain, await page.locator('.field-canvas').screenshot()) !== 0, 'gait: edges of the elements are drawn on request');
+  await clean(page, 'gait, path');
 }
 
 /** Half sine of a stance of 1 s, as OpenSim writes ground forces: the prediction is a tenth too large and 12 mm beside. */
@@ -681,6 +818,9 @@ try {
     'analysis.integrator.rtol=1e-6', 'output.fields.interval=0.001', 'contact.ball-ground.element_size=0.04', 'contact.ball-ground.contact_size=0.005');
   await testRealFields('foot_press', 'foot_press.yaml', 'sole-plate', 0.1, 'contact.sole-plate.element_size=0.008');
   await testGait();
+  await testGaitView();
+  await testRobotView();
+  await testKneeView();
   await testCompareGrf();
   for (const name of ['run', 'comparison', 'foot_press', 'gait', 'sweep', 'four_bar']) await testNarrow(name);
   for (const name of ['run', 'comparison', 'gait', 'sweep']) await testWide(name);

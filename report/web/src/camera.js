@@ -14,6 +14,7 @@ export function directionOf(name, up, box) {
   const { u, forward, left } = axesOf(up);
   const mixed = (f, l, z) => new THREE.Vector3().addScaledVector(forward, f).addScaledVector(left, l).addScaledVector(u, z).normalize();
   if (name === 'below') return mixed(0, -0.02, -1);
+  if (name === 'above') return mixed(0, -0.02, 1);
   if (name === 'side') return mixed(0, -1, 0.05);
   if (name === 'plane') {
     // Normal to the plane of motion of a mechanism.
@@ -24,8 +25,9 @@ export function directionOf(name, up, box) {
   return mixed(0.75, -1, 0.55);
 }
 
-/** Moves the camera along `direction` until the points fill its view. @returns the point looked at */
-export function fit(camera, points, direction, up) {
+/** Moves the camera along `direction` until the points fill its view. @param margins  {x, y} share of the view at each
+ *  edge that stays free. @returns the point looked at */
+export function fit(camera, points, direction, up, margins) {
   camera.up.copy(up);
   camera.position.copy(direction);
   camera.lookAt(0, 0, 0);
@@ -33,13 +35,13 @@ export function fit(camera, points, direction, up) {
   const R = new THREE.Matrix3().setFromMatrix4(camera.matrixWorld), inverse = R.clone().transpose();
   const seen = points.map((p) => p.clone().applyMatrix3(inverse));
   const center = new THREE.Box3().setFromPoints(seen).getCenter(new THREE.Vector3());
-  const vertical = Math.tan((camera.fov * Math.PI) / 360), horizontal = vertical * camera.aspect;
+  const half = Math.tan((camera.fov * Math.PI) / 360);
+  const vertical = half * (1 - 2 * margins.y), horizontal = half * camera.aspect * (1 - 2 * margins.x);
   let distance = 1e-9;
   for (const p of seen) {
     p.sub(center);
     distance = Math.max(distance, Math.abs(p.x) / horizontal + p.z, Math.abs(p.y) / vertical + p.z);
   }
-  distance *= 1.08;
   center.applyMatrix3(R);
   camera.position.copy(center).addScaledVector(direction, distance);
   camera.near = distance / 200;

@@ -69,7 +69,7 @@ export class FieldPart {
     this.geometry.setIndex(new THREE.BufferAttribute(this.triangles, 1));
     const look = { clippingPlanes: planes };
     const outside = this.coloured
-      ? new THREE.MeshLambertMaterial({ ...look, side: THREE.DoubleSide })
+      ? new THREE.MeshLambertMaterial({ ...look, side: THREE.DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 })
       : new THREE.MeshLambertMaterial({ ...look, color: 0x9aa3ad, side: THREE.DoubleSide, transparent: true, opacity: 0.35, depthWrite: false });
     this.mesh = new THREE.Mesh(this.geometry, outside);
     this.group = new THREE.Group();
@@ -83,6 +83,10 @@ export class FieldPart {
       this.inside.visible = false;
       this.group.add(this.inside, this.cut);
     }
+    this.edges = new THREE.Mesh(this.geometry, new THREE.MeshBasicMaterial({ ...look, color: 0x20262c, wireframe: true, transparent: true, opacity: 0.45 }));
+    this.edges.visible = false;
+    this.edges.renderOrder = 1;
+    this.group.add(this.edges);
     for (const mesh of this.group.children) mesh.frustumCulled = false;
     return this.group;
   }

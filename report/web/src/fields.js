@@ -7,10 +7,13 @@ import { element, number, readable } from './format.js';
 import { RunScene } from './run_scene.js';
 import { onTime, onWindow, showTime } from './shared_time.js';
 import * as theme from './theme.js';
+import { ViewMarks } from './view_marks.js';
 import { pressureColour, viridisColour } from './viridis.js';
 
 const maxTicks = 400, maxWrapSurfaces = 3;
-const looks = { below: 'From below', side: 'From the side', oblique: 'Oblique', plane: 'In its plane' };
+const looks = { below: 'From below', above: 'From above', side: 'From the side', oblique: 'Oblique', plane: 'In its plane' };
+const upwards = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1], '-x': [-1, 0, 0], '-y': [0, -1, 0], '-z': [0, 0, -1] };
+const labelStrip = 26;  // [px] above each of several views, for its label
 const words = (name) => name.replaceAll('_', ' ');
 
 class FieldStage {
@@ -20,6 +23,8 @@ class FieldStage {
     this.withFields = scenes.some((scene) => scene.coloured.length > 0);
     this.span = [Math.min(...scenes.map(({ run }) => run.span[0])), Math.max(...scenes.map(({ run }) => run.span[1]))];
     this.names = [...new Set(scenes.flatMap((scene) => scene.coloured.flatMap((part) => part.quantities.map((q) => q.name))))];
+    this.up = scenes[0].up;
+    this.gravity = scenes.find((scene) => scene.gravity);
     this.buildPage(place);
     this.buildScene();
     this.quantity = this.names.includes('contact_pressure') ? 'contact_pressure' : this.names[0];
@@ -28,7 +33,7 @@ class FieldStage {
     this.time = this.openingTime();
     this.slider.value = String(this.tickAt(this.time));
     this.follow.checked = this.isFarMoving();
-    this.look(this.withFields ? 'below' : this.isPlane() ? 'plane' : 'oblique');
+    this.look(this.openingLook());
     this.show();
     theme.onChange(() => this.render());
     onTime((time, source) => { if (source !== this) this.goTo(time); });
@@ -50,14 +55,25 @@ class FieldStage {
     return best ? best.peak ?? (best.onset + best.end) / 2 : from;
   }
 
+  /** From the side that the partner presses on; mechanisms in their plane. */
+  openingLook() {
+    if (!this.withFields) return this.isPlane() ? 'plane' : 'oblique';
+    const shown = this.scenes[0].forces.ends(this.time, 1);
+    const force = shown.reduce((sum, one) => sum.add(one.force), new THREE.Vector3());
+    const upwards = shown.length > 0 ? force.normalize().dot(this.up) : 1;
+    return upwards > 0.5 ? 'below' : upwards < -0.5 ? 'above' : 'oblique';
+  }
+
   control(label, input) {
     return element('label', {}, `${label} `, input);
   }
 
   buildPage(place) {
-    this.canvas = element('canvas', { tabindex: '0', 'aria-label': 'Bodies in 3D. Drag to turn, wheel to zoom, right drag to move.' });
+    // The tests read the positions of what is drawn from it.
+    this.canvas = Object.assign(element('canvas', { tabindex: '0', 'aria-label': 'Bodies in 3D. Drag to turn, wheel to zoom, right drag to move.' }), { stage: this });
     this.labels = this.scenes.map((scene) => element('span', { class: 'field-label' }, this.scenes.length > 1 ? scene.label : ''));
     this.holder = element('div', { class: 'field-canvas' }, this.canvas, ...this.labels);
+    this.marks = new ViewMarks(this.holder);
     this.readout = element('output', { class: 'field-value' });
     const change = (attributes) => ({ ...attributes, onchange: () => this.show() });
     this.select = element('select', { 'aria-label': 'Quantity', onchange: () => { this.quantity = this.select.value; this.show(); } }, ...this.names.map((name) => element('option', { value: name }, words(name))));
@@ -74,6 +90,9 @@ class FieldStage {
     // Many overlapping wrap surfaces hide the bodies.
     const veils = Math.max(...this.scenes.map((scene) => scene.rigid?.scene.lines?.surfaces.length ?? 0));
     this.veils = element('input', { type: 'checkbox', checked: veils <= maxWrapSurfaces, onchange: () => this.show() });
+    this.edges = element('input', { type: 'checkbox', onchange: () => this.show() });
+    this.upward = element('select', { 'aria-label': 'Upwards', onchange: () => this.turn(new THREE.Vector3(...upwards[this.upward.value])) },
+      ...Object.entries(upwards).map(([name, axis]) => element('option', { value: name, selected: this.up.dot(new THREE.Vector3(...axis)) > 0.99 }, `${name} up`)));
     const look = (name) => element('button', { type: 'button', 'data-look': name, onclick: () => { this.look(name); this.show(); } }, looks[name]);
     this.play = element('button', { type: 'button', class: 'play', onclick: () => this.togglePlay() }, 'Play');
     this.slider = element('input', { type: 'range', min: '0', step: '1', value: '0', 'aria-label': 'Time', oninput: () => this.slide() });
@@ -85,12 +104,14 @@ class FieldStage {
     const body = this.withFields ? [...(canDeform ? [this.deformation] : []), this.cutAxis, this.cutAt] : [];
     place.replaceChildren(...[
       this.withFields && element('div', { class: 'field-tools no-print' }, ...colours),
-      element('div', { class: 'field-tools no-print' }, ...body, ...Object.keys(looks).filter((name) => (name === 'below' ? this.withFields : name !== 'plane' || !this.withFields)).map(look), this.control('', this.follow), veils > 0 ? this.control('', this.veils) : ''),
+      element('div', { class: 'field-tools no-print' }, ...body, ...Object.keys(looks).filter((name) => (name === 'below' ? this.withFields : name !== 'plane' || !this.withFields)).map(look),
+        ...(this.gravity ? [] : [this.upward]), this.control('', this.follow), veils > 0 ? this.control('', this.veils) : '', this.withFields ? this.control('', this.edges) : ''),
       element('div', { class: 'field-stage' }, this.holder, this.withFields ? element('div', { class: 'colour-scale' }, this.bar, this.ends) : ''),
       element('div', { class: 'field-time no-print' }, this.play, this.slider, this.clock), this.withFields && this.readout,
       this.withFields && this.scenes.length === 1 && element('p', { class: 'note' }, 'This time in full precision: ', this.file),
     ].filter(Boolean));
     this.follow.parentElement.append('follow');
+    this.edges.parentElement?.append('edges of elements');
     this.veils.parentElement?.append('wrapping surfaces');
     this.canvas.addEventListener('pointermove', (event) => this.probe(event));
     new ResizeObserver(() => this.resize()).observe(this.holder);
@@ -102,11 +123,27 @@ class FieldStage {
     this.camera = new THREE.PerspectiveCamera(35, 1, 1e-4, 1e3);
     this.planes = [];
     for (const scene of this.scenes) scene.build(this.planes);
+    const largest = Math.max(0, ...this.scenes.map((scene) => scene.forces.largest));
+    for (const scene of this.scenes) scene.scaleArrows(largest);
     this.middle = this.scenes[0].trajectoryBox.getCenter(new THREE.Vector3());
+    this.makeControls();
+    this.raycaster = new THREE.Raycaster();
+  }
+
+  /** The controls turn about the upward direction that the camera has when they are made. */
+  makeControls() {
+    this.controls?.dispose();
+    this.camera.up.copy(this.up);
     this.controls = new OrbitControls(this.camera, this.canvas);
     this.controls.addEventListener('start', () => { this.moved = true; });
     this.controls.addEventListener('change', () => this.render());
-    this.raycaster = new THREE.Raycaster();
+  }
+
+  turn(up) {
+    this.up = up;
+    this.makeControls();
+    this.look(this.view);
+    this.show();
   }
 
   wholeTrajectory() {
@@ -127,16 +164,12 @@ class FieldStage {
   look(name) {
     this.view = name;
     this.moved = false;
-    const { up } = this.scenes[0];
-    let points = this.scenes.flatMap((scene) => scene.trajectoryPoints);
-    if (this.follow.checked) {
-      // Large enough for every run, centred on the first one.
-      points = this.scenes.flatMap((scene) => {
-        const shift = this.middle.clone().sub(scene.box(this.time).getCenter(new THREE.Vector3()));
-        return scene.outline(this.time).map((p) => p.add(shift));
-      });
-    }
-    this.controls.target.copy(fit(this.camera, points, directionOf(name, up, this.wholeTrajectory()), up));
+    // Large enough for every run at all times, centred on the first run.
+    const points = this.scenes.flatMap((scene) => scene.extent(this.time, this.follow.checked ? this.middle : null));
+    const { width, height } = this.viewport(0);
+    const sides = this.scenes.some((scene) => scene.sided) ? Math.min(76, 0.2 * width) : 16;
+    const margins = { x: width > 0 ? sides / width : 0.05, y: height > 0 ? 50 / height : 0.1 };
+    this.controls.target.copy(fit(this.camera, points, directionOf(name, this.up, this.wholeTrajectory()), this.up, margins));
     this.controls.update();
   }
 
@@ -194,6 +227,7 @@ class FieldStage {
     for (const scene of this.scenes) {
       scene.place(this.time, scale, this.follow.checked, this.middle);
       scene.rigid?.showWrapSurfaces(this.veils.checked);
+      scene.showEdges(this.edges.checked);
     }
     if (this.quantity) this.showColours();
     this.cut();
@@ -265,7 +299,7 @@ class FieldStage {
     this.holder.style.height = `${height}px`;
     this.renderer.setPixelRatio(devicePixelRatio);
     this.renderer.setSize(width, height, false);
-    this.camera.aspect = width / columns / (height / rows);
+    this.camera.aspect = width / columns / this.viewport(0).height;
     this.camera.updateProjectionMatrix();
     this.labels.forEach((label, k) => {
       label.style.left = `${((k % columns) * width) / columns + 8}px`;
@@ -275,11 +309,11 @@ class FieldStage {
     this.show();
   }
 
-  /** Position of view k on the canvas, from its lower left corner. */
+  /** Position of view k on the canvas, from its lower left corner; below its label. */
   viewport(k) {
     const { width, columns, rows } = this.layout();
-    const height = this.holder.clientHeight;
-    return { x: ((k % columns) * width) / columns, y: (height * (rows - 1 - Math.floor(k / columns))) / rows, width: width / columns, height: height / rows };
+    const height = this.holder.clientHeight, strip = this.scenes.length > 1 ? labelStrip : 0;
+    return { x: ((k % columns) * width) / columns, y: (height * (rows - 1 - Math.floor(k / columns))) / rows, width: width / columns, height: height / rows - strip };
   }
 
   render() {
@@ -296,7 +330,30 @@ class FieldStage {
       scene.light.position.copy(this.camera.position);
       scene.light.target.position.copy(this.controls.target);
       scene.light.target.updateMatrixWorld();
+      scene.forces.face(this.camera);
       this.renderer.render(scene.scene, this.camera);
+    });
+    this.mark();
+  }
+
+  /** Marks over the picture; axes and scale bar in the first view, because all have one camera. */
+  mark() {
+    this.marks.clear();
+    this.scenes.forEach((scene, k) => {
+      const view = this.viewport(k);
+      this.marks.begin(this.camera, { ...view, y: this.holder.clientHeight - view.y - view.height });
+      if (k === 0) {
+        this.marks.axes(this.gravity ? this.up.clone().negate() : null);
+        this.marks.scale(this.controls.target);
+      }
+      const shift = scene.root.position;
+      // Gravity shows the vertical.
+      const axes = scene.sides(this.time).filter(({ ahead, behind }) => !this.gravity || ![ahead, behind].includes('superior'));
+      if (axes.length > 0) this.marks.sides(scene.outline(this.time).map((p) => p.add(shift)), axes);
+      for (const { pair, point, force, tip, isAlongView } of scene.forces.shown) {
+        const text = `${scene.forces.pairs.length > 1 ? `${words(pair.owner)} ` : ''}${number(force.length(), 3)} N`;
+        this.marks.force(text, point.clone().add(shift), tip.clone().add(shift), pair.arrow.position, !isAlongView);
+      }
     });
   }
 

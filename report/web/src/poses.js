@@ -20,7 +20,8 @@ export class Poses {
     this.bodies = new Map();
     for (const column of run.columns) {
       const at = parts.indexOf(column.short);
-      if (at < 0 || column.value.length === 0) continue;
+      // Forces of a body have components x and y, too.
+      if (at < 0 || (at < 3 && column.quantity !== 'position') || column.value.length === 0) continue;
       if (!this.bodies.has(column.owner)) this.bodies.set(column.owner, []);
       this.bodies.get(column.owner)[at] = new Column(column);
     }

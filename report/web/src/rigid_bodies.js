@@ -57,6 +57,21 @@ function coil(radius, wire, length) {
   return new THREE.Mesh(geometry, new THREE.MeshLambertMaterial({ color: springColour }));
 }
 
+/** The outermost points of a geometry in the directions of `signs`. */
+function supportOf(geometry) {
+  if (!geometry.userData.support) {
+    const p = geometry.attributes.position, found = signs.map(() => ({ most: -Infinity, index: 0 }));
+    for (let i = 0; i < p.count; ++i) {
+      signs.forEach(([x, y, z], k) => {
+        const reach = x * p.getX(i) + y * p.getY(i) + z * p.getZ(i);
+        if (reach > found[k].most) found[k] = { most: reach, index: i };
+      });
+    }
+    geometry.userData.support = [...new Set(found.map(({ index }) => index))].map((i) => new THREE.Vector3().fromBufferAttribute(p, i));
+  }
+  return geometry.userData.support;
+}
+
 export class RigidBodies {
   /** @param scene  written by scene_json; @param shapes  [{body, points, triangles}] of bodies with meshes
    *  @param shown  bodies already drawn by fields; @param start  [s] of the run */
@@ -106,18 +121,40 @@ export class RigidBodies {
     return points;
   }
 
-  /** Points of the bodies at t in the world. */
-  outline(t) {
-    const bodies = this.hasShapes ? this.bodies.filter((body) => this.shapesOf(body).length > 0) : this.bodies;
+  /** Points of all that is drawn of the bodies at t, in the world; planes and wrap surfaces apart. Where bones have
+   *  meshes, these only. @param withLinks  with springs, rods, ligaments, the displacements of joints, and their
+   *  ends on the ground */
+  outline(t, withLinks = true) {
+    if (!this.frames) return this.skeleton(t, withLinks);
+    this.move(t);
+    const points = [];
+    const add = (mesh, X) => {
+      mesh.updateMatrix();
+      const X_WM = X.clone().multiply(mesh.matrix);
+      points.push(...supportOf(mesh.geometry).map((p) => p.clone().applyMatrix4(X_WM)));
+    };
+    for (const { body, frame } of this.frames) {
+      if (this.hasShapes ? this.shapesOf(body).length === 0 : body.name === 'ground' && !withLinks) continue;
+      for (const mesh of frame.children) if (mesh.isMesh && !this.veils.includes(mesh)) add(mesh, frame.matrix);
+    }
+    const world = new THREE.Matrix4();
+    const between = [...this.links.map(({ mesh }) => mesh), ...this.ways.flatMap(({ sticks }) => sticks)];
+    if (withLinks && !this.hasShapes) for (const mesh of between) if (mesh.visible) add(mesh, world);
+    return points.length > 0 ? points : this.skeleton(t, withLinks);
+  }
+
+  /** Points of the bodies at t in the world, from which the thickness of their links follows. */
+  skeleton(t, withGround) {
+    const bodies = this.hasShapes ? this.bodies.filter((body) => this.shapesOf(body).length > 0) : withGround ? this.bodies : this.moving;
     return bodies.flatMap((body) => {
       const X = this.poses.at(body.name, t);
       return (body.name === 'ground' && !this.hasShapes ? body.points.map(vector) : this.extent(body)).map((p) => p.applyMatrix4(X));
     });
   }
 
-  /** Creates the shapes. @param size  of the scene over the run [m] */
+  /** Creates the shapes. @param size  of the bodies at one time, at most [m] */
   build(size, floor) {
-    const thick = 0.006 * size, line = 0.4 * thick;
+    const thick = 0.009 * size, line = 0.4 * thick;
     this.frames = this.bodies.map((body, k) => {
       const frame = new THREE.Group();
       frame.matrixAutoUpdate = false;
@@ -311,6 +348,10 @@ export class RigidBodies {
   place(t, focus) {
     this.focus = focus;
     this.placePlanes(t);
+    this.move(t);
+  }
+
+  move(t) {
     for (const { body, frame } of this.frames) {
       frame.matrix.copy(this.poses.at(body.name, t));
       frame.updateMatrixWorld(true);

@@ -1,5 +1,6 @@
 // One run in 3D: the bodies of its field files and the others as simple shapes, at any time.
 import * as THREE from 'three';
+import { ContactForces } from './contact_forces.js';
 import { unpackDoubles } from './decode.js';
 import { FieldPart } from './field_part.js';
 import { Poses } from './poses.js';
@@ -7,7 +8,8 @@ import { RigidBodies } from './rigid_bodies.js';
 
 const samples = 60;  // of the trajectory of the bodies
 const outlinePoints = 150;  // of each body
-const pathColour = 0xd55e00;
+const maxPartnerSize = 3;  // relative to the largest coloured body
+const arrowShare = 0.4;  // of the size of the bodies, of the largest force
 
 export class RunScene {
   /** @param json {run, fields?, scene?, shapes?}; @param run  of the page, unpacked; @param shapes  of the page, unpacked */
@@ -26,6 +28,10 @@ export class RunScene {
     scene.coloured = scene.parts.filter((part) => part.coloured);
     const drawn = new Set(scene.parts.map((part) => part.body).filter(Boolean));
     scene.rigid = json.scene ? new RigidBodies(json.scene, (json.shapes ?? []).map((k) => shapes[k]), scene.poses, drawn, run.span[0]) : null;
+    scene.forces = new ContactForces(run, scene.poses, new Map((json.scene?.pairs ?? []).map(({ name, main }) => [name, main])));
+    scene.gravity = json.scene?.gravity ?? false;
+    scene.sided = (json.scene?.pairs ?? []).map(({ main }) => json.scene.bodies.find(({ name, axes }) => name === main && axes)).find(Boolean)
+      ?? json.scene?.bodies.find(({ axes }) => axes);
     return scene;
   }
 
@@ -67,69 +73,72 @@ export class RunScene {
       part.setShape(0, 1);
       part.place(part.times[0], this.poses);
     }
-    this.trajectoryPoints = this.computeTrajectoryPoints();
-    this.trajectoryBox = new THREE.Box3().setFromPoints(this.trajectoryPoints);
-    const size = this.trajectoryBox.getSize(new THREE.Vector3());
-    const reach = Math.max(size.length(), 1e-9);
+    this.trajectoryBox = new THREE.Box3();
+    this.size = 0;
+    for (const t of this.samples()) {
+      const box = this.box(t);
+      this.size = Math.max(this.size, box.getSize(new THREE.Vector3()).length());
+      this.trajectoryBox.union(box);
+    }
+    const reach = Math.max(this.trajectoryBox.getSize(new THREE.Vector3()).length(), 1e-9);
+    // A point has no size of its own.
+    this.size = Math.max(this.size, 0.05 * reach);
     if (this.rigid) {
-      this.rigid.build(reach, { size: 4 * reach, center: this.trajectoryBox.getCenter(new THREE.Vector3()) });
+      this.rigid.build(this.size, { size: 4 * reach, center: this.trajectoryBox.getCenter(new THREE.Vector3()) });
       this.root.add(this.rigid.group);
     }
-    this.addPath();
+    // Without coloured bodies the contact point is visible anyway.
+    this.forces.build(this.coloured.length > 0);
+    this.root.add(this.forces.group);
   }
 
-  /** Current points of the focus: of the coloured bodies, or of all drawn bodies. */
-  outline(t) {
-    const shown = this.coloured.length > 0 ? this.coloured : this.parts;
+  /** Times of the run at which its extent is determined. */
+  samples() {
+    const [from, to] = this.run.span;
+    return Array.from({ length: samples + 1 }, (_, k) => from + ((to - from) * k) / samples);
+  }
+
+  /** @param largest  force of the longest arrow [N] */
+  scaleArrows(largest) {
+    this.perNewton = largest > 0 ? (arrowShare * this.size) / largest : 0;
+  }
+
+  /** Points of all that is drawn over the run, with the arrows.
+   *  @param middle  each time has the centre of its bodies there, and links are those of time `now`, because a joint may
+   *  slide far; null = bodies where they are */
+  extent(now, middle) {
+    return [now, ...this.samples()].flatMap((t) => {
+      const bodies = this.outline(t, !middle || t === now);
+      const points = [...bodies, ...this.forces.ends(t, this.perNewton).flatMap(({ point, tip }) => [point, tip])].map((p) => p.clone());
+      const shift = middle ? middle.clone().sub(this.box(t).getCenter(new THREE.Vector3())) : new THREE.Vector3();
+      return points.map((p) => p.add(shift));
+    });
+  }
+
+  /** The parts that the view is fitted to: the coloured bodies and partners that are not much larger; else all. */
+  get focus() {
+    if (this.coloured.length === 0) return this.parts;
+    const size = (part) => part.geometry.boundingBox.getSize(new THREE.Vector3()).length();
+    const largest = Math.max(...this.coloured.map(size));
+    return this.parts.filter((part) => part.coloured || (!part.isPlane && size(part) <= maxPartnerSize * largest));
+  }
+
+  /** Current points of the focus, in the world. */
+  outline(t, withLinks = true) {
+    const shown = this.focus;
     const points = [];
     for (const part of shown) {
       part.place(t, this.poses);
       const p = part.geometry.attributes.position, step = Math.max(1, Math.floor(p.count / outlinePoints));
       for (let i = 0; i < p.count; i += step) points.push(new THREE.Vector3().fromBufferAttribute(p, i).applyMatrix4(part.group.matrix));
     }
-    if (this.rigid && shown.length === 0) points.push(...this.rigid.outline(t));
+    if (this.rigid && shown.length === 0) points.push(...this.rigid.outline(t, withLinks));
     return points.length > 0 ? points : [new THREE.Vector3(-1, -1, -1), new THREE.Vector3(1, 1, 1)];
   }
 
+  /** Of the bodies without links, which may end far away. */
   box(t) {
-    return new THREE.Box3().setFromPoints(this.outline(t));
-  }
-
-  computeTrajectoryPoints() {
-    const [from, to] = this.run.span;
-    return Array.from({ length: samples + 1 }, (_, k) => this.outline(from + ((to - from) * k) / samples)).flat();
-  }
-
-  /** Path of the centre of pressure in the world, one line per pair; its point at the shown time. */
-  addPath() {
-    this.paths = [];
-    const owners = [...new Set(this.run.columns.filter((c) => c.quantity === 'cop').map((c) => c.owner))];
-    const one = this.coloured[0] ?? this.parts[0];
-    const size = 0.014 * (one ? one.geometry.boundingBox : this.box(this.run.span[0])).getSize(new THREE.Vector3()).length();
-    for (const owner of owners) {
-      const columns = ['x', 'y', 'z'].map((axis) => this.run.columns.find((c) => c.owner === owner && c.short === `cop${axis}`));
-      const force = this.run.columns.filter((c) => c.quantity === 'force' && c.owner === owner);
-      const n = columns[0]?.value.length;
-      if (columns.some((c) => !c || c.value.length !== n) || force.some((c) => c.value.length !== n)) continue;
-      const touches = (i) => force.some((c) => c.value[i] !== 0);
-      const times = [], points = [], stretches = [];
-      for (let i = 0; i < n; ++i) {
-        const p = new THREE.Vector3(...columns.map((c) => c.value[i]));
-        if (!touches(i) || ![p.x, p.y, p.z].every(Number.isFinite)) continue;
-        if (times.length > 0 && i > 0 && touches(i - 1)) stretches.push(points.at(-1), p);
-        times.push(columns[0].time[i]);
-        points.push(p);
-      }
-      if (points.length === 0) continue;
-      const line = new THREE.LineSegments(new THREE.BufferGeometry().setFromPoints(stretches), new THREE.LineBasicMaterial({ color: pathColour, depthTest: false }));
-      const marker = new THREE.Mesh(new THREE.SphereGeometry(size, 16, 12), new THREE.MeshBasicMaterial({ color: pathColour, depthTest: false }));
-      line.renderOrder = 5;
-      marker.renderOrder = 6;
-      // Without coloured bodies the contact point is visible anyway.
-      line.visible = this.coloured.length > 0;
-      this.root.add(line, marker);
-      this.paths.push({ times, points, marker, line });
-    }
+    return new THREE.Box3().setFromPoints(this.outline(t, false));
   }
 
   /** Updates the scene to time t. @param scale  of the deformation; @param follow  keep the focus in the centre */
@@ -145,12 +154,7 @@ export class RunScene {
     }
     const center = this.box(t).getCenter(new THREE.Vector3());
     this.rigid?.place(t, center);
-    for (const { times, points, marker } of this.paths) {
-      const next = times.findIndex((time) => time >= t);
-      const gap = next < 0 ? Infinity : Math.min(Math.abs(times[next] - t), next > 0 ? Math.abs(times[next - 1] - t) : Infinity);
-      marker.visible = gap <= 2e-3 * (this.run.span[1] - this.run.span[0]) + 1e-12;
-      if (marker.visible) marker.position.copy(points[next]);
-    }
+    this.forces.place(t, this.perNewton);
     this.root.position.copy(follow ? middle.clone().sub(center) : new THREE.Vector3());
     this.root.updateMatrixWorld(true);
   }
@@ -170,5 +174,17 @@ export class RunScene {
   section(plane) {
     const own = plane?.clone().translate(this.root.position.clone().negate());
     for (const part of this.coloured) part.section(own ?? null);
+  }
+
+  /** Edges of the elements of coloured bodies. */
+  showEdges(seen) {
+    for (const part of this.coloured) part.edges.visible = seen;
+  }
+
+  /** The axes of the body that names its sides, in the world of the view at time t; none without such a body. */
+  sides(t) {
+    if (!this.sided) return [];
+    const X = this.poses.at(this.sided.name, t);
+    return this.sided.axes.map(({ direction, ahead, behind }) => ({ direction: new THREE.Vector3(...direction).transformDirection(X), ahead, behind }));
   }
 }

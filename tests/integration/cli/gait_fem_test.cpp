@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -44,9 +45,11 @@ void expect_regions_carry_the_foot(const ScratchFolder& folder, const TimeSeries
   const auto value = [&](const char* region, const char* name) {
     return json[0]["regions"][region][name].get<double>();
   };
-  // Areas and forces instead of peaks: those of the arch lie on its borders with heel and ball.
   EXPECT_GT(value("heel", "impulse_Ns"), value("midfoot", "impulse_Ns")) << "the arch carries less";
   EXPECT_GT(value("metatarsal", "impulse_Ns"), value("midfoot", "impulse_Ns"));
+  const double midfoot = value("midfoot", "peak_pressure_Pa");
+  EXPECT_GT(value("heel", "peak_pressure_Pa"), 1.2 * midfoot);
+  EXPECT_GT(value("metatarsal", "peak_pressure_Pa"), 1.2 * midfoot);
   EXPECT_GT(value("hallux", "peak_pressure_Pa"), 0.0);
   EXPECT_GT(value("lesser_toes", "peak_pressure_Pa"), 0.0);
   EXPECT_GT(json[0]["regions"]["heel"]["pressure_time_integral_Pas"].get<double>(), 0.0);
@@ -70,6 +73,63 @@ void expect_regions_carry_the_foot(const ScratchFolder& folder, const TimeSeries
     n_loaded += load > 100.0 ? 1 : 0;
   }
   EXPECT_GT(n_loaded, 8);
+}
+
+/// Largest value of a curve over stance, and where it is.
+struct Peak {
+  double value = -1e9;
+  double percent = 0.0;
+};
+Peak peak_between(const std::vector<double>& curve, double from, double to) {
+  Peak peak;
+  for (std::size_t i = 0; i < curve.size(); ++i) {
+    const double percent = 100.0 * static_cast<double>(i) / static_cast<double>(curve.size() - 1);
+    if (percent >= from && percent <= to && curve[i] > peak.value) peak = {.value = curve[i], .percent = percent};
+  }
+  return peak;
+}
+
+void expect_peak(const Peak& peak, double low, double high, double from, double to, const char* what) {
+  EXPECT_TRUE(peak.value > low && peak.value < high)
+      << what << ": " << peak.value << ", expected " << low << " to " << high << " body weights";
+  EXPECT_TRUE(peak.percent > from && peak.percent < to)
+      << what << ": at " << peak.percent << " %, expected " << from << " to " << to << " % of stance";
+}
+
+/// Requirement: the forces of the step are those that a gait laboratory publishes for a healthy adult at a natural
+/// cadence (docs/theory/gait.md, section 9), and the load goes from the heel over the ball to the toes.
+void expect_forces_of_normal_walking(const TimeSeries& series) {
+  constexpr double body_weight = 706.0;  // [N] in the scenario
+  std::vector<double> vertical, anterior, braking, lifted, toes, progress;
+  for (std::size_t i = 0; i < series.rows(); ++i) {
+    const auto both = [&](const char* column) {
+      return std::array{series.column(fmt::format("foot-ground.{}", column))[i],
+                        series.column(fmt::format("toes-ground.{}", column))[i]};
+    };
+    const auto fz = both("fz_N"), fx = both("fx_N"), cop = both("copx_m");
+    vertical.push_back((fz[0] + fz[1]) / body_weight);
+    lifted.push_back(-vertical.back());
+    anterior.push_back((fx[0] + fx[1]) / body_weight);
+    braking.push_back(-anterior.back());
+    toes.push_back(fz[1] / body_weight);
+    double moment = 0.0;
+    for (const std::size_t part : {0U, 1U}) moment += fz[part] > 0.0 ? fz[part] * cop[part] : 0.0;
+    if (vertical.back() > 0.1) progress.push_back(moment / (fz[0] + fz[1]));
+  }
+  const Peak first = peak_between(vertical, 0, 50), second = peak_between(vertical, 50, 100);
+  expect_peak(first, 1.05, 1.2, 18, 30, "first peak");
+  expect_peak(second, 1.05, 1.2, 70, 82, "second peak");
+  const Peak valley = peak_between(lifted, first.percent, second.percent);
+  expect_peak({.value = -valley.value, .percent = valley.percent}, 0.7, 0.8, 40, 60, "minimum between the peaks");
+  expect_peak(peak_between(braking, 0, 100), 0.15, 0.2, 10, 25, "braking");
+  expect_peak(peak_between(anterior, 0, 100), 0.15, 0.2, 75, 92, "propulsion");
+  EXPECT_LT(peak_between(anterior, 4, 45).value, 0.0) << "the first half brakes";
+  EXPECT_LT(peak_between(braking, 58, 97).value, 0.0) << "the second half propels";
+  EXPECT_LT(peak_between(toes, 0, 10).value, 0.01) << "the toes are in the air until the foot is flat";
+  EXPECT_LT(peak_between(toes, 0, 50).value, 0.15) << "and carry little before the heel rises";
+  EXPECT_GT(peak_between(toes, 65, 100).value, 0.3) << "but push off";
+  EXPECT_TRUE(std::ranges::is_sorted(progress)) << "the centre of pressure never moves backward";
+  EXPECT_GT(progress.back() - progress.front(), 0.18) << "and passes most of the foot's length of 265 mm";
 }
 
 // Requirement: a clean clone runs one step of a deformable foot, and servers do not change a byte of it.
@@ -99,20 +159,10 @@ TEST(GaitFem, SyntheticStepIsEqualInAllModes) {
   const auto shear = series.column("foot-ground.fx_N"), sideways = series.column("foot-ground.fy_N");
   EXPECT_LT(foot.front() + toes.front(), 5.0) << "initial contact";
   EXPECT_LT(foot.back(), 5.0) << "toe-off";
-  EXPECT_GT(foot[20], 300.0) << "foot flat";
-  const auto first_load = [](const std::vector<double>& f) {
-    return std::ranges::find_if(f, [](double force) { return force > 20.0; }) - f.begin();
-  };
-  const auto middle = [](const std::vector<double>& f) {  // of the impulse
-    double sum = 0.0, moment = 0.0;
-    for (std::size_t i = 0; i < f.size(); ++i) sum += f[i], moment += static_cast<double>(i) * f[i];
-    return moment / sum;
-  };
-  EXPECT_LT(first_load(foot), first_load(toes)) << "the heel is loaded before the toes";
-  EXPECT_GT(middle(toes), middle(foot) + 7.0) << "and the toes carry load after heel-off";
+  expect_forces_of_normal_walking(series);
   for (std::size_t i = 0; i < foot.size(); ++i) {
     // Coulomb's law holds per node and therefore in the sum; the solver ends at 1e-10 of the load.
-    EXPECT_LE(std::hypot(shear[i], sideways[i]), 0.3 * foot[i] * (1.0 + 1e-6) + 1e-6) << i;
+    EXPECT_LE(std::hypot(shear[i], sideways[i]), 0.6 * foot[i] * (1.0 + 1e-6) + 1e-6) << i;
   }
 
   expect_regions_carry_the_foot(folder, series);
@@ -124,11 +174,11 @@ TEST(GaitFem, SyntheticStepIsEqualInAllModes) {
 // between sticking and opening nodes.
 TEST(GaitFem, FeetBondedToTheGroundAreSolvedInEveryFrame) {
   const ScratchFolder folder;
-  const Finished result =
-      run("heelstrike",
-          {"run", examples + "gait_synthetic.yaml", "-o", "bonded", "--in-process", "--quiet", "--set",
-           "contact.friction=1000", "--set", "output.interval=0.005", "--set", "output.fields.interval=0.5"},
-          in_folder(folder));
+  const Finished result = run("heelstrike",
+                              {"run", examples + "gait_synthetic.yaml", "-o", "bonded", "--in-process", "--quiet",
+                               "--set", "analysis.type=kinematic", "--set", "contact.friction=1000", "--set",
+                               "output.interval=0.005", "--set", "output.fields.interval=0.5"},
+                              in_folder(folder));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.err, testing::Not(HasSubstr("skipped")));
 }
@@ -138,6 +188,7 @@ TEST(GaitFem, RunIsRepeatableFromItsFiles) {
   const auto with = [&](std::vector<std::string> arguments) {
     const std::vector<std::string> all = {"run",   examples + "gait_synthetic.yaml",
                                           "--set", "contact.element_size=0.012",
+                                          "--set", "analysis.type=kinematic",
                                           "--set", "output.fields={interval: 0.2, quantities: [contact_pressure]}"};
     arguments.insert(arguments.begin(), all.begin(), all.end());
     return run("heelstrike", arguments, in_folder(folder));
@@ -181,11 +232,11 @@ TEST(GaitFem, PlantarWithoutFieldsReportsTheMissingKey) {
 // Requirement: a failed frame is listed with its reason, and the others are present.
 TEST(GaitFem, FailedFramesAreListed) {
   const ScratchFolder folder;
-  const Finished result =
-      run("heelstrike",
-          {"run", examples + "gait_synthetic.yaml", "--in-process", "-o", "deep", "--set", "contact.element_size=0.012",
-           "--set", "contact.friction=0", "--set", "contact.max_penetration=0.007"},
-          in_folder(folder));
+  const Finished result = run(
+      "heelstrike",
+      {"run", examples + "gait_synthetic.yaml", "--in-process", "-o", "deep", "--set", "contact.element_size=0.012",
+       "--set", "analysis.type=kinematic", "--set", "contact.friction=0", "--set", "contact.max_penetration=0.0095"},
+      in_folder(folder));
   ASSERT_EQ(result.exit_code, 7) << result.err;
   EXPECT_THAT(result.err, HasSubstr("more like \"frame at t = ")) << "a person reads the first and how many there were";
   std::size_t n_listed = 0;
@@ -193,9 +244,9 @@ TEST(GaitFem, FailedFramesAreListed) {
   for (std::string line; std::getline(lines, line);) {
     if (line.find("frame at t = ") == std::string::npos) continue;
     ++n_listed;
-    EXPECT_THAT(line, HasSubstr("0.007")) << "the reason with its limit";
+    EXPECT_THAT(line, HasSubstr("0.0095")) << "the reason with its limit";
   }
-  EXPECT_GT(n_listed, 3U) << "8 mm are needed in mid-stance";
+  EXPECT_GT(n_listed, 3U) << "up to 12 mm are needed";
   EXPECT_EQ(read_timeseries(folder.path() / "deep").rows() + n_listed, 69U) << "every frame is a row or a warning";
   const auto summary = nlohmann::json::parse(read_text(folder.path() / "deep/summary.json"));
   EXPECT_EQ(summary["integrator"]["rejected_steps"].get<std::size_t>(), n_listed);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -367,6 +368,40 @@ TEST(Backends, ListsFitTheScreen) {
     for (std::string line; std::getline(lines, line); ++n) EXPECT_LE(line.size(), 80U) << name << ": " << line;
     EXPECT_GT(n, 5U) << name;
   }
+}
+
+// Requirement: for the first python3 of the PATH, what it lacks for the package, and what to type; none of it is a
+// failure.
+TEST(Doctor, PythonIsReportedWithWhatItLacks) {
+  const ScratchFolder folder;
+  const fs::path python = folder.path() / "python3";
+  const auto told = [&](const std::string& script) {
+    {
+      std::ofstream file(python);
+      file << "#!/bin/sh\n" << script << "\n";
+    }
+    fs::permissions(python, fs::perms::owner_all);
+    const Finished doctor =
+        run("heelstrike", {"doctor"}, {.environment = {{"PATH", folder.path().string() + ":/usr/bin:/bin"}}});
+    EXPECT_EQ(doctor.exit_code, 0) << doctor.out;
+    const std::string line = python.string() + " imports heelstrike: ";
+    const auto at = doctor.out.find(line);
+    if (at == std::string::npos) return doctor.out;
+    return doctor.out.substr(at - 5, 5) +
+           doctor.out.substr(at + line.size(), doctor.out.find('\n', at) - at - line.size());
+  };
+  const auto answer = [](const std::string& numpy, const std::string& package, const std::string& problem) {
+    return R"(echo a line of a package; echo '{"version": "3.9.1", "numpy": ")" + numpy + R"(", "heelstrike": ")" +
+           package + R"(", "problem": ")" + problem + R"("}')";
+  };
+  EXPECT_EQ(told(answer("1.2.3", "0.1.0 in /there", "")), "ok   Python 3.9.1, numpy 1.2.3, heelstrike 0.1.0 in /there");
+  EXPECT_EQ(told(answer("1.2.3", "", "built for Python 3.11")),
+            "none Python 3.9.1, numpy 1.2.3, no heelstrike: built for Python 3.11");
+  const std::string without = told(answer("", "", R"(No module named '"'"'heelstrike'"'"')"));
+  EXPECT_THAT(without, testing::StartsWith("none Python 3.9.1, no numpy, no heelstrike: No module named 'heelstrike'"));
+  EXPECT_THAT(without, HasSubstr("for numpy: " + python.string() + " -m pip install numpy"));
+  EXPECT_THAT(told("echo broken; exit 3"),
+              HasSubstr("none " + python.string() + " cannot be used: broken (exit code 3)"));
 }
 
 // Requirement: a missing program is reported with its build command, and not as a server that does not respond.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The packages on an empty Debian 12: apt resolves all dependencies, finite elements run with
+# The packages on an empty Debian of their release: apt resolves all dependencies, finite elements run with
 # two servers, Python imports, a program compiles against the library, the services exist and are disabled, and a purge
 # leaves nothing behind. Exit code 77 where no such system can be made.
 # shellcheck disable=SC2016  # what runs in the machine is expanded there
@@ -8,17 +8,20 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
 usage() {
   cat <<'TEXT'
-Usage: clean_machine_test.sh FOLDER [--help]
+Usage: clean_machine_test.sh FOLDER [RELEASE] [--help]
 
-FOLDER has the packages (scripts/package). Needs root, mmdebstrap, and the package archive that this machine uses.
+FOLDER has the packages (scripts/package), RELEASE is bookworm or trixie (default: that of this machine). Needs root, mmdebstrap, and the package archive that this machine uses.
 TEXT
 }
 
-if (($# != 1)) || [[ $1 == -h || $1 == --help ]]; then
+if (($# < 1 || $# > 2)) || [[ $1 == -h || $1 == --help ]]; then
   usage
-  exit $(($# != 1 ? 2 : 0))
+  exit $(($# < 1 || $# > 2 ? 2 : 0))
 fi
 packages=$(realpath "$1")
+here=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+release=${2:-$here}
+[[ $release == bookworm || $release == trixie ]] || { echo "clean machine: unknown release '$release'; known: bookworm, trixie" >&2; exit 2; }
 skip() {
   echo "clean machine: not tried: $*" >&2
   exit 77
@@ -34,13 +37,13 @@ compgen -G "$packages/heelstrike_*.deb" >/dev/null || skip "$packages has no pac
 machine=$(mktemp -d -t heelstrike-machine.XXXXXX)
 chmod 755 "$machine"
 trap 'rm -rf --one-file-system "$machine"' EXIT
-# Debian's own archives only, as configured on this machine.
-apt-get indextargets --format 'deb $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u \
-  >"$machine.sources"
+# Debian's own archives only, as configured on this machine; of another release the main one.
+apt-get indextargets --format 'deb $(REPO_URI) $(CODENAME) $(COMPONENT)' 'Created-By: Packages' 'Origin: Debian' | sort -u |
+  if [[ $release == "$here" ]]; then cat; else sed -n "s/ $here / $release /p"; fi >"$machine.sources"
 mv "$machine.sources" "$machine/sources.list"
-grep -q bookworm "$machine/sources.list" || skip "this machine knows no archive of Debian 12"
+grep -q "$release" "$machine/sources.list" || skip "this machine knows no archive of $release"
 start=$SECONDS
-mmdebstrap --quiet --variant=minbase --format=directory bookworm "$machine/root" "$machine/sources.list" ||
+mmdebstrap --quiet --variant=minbase --format=directory "$release" "$machine/root" "$machine/sources.list" ||
   skip "no system could be made of $(cat "$machine/sources.list")"
 echo "clean machine: made in $((SECONDS - start)) s"
 

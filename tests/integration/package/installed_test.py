@@ -63,6 +63,13 @@ def main(sources, build, folder):
     run(prefix / "bin/heelstrike", "fmu", ball, "-o", folder / "ball.fmu")
     with zipfile.ZipFile(folder / "ball.fmu") as unit:
         assert "libstdc++6" in unit.read("documentation/externalDependencies.txt").decode().split()
+    started = folder / "started"  # examples and templates are those of the prefix
+    run(prefix / "bin/heelstrike", "example", "bouncing_ball", "-o", started)
+    assert f"$schema={prefix}/share" in (started / "bouncing_ball.yaml").read_text().splitlines()[0]
+    for part in ("tibia", "femur"):
+        run(prefix / "bin/heelstrike", "mesh", f"knee-{part}", "-o", started / f"{part}.stl")
+    run(prefix / "bin/heelstrike", "new", "knee", started / "tibia.stl", started / "femur.stl", "-o", started / "knee.yaml")
+    run(prefix / "bin/heelstrike", "validate", started / "knee.yaml")
     # Finite elements are a module that is loaded on demand: 200 shared libraries that other users need not wait for.
     for program in ("heelstrike", "fem_server", "mbs_server"):
         mapped = run("ldd", prefix / "bin" / program)

@@ -111,6 +111,8 @@ def main(sources, folder):
         # Figures and numbers are the purpose of a notebook. Each has its checks above, under its name.
         said = texts(notebook)
         wrong = [what for what, holds in globals()[path.stem](said, executor.rewritten) if not holds]
+        wrong += [f"an output is an error: {output}" for output in outputs(notebook)
+                  if output.output_type == "error" or "Traceback" in output.get("text", "")]
         for what in wrong:
             print(f"{path.name}: failed: {what}\n{said}\n{executor.rewritten}")
         pictures = sum("image/png" in output.get("data", {}) for output in outputs(notebook))

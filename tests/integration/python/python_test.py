@@ -239,6 +239,217 @@ class Runs(unittest.TestCase):
                 self.assertEqual((here.folder / name).read_bytes(), (half.folder / name).read_bytes(), name)
 
 
+GRID = {"contact.restitution": [0.4, np.float64(0.6)], "contact.stiffness": "1e8:2e8:1e8"}
+
+
+class Sweeps(unittest.TestCase):
+    def test_results_are_those_of_the_command_line(self):
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([BINARIES / "heelstrike", "sweep", BALL, "--vary", "contact.restitution=0.4,0.6", "--vary",
+                            "contact.stiffness=1e8:2e8:1e8", "--set", "analysis.end_time=0.5", "--quiet", "--jobs", "2", "-o",
+                            f"{folder}/cli"], check=True, capture_output=True)
+            news = []
+            ours = hs.sweep(BALL, GRID, set=SHORT, output=f"{folder}/ours", jobs=2, progress=lambda *state: news.append(state))
+            theirs = hs.open_sweep(f"{folder}/cli")
+            for ours_row, row in zip(ours.rows, theirs.rows, strict=True):
+                self.assertEqual({**ours_row, "wall_time_s": 0}, {**row, "wall_time_s": 0})
+            for point, run in theirs.runs.items():
+                self.assertEqual((ours[point].folder / "timeseries.csv").read_bytes(), (run.folder / "timeseries.csv").read_bytes())
+            self.assertEqual(ours.index, list(GRID))
+            self.assertEqual([(row["contact.restitution"], row["contact.stiffness"]) for row in ours.rows],
+                             [(0.4, 1e8), (0.4, 2e8), (0.6, 1e8), (0.6, 2e8)])
+            self.assertTrue(ours.report.exists())
+            self.assertEqual(news[-1][1:4], (1.0, 4.0, 4.0))  # fraction, ended and all runs
+
+    def test_a_sweep_keeps_complete_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first = hs.sweep(BALL, {"contact.restitution": [0.4]}, set=SHORT, output=folder)
+            before = {file: file.stat().st_mtime_ns for file in first.folder.rglob("timeseries.csv")}
+            again = hs.sweep(BALL, {"contact.restitution": [0.4, 0.6]}, set=SHORT, output=folder)
+            self.assertEqual(len(again), 2)
+            self.assertEqual({file: file.stat().st_mtime_ns for file in before}, before)
+
+    def test_a_temporary_folder_is_kept_by_its_runs(self):
+        sweep = hs.sweep(BALL, {"contact.restitution": [0.4]}, set=SHORT)
+        run, folder = next(iter(sweep.runs.values())), sweep.folder
+        del sweep
+        self.assertGreater(len(run.columns), 10)
+        del run
+        self.assertFalse(folder.exists())
+
+    def test_a_failed_run_is_a_failure_of_its_point(self):
+        sweep = hs.sweep(BALL, {"analysis.budget.steps": [10, 100000]}, set=SHORT)
+        self.assertEqual(list(sweep), ["steps=100000"])
+        failure = sweep.failures["steps=10"]
+        self.assertIsInstance(failure, hs.RunFailed)
+        self.assertLess(failure.run.columns["time_s"][-1], 0.5)
+        self.assertEqual([row["status"] for row in sweep.rows], ["failed", "completed"])
+        with self.assertRaisesRegex(hs.RunFailed, "10"):
+            hs.sweep(BALL, {"analysis.budget.steps": [10]})
+
+    def test_a_mapping_is_swept_with_its_arrays_and_files(self):
+        V, T = octahedron()
+        scenario = mapping()
+        side = scenario["contact"]["ball-ground"]["main"]
+        side["surface"] = {"mesh": {"vertices": V, "triangles": T}}
+        side["material"] = {"youngs_modulus": 5e6, "poissons_ratio": 0.45}
+        scenario["contact"]["ball-ground"].update(backend="elastic_foundation", parameters={"thickness": 5e-3})
+        vary = {"contact.thickness": [5e-3, 1e-2]}
+        by_arrays = hs.sweep(scenario, vary, set={"analysis.end_time": 0.02})
+        with tempfile.TemporaryDirectory() as folder:
+            lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in V.tolist()] + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in T.tolist()]
+            pathlib.Path(folder, "ball.obj").write_text("\n".join(lines))
+            side["surface"] = {"mesh": {"file": "ball.obj"}}
+            with contextlib.chdir(folder):
+                by_file = hs.sweep(scenario, vary, set={"analysis.end_time": 0.02})
+        for point in by_arrays:
+            np.testing.assert_array_equal(by_file[point].columns["ball.z_m"], by_arrays[point].columns["ball.z_m"])
+
+    def test_incorrect_use(self):
+        for vary, key, message in (({"contact.restitutoin": [0.4]}, None, "did you mean 'restitution'"),
+                                   ({"contact.restitution": 0.4}, "vary", "expected values, or a text FROM:TO:STEP"),
+                                   ({"contact.restitution": "1:2:-1"}, "vary", "a step that leads from FROM to TO"),
+                                   ({"contact.restitution": ["a,b"]}, None, "without commas"), ({}, "vary", "at least one key"),
+                                   ("contact.restitution", "vary", "vary: expected")):
+            with self.subTest(vary=vary), self.assertRaisesRegex(hs.InputError, message) as caught:
+                hs.sweep(BALL, vary)
+            self.assertNotIn("--", str(caught.exception))
+            if key is not None:
+                self.assertTrue(caught.exception.key.startswith(key), caught.exception.key)
+        for jobs in (0, -1, 1.5, True, "2"):
+            with self.subTest(jobs=jobs), self.assertRaisesRegex(hs.InputError, "jobs: expected a whole number from 1"):
+                hs.sweep(BALL, GRID, jobs=jobs)
+        with self.assertRaisesRegex(hs.FileError, "expected the folder of a sweep"):
+            hs.open_sweep("/nonexistent")
+        with self.assertRaises(hs.InputError) as caught:
+            hs.sweep("/nonexistent.yaml", GRID)
+        self.assertEqual(caught.exception.file, "/nonexistent.yaml")
+
+    def test_ctrl_c_stops_the_runs_and_the_same_call_continues(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = f"""
+import os, signal, heelstrike as hs
+def interrupt(stage, fraction, time, end_time, wall_time):
+    if "1 running" in stage: os.kill(os.getpid(), signal.SIGINT)
+try:
+    hs.sweep({str(BALL)!r}, {{"analysis.end_time": [1000.0, 0.2]}}, output={folder!r}, jobs=1, progress=interrupt)
+except KeyboardInterrupt:
+    print("stopped")"""
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+            self.assertEqual(done.stdout, "stopped\n", done.stderr)
+            sweep = hs.sweep(BALL, {"analysis.end_time": [0.3, 0.2]}, output=folder)
+            self.assertEqual(len(sweep), 2)
+
+
+class TablesAndCharts(unittest.TestCase):
+    def test_tables_by_choice(self):
+        table = hs.run(BALL, set=SHORT).columns
+        if importlib.util.find_spec("pandas") is not None:
+            frame = table.to_dataframe()
+            self.assertEqual(list(frame.columns), table.columns)
+            np.testing.assert_array_equal(frame["ball.z_m"], table["ball.z_m"])
+        if importlib.util.find_spec("xarray") is None:
+            with self.assertRaisesRegex(hs.MissingPackage, "apt-get install python3-xarray, or .* -m pip install xarray"):
+                table.to_xarray()
+            self.skipTest("python3-xarray is not installed: scripts/setup")
+        data = table.to_xarray()
+        self.assertEqual(list(data.sizes), ["time_s"])
+        units = {name: data[name].attrs.get("units") for name in ("time_s", "ball.z_m", "ball.vz_m_s", "ball-ground.fz_N", "ball.qw")}
+        self.assertEqual(units, {"time_s": "s", "ball.z_m": "m", "ball.vz_m_s": "m/s", "ball-ground.fz_N": "N", "ball.qw": None})
+        np.testing.assert_array_equal(data["ball.z_m"].sel(time_s=slice(0.1, 0.2)),
+                                      table["ball.z_m"][(table["time_s"] >= 0.1) & (table["time_s"] <= 0.2)])
+        grid = hs.sweep(BALL, GRID, set=SHORT).to_xarray()
+        self.assertEqual(dict(grid.sizes), {"contact.restitution": 2, "contact.stiffness": 2})
+        self.assertEqual(grid["max_force_N"].attrs, {"units": "N"})
+        stiff = grid["max_force_N"].sel({"contact.restitution": 0.4}).values
+        self.assertGreater(stiff[1], stiff[0])
+        both = hs.compare(BALL, ["flores", "hunt_crossley"], set=SHORT).to_xarray()
+        self.assertEqual(both["ball-ground.max_force_N"].dims, ("backend",))
+
+    def test_charts_have_the_units_of_their_columns(self):
+        if importlib.util.find_spec("matplotlib") is None:
+            self.skipTest("python3-matplotlib is not installed: scripts/setup")
+        run = hs.run(BALL, set=SHORT)
+        labels = [chart.get_ylabel() for chart in run.plot().axes]
+        self.assertEqual(labels, ["contact force [N]", "gap [m]"])
+        figure = run.plot("ball.vz_m_s", "ball-ground.f?_N", "ball.vz_m_s")
+        self.assertEqual([chart.get_ylabel() for chart in figure.axes], ["vz [m/s]", "fx, fy, fz [N]"])
+        self.assertEqual(figure.axes[-1].get_xlabel(), "time [s]")
+        self.assertEqual([len(chart.lines) for chart in figure.axes], [1, 3])
+        np.testing.assert_array_equal(figure.axes[0].lines[0].get_ydata(), run.columns["ball.vz_m_s"])
+        loop = run.plot("ball-ground.fz_N", x="ball-ground.indentation_m")
+        self.assertEqual(loop.axes[0].get_xlabel(), "indentation [m]")
+        for wrong, message in ((lambda: run.plot("ball.w_m"), "no column 'ball.w_m'"), (lambda: run.plot(x="t"), "no column 't'"),
+                               (lambda: run.plot(3), "expected names of columns"),
+                               (lambda: run.plot(axes=figure.axes[0]), "axes: expected 2, one for each unit")):
+            with self.assertRaisesRegex(hs.InputError, message):
+                wrong()
+        free = hs.run(SOURCES / "examples/double_pendulum.yaml", set={"analysis.end_time": 0.1}).plot()
+        self.assertEqual([chart.get_ylabel() for chart in free.axes], ["x, y, z [m]"])
+        sweep = hs.sweep(BALL, GRID, set=SHORT)
+        self.assertEqual(sweep.plot().axes[0].get_ylabel(), "max force [N]")
+        self.assertEqual(len(sweep.plot("effective_restitution", x="contact.stiffness").axes[0].lines), 2)
+        with self.assertRaisesRegex(hs.InputError, "quantity: expected one of status, max_force_N"):
+            sweep.plot("force")
+
+    def test_missing_packages_are_named_with_the_interpreter(self):
+        # Packages that only some functions need are absent in this interpreter.
+        program = f"""
+import sys
+for name in ("pandas", "matplotlib", "xarray"): sys.modules[name] = None
+import heelstrike as hs
+run = hs.run({str(BALL)!r}, set={{"analysis.end_time": 0.1}})
+assert isinstance(run.timeseries, hs.Table) and isinstance(run.contacts, list)
+for call in (run.plot, run.columns.to_dataframe, run.columns.to_xarray):
+    try: call()
+    except hs.MissingPackage as problem: print(problem)"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 3, done.stderr)
+        for name, line in zip(("matplotlib", "pandas", "xarray"), lines):
+            self.assertIn(f"requires {name}, which {sys.executable} does not have; install it: apt-get install python3-{name}", line)
+
+
+class Interpreters(unittest.TestCase):
+    """`import heelstrike` where it cannot work says what to type instead."""
+
+    def interpreter(self, folder, name, version, numpy):
+        """A stand-in that answers as an interpreter with or without numpy."""
+        file = pathlib.Path(folder, name)
+        file.write_text(f"#!/bin/sh\nprintf '%s\\n%s\\n%s\\n' '{file} {folder}' '{version}' '{numpy}'\n")
+        file.chmod(0o755)
+        return file
+
+    def imported(self, before, path):
+        return subprocess.run([sys.executable, "-c", f"import sys\n{before}\nimport heelstrike"], capture_output=True, text=True,
+                              env={**os.environ, "PATH": str(path)}).stderr.splitlines()[-1]
+
+    def test_without_numpy(self):
+        mine = f"{sys.version_info[0]}.{sys.version_info[1]}"
+        with tempfile.TemporaryDirectory() as folder:
+            self.interpreter(folder, "python3", mine, "")
+            has_it = self.interpreter(folder, f"python{mine}", mine, "9.8.7")
+            self.interpreter(folder, "python3.4", "3.4", "1.0")
+            # /usr/bin is searched last.
+            self.assertEqual(self.imported("sys.modules['numpy'] = None", folder),
+                             f"ImportError: heelstrike requires numpy, and this interpreter, {sys.executable} (Python {mine}), does not "
+                             f"have it; {has_it} has numpy 9.8.7: type {has_it} PROGRAM.py")
+
+    def test_of_another_version(self):
+        with tempfile.TemporaryDirectory() as folder:
+            package = pathlib.Path(folder, "heelstrike")
+            package.mkdir()
+            for file in pathlib.Path(hs.__file__).parent.glob("*.py"):
+                (package / file.name).write_bytes(file.read_bytes())
+            (package / "_core.cpython-34-x86_64-linux-gnu.so").touch()
+            other = self.interpreter(folder, "python3.4", "3.4", "1.2.3")
+            said = self.imported(f"sys.path.insert(0, {folder!r})", folder)
+            self.assertIn("this package heelstrike is built for Python 3.4", said)
+            self.assertIn(f"type {other} PROGRAM.py", said)
+            other.unlink()
+            self.assertIn("no Python 3.4 with numpy is on the PATH", self.imported(f"sys.path.insert(0, {folder!r})", folder))
+
+
 class Errors(unittest.TestCase):
     def test_scenario_error_has_file_line_and_key(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -6,8 +6,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <span>
+#include <string>
 
+#include "common/contact/contact.hpp"
 #include "mbs_server/coupling/contact_states.hpp"
+#include "mbs_server/simulation/run_diagnostics.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {
@@ -105,6 +110,51 @@ output: {{interval: 0.01, steps: none}}
     // The contact point moves by x - R phi: k (1 / m + R^2 / J) = (2 pi 211 Hz)^2.
     EXPECT_EQ(is_reported, damping == 0.0) << (run.log.empty() ? "" : run.log.back());
   }
+}
+
+/// Contacts that vibrate for a tenth of a second, with 40 steps per period, and then rest for ten seconds.
+/// @param opens  the force also vanishes in each period, so that its contact ends and begins
+std::optional<std::string> vibration_in_bursts(double frequency, bool opens, const ParameterMap& parameters) {
+  mbs::VibrationDetector detector(1);
+  const double h = 1.0 / (40.0 * frequency);
+  Response response;
+  const auto accept = [&](double t, double step, double force) {
+    response.F_A.force = Vector3(0.0, 0.0, force);
+    if (force > 0.0) {
+      detector.accept(0, t, step, response);
+    } else {
+      detector.forget(0);
+    }
+  };
+  double t = 0.0;
+  for (int burst = 0; burst < 10; ++burst) {
+    for (const double end = t + 0.1; t < end; t += h) {
+      accept(t + h, h, (opens ? 0.0 : 20.0) + 10.0 * std::sin(2.0 * M_PI * frequency * (t + h)));
+    }
+    for (const double end = t + 10.0; t < end; t += 0.5) accept(t + 0.5, 0.5, 20.0);
+  }
+  const PairDescription pair{.name = "touch", .backend = "hertz", .parameters = parameters, .digest = {}};
+  return detector.describe(std::span(&pair, 1), 1e-9);
+}
+
+TEST(Vibration, FrequencyIsThatOfTheBurstsAndNotOfTheRest) {
+  for (const bool opens : {false, true}) {
+    const auto text = vibration_in_bursts(148.0, opens, {});
+    ASSERT_TRUE(text.has_value()) << opens;
+    EXPECT_THAT(*text, AllOf(HasSubstr("at 148 Hz"), HasSubstr(opens ? "with 19 steps" : "with 40 steps")));
+  }
+}
+
+TEST(Vibration, AdviceDependsOnWhatIsSet) {
+  const auto advice = [](const ParameterMap& parameters) {
+    return vibration_in_bursts(148.0, false, parameters).value_or("");
+  };
+  EXPECT_THAT(advice({}), AllOf(HasSubstr("'hertz' has none"), HasSubstr("analysis.integrator.atol (now 1e-09)")));
+  EXPECT_THAT(advice({{"restitution", 1.0}, {"stick_damping", 30.0}}),
+              AllOf(HasSubstr("add contact damping (restitution below 1)"), Not(HasSubstr("stick_damping"))));
+  EXPECT_THAT(advice({{"restitution", 0.5}, {"stick_damping", 30.0}}),
+              AllOf(HasSubstr("increase the contact damping (now restitution 0.5, stick_damping 30)"),
+                    Not(HasSubstr("add contact damping"))));
 }
 
 TEST_P(InitialContact, BallAtRestOnTheGround) {

@@ -197,7 +197,8 @@ forces:
   // The driver carries both weights over 0.2 m.
   EXPECT_NEAR(run.column("driver_lift.slider.fz_N")[2], 40.0, 1e-7);
   EXPECT_NEAR(run.summary.energy.external_work, 8.0, 1e-7);
-  EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-7);
+  // Between two equilibria energy may vanish without a dissipation, e.g. where a solution snaps through.
+  EXPECT_TRUE(std::isnan(run.summary.energy.balance_error)) << "a static solution has no energy balance";
 }
 
 TEST(Static, DriverPressesABallFollowingHertz) {

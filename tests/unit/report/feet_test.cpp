@@ -2,8 +2,10 @@
 #include "report/feet.hpp"
 #include "library/registries/catalog.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/errors/error.hpp"
 #include "report/scene.hpp"
 
 namespace heelstrike::report {
@@ -87,6 +89,42 @@ TEST(Feet, PlateMeasurementIsTransformedToWorldAndRunTime) {
 }
 
 /// A rod of 1 m and 1 kg that hangs from the ground, a spring to a point mass beside it.
+/// Without gravity superior is upwards; the tibia of a left knee has its medial side at +z.
+TEST(Scene, SidesOfBodiesAndTheVertical) {
+  const auto scene_of = [](const std::string& tibia) {
+    return scene_json(read("gravity: [0, 0, 0]\n"
+                           "bodies:\n"
+                           "  femur: {mass: 1, inertia: [1, 1, 1]}\n"
+                           "  tibia: {mass: 1, inertia: [1, 1, 1], orientation: [0.7071067811865476, "
+                           "0.7071067811865476, 0, 0]}\n"
+                           "contact:\n"
+                           "  knee:\n"
+                           "    main: {body: tibia, surface: {" +
+                           tibia +
+                           "}, material: {youngs_modulus: 1.0e7, poissons_ratio: 0.45, density: 1100}}\n"
+                           "    partner: {body: femur, surface: {sphere: {radius: 0.03}}}\n"
+                           "    backend: fem_condensed\n"
+                           "analysis: {end_time: 1}\noutput: {interval: 0.1}\n"),
+                      {});
+  };
+  const Json scene = scene_of("knee: {part: tibia, side: left}");
+  EXPECT_FALSE(scene["gravity"].get<bool>());
+  EXPECT_EQ(scene["up"].dump(), "[0.0,0.0,1.0]") << "y of the tibia, which is turned about x by 90 degrees";
+  EXPECT_EQ(scene["pairs"].dump(), R"([{"main":"tibia","name":"knee"}])");
+  EXPECT_EQ(scene["bodies"][2]["axes"][2].dump(), R"({"ahead":"medial","behind":"lateral","direction":[0.0,0.0,1.0]})");
+  EXPECT_FALSE(scene["bodies"][1].contains("axes")) << "a sphere has no sides";
+  const Json scan = scene_of("mesh: {file: tibia.stl, axes: posterior inferior medial}");
+  EXPECT_EQ(scan["up"].dump(), "[-0.0,-0.0,-1.0]");
+  EXPECT_EQ(scan["bodies"][2]["axes"][0]["behind"], "anterior");
+  try {
+    (void)scene_of("mesh: {file: tibia.stl, axes: anterior posterior medial}");
+    FAIL() << "accepted two names of one axis";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("main.surface.mesh.axes"),
+                                         testing::HasSubstr("posterior superior medial")));
+  }
+}
+
 TEST(Scene, LinksSpringsAndBlocks) {
   const Scenario scenario = read(
       "gravity: [0, -9.81, 0]\n"
@@ -102,6 +140,7 @@ TEST(Scene, LinksSpringsAndBlocks) {
       "analysis: {end_time: 1}\noutput: {interval: 0.1}\n");
   const Json scene = scene_json(scenario, {});
   EXPECT_EQ(scene["up"].dump(), "[-0.0,1.0,-0.0]");
+  EXPECT_TRUE(scene["gravity"].get<bool>());
   const Json& rod = scene["bodies"][1];
   EXPECT_EQ(rod["points"].dump(), "[[0.0,0.5,0.0],[0.0,-0.5,0.0]]") << "pin and link, in the frame of the rod";
   // Edges of a bar: a^2 = 6 (I2 + I3 - I1) / m is 6 * 0.1666 m^2 along it and 6 * 0.0002 m^2 across; eigenvalues come

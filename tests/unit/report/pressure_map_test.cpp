@@ -136,6 +136,25 @@ TEST(PressureMap, PartsAreSideBySide) {
   EXPECT_EQ(map.peak().back(), 2e5);
 }
 
+// Requirement: no step of colour where two parts were cut from one mesh. The nodes of the cut belong to both.
+TEST(PressureMap, IsContinuousOverTheCutBetweenTwoParts) {
+  FieldGrid heel = flat_sole(26, 11);
+  std::ranges::fill(heel.arrays[0].values, 1e5);
+  FieldGrid toes = heel;
+  std::ranges::fill(toes.arrays[0].values, 2e5);
+  const Pose X_FB{.R = Matrix3::Identity(), .p = Vector3(0.25, 0.0, 0.0)};
+  PressureMap map(placed(heel, tilted), tilted);
+  map.add_part(placed(toes, tilted), tilted * X_FB.inverse());
+  const PlanView view = map.view(map.peak(), 501);  // cells of 1 mm, elements of 10 mm
+  EXPECT_NEAR(value_at(view, 0.239, 0.05), 1e5, 1e-3);
+  EXPECT_NEAR(value_at(view, 0.250, 0.05), 1.5e5, 1e-3);
+  EXPECT_NEAR(value_at(view, 0.261, 0.05), 2e5, 1e-3);
+  for (int i = 230; i < 270; ++i) {
+    EXPECT_LT(std::abs(value_at(view, 1e-3 * (i + 1), 0.05) - value_at(view, 1e-3 * i, 0.05)), 5.1e3) << i << " mm";
+  }
+  EXPECT_EQ(map.peak_pressure(), 2e5) << "peaks remain those of the parts";
+}
+
 TEST(PressureMap, RejectsAFrameOfAnotherMesh) {
   PressureMap map(flat_sole(6, 3), {});
   EXPECT_THROW(map.add(flat_sole(7, 3)), Error);
