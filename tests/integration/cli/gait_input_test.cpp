@@ -180,8 +180,8 @@ TEST_F(Gait, ComparisonReportsTheInputsOfTheRun) {
   const Finished table = run("heelstrike", compare, here_);
   ASSERT_EQ(table.exit_code, 0) << table.err;
   EXPECT_THAT(table.out, HasSubstr("vy is prescribed in the run"));
-  EXPECT_THAT(table.out, testing::ContainsRegex("vy +N +given"));
-  EXPECT_THAT(table.out, testing::ContainsRegex("vx +N +predicted"));
+  EXPECT_THAT(table.out, testing::ContainsRegex("vy\\) +N +given"));
+  EXPECT_THAT(table.out, testing::ContainsRegex("vx\\) +N +predicted"));
   std::vector<std::string> as_json = compare;
   as_json.emplace_back("--json");
   const auto json = nlohmann::json::parse(run("heelstrike", as_json, here_).out);
