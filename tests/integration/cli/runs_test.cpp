@@ -375,7 +375,7 @@ TEST(Backends, ListsFitTheScreen) {
 TEST(Doctor, PythonIsReportedWithWhatItLacks) {
   const ScratchFolder folder;
   const fs::path python = folder.path() / "python3";
-  const auto told = [&](const std::string& script) {
+  const auto reported = [&](const std::string& script) {
     {
       std::ofstream file(python);
       file << "#!/bin/sh\n" << script << "\n";
@@ -394,13 +394,14 @@ TEST(Doctor, PythonIsReportedWithWhatItLacks) {
     return R"(echo a line of a package; echo '{"version": "3.9.1", "numpy": ")" + numpy + R"(", "heelstrike": ")" +
            package + R"(", "problem": ")" + problem + R"("}')";
   };
-  EXPECT_EQ(told(answer("1.2.3", "0.1.0 in /there", "")), "ok   Python 3.9.1, numpy 1.2.3, heelstrike 0.1.0 in /there");
-  EXPECT_EQ(told(answer("1.2.3", "", "built for Python 3.11")),
+  EXPECT_EQ(reported(answer("1.2.3", "0.1.0 in /there", "")),
+            "ok   Python 3.9.1, numpy 1.2.3, heelstrike 0.1.0 in /there");
+  EXPECT_EQ(reported(answer("1.2.3", "", "built for Python 3.11")),
             "none Python 3.9.1, numpy 1.2.3, no heelstrike: built for Python 3.11");
-  const std::string without = told(answer("", "", R"(No module named '"'"'heelstrike'"'"')"));
+  const std::string without = reported(answer("", "", R"(No module named '"'"'heelstrike'"'"')"));
   EXPECT_THAT(without, testing::StartsWith("none Python 3.9.1, no numpy, no heelstrike: No module named 'heelstrike'"));
   EXPECT_THAT(without, HasSubstr("for numpy: " + python.string() + " -m pip install numpy"));
-  EXPECT_THAT(told("echo broken; exit 3"),
+  EXPECT_THAT(reported("echo broken; exit 3"),
               HasSubstr("none " + python.string() + " cannot be used: broken (exit code 3)"));
 }
 
