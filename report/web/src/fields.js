@@ -13,6 +13,7 @@ import { pressureColour, viridisColour } from './viridis.js';
 const maxTicks = 400, maxWrapSurfaces = 3;
 const looks = { below: 'From below', above: 'From above', side: 'From the side', oblique: 'Oblique', plane: 'In its plane' };
 const upwards = { x: [1, 0, 0], y: [0, 1, 0], z: [0, 0, 1], '-x': [-1, 0, 0], '-y': [0, -1, 0], '-z': [0, 0, -1] };
+const narrowView = 480;  // [px] width below which values of forces have no names
 const labelStrip = 26;  // [px] above each of several views, for its label
 const words = (name) => name.replaceAll('_', ' ');
 
@@ -351,7 +352,8 @@ class FieldStage {
       const axes = scene.sides(this.time).filter(({ ahead, behind }) => !this.gravity || ![ahead, behind].includes('superior'));
       if (axes.length > 0) this.marks.sides(scene.outline(this.time).map((p) => p.add(shift)), axes);
       for (const { pair, point, force, tip, isAlongView } of scene.forces.shown) {
-        const text = `${scene.forces.pairs.length > 1 ? `${words(pair.owner)} ` : ''}${number(force.length(), 3)} N`;
+        const value = `${number(force.length(), 3)} N`;
+        const text = scene.forces.pairs.length > 1 && view.width > narrowView ? `${words(pair.owner)} ${value}` : value;
         this.marks.force(text, point.clone().add(shift), tip.clone().add(shift), pair.arrow.position, !isAlongView);
       }
     });

@@ -141,7 +141,7 @@ TEST(Vibration, FrequencyIsThatOfTheBurstsAndNotOfTheRest) {
   for (const bool opens : {false, true}) {
     const auto text = vibration_in_bursts(148.0, opens, {});
     ASSERT_TRUE(text.has_value()) << opens;
-    EXPECT_THAT(*text, AllOf(HasSubstr("at 148 Hz"), HasSubstr(opens ? "with 19 steps" : "with 40 steps")));
+    EXPECT_THAT(*text, AllOf(HasSubstr("at 148 Hz"), HasSubstr(opens ? "with 20 steps" : "with 40 steps")));
   }
 }
 
