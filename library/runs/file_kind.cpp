@@ -34,8 +34,8 @@ constexpr auto table_advice =
 
 constexpr std::array<FileKind, 12> kinds = {{
     {" .stl .obj .ply .vtp .dae .vtk .vtu .msh .inp ", "", "a mesh",
-     "heelstrike mesh {} checks it, and fills it with tetrahedra (--size); a scenario names it as the surface of a "
-     "body: heelstrike schema mesh"},
+     "heelstrike mesh {0} checks it, and fills it with tetrahedra (--size); heelstrike new KIND {0} writes a scenario "
+     "for it (kinds: heelstrike new --help)"},
     {" .osim ", "", "an OpenSim model", "heelstrike import-osim {} -o FOLDER converts it to a scenario"},
     {" .urdf ", "", "a robot model (URDF)", "heelstrike import {} -o FOLDER converts it to a scenario"},
     {" .xml .mjcf ", "<mujoco", "a robot model (MJCF)", "heelstrike import {} -o FOLDER converts it to a scenario"},

@@ -229,19 +229,20 @@ TEST_P(ForeignFiles, AreNamedWithTheirCommand) {
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, ForeignFiles,
-    testing::Values(ForeignFile{"foot.STL", "solid foot", {"a mesh", "heelstrike mesh foot.STL"}},
-                    ForeignFile{"leg.osim", "<OpenSimDocument/>", {"heelstrike import-osim leg.osim -o FOLDER"}},
-                    ForeignFile{"arm.urdf", "<robot/>", {"robot model (URDF)", "heelstrike import arm.urdf -o FOLDER"}},
-                    ForeignFile{"arm.xml", "<mujoco/>", {"robot model (MJCF)", "heelstrike import arm.xml -o FOLDER"}},
-                    ForeignFile{"walk.c3d", "P", {"a recorded trial", "heelstrike import walk.c3d -o FOLDER"}},
-                    ForeignFile{"walk.mot", "time", {"a table of motion", "heelstrike schema motion"}},
-                    ForeignFile{"unit.fmu", "PK", {"functional mock-up unit", "heelstrike schema fmu"}},
-                    ForeignFile{"summary.json", "{}", {"a file of results", "heelstrike report ."}},
-                    ForeignFile{"rows.h5", "HDF", {"results (HDF5)"}},
-                    ForeignFile{"out/scenario.yaml", "", {"the folder of a run", "heelstrike report out"}},
-                    ForeignFile{"cut/INCOMPLETE", "", {"incomplete run", "heelstrike resume cut"}},
-                    ForeignFile{"grid/command.json", "{}", {"comparison or sweep", "heelstrike resume grid"}},
-                    ForeignFile{"models/ball.yaml", "", {"the folder models", "models/ball.yaml"}}),
+    testing::Values(
+        ForeignFile{"foot.STL", "solid foot", {"a mesh", "heelstrike mesh foot.STL", "heelstrike new KIND foot.STL"}},
+        ForeignFile{"leg.osim", "<OpenSimDocument/>", {"heelstrike import-osim leg.osim -o FOLDER"}},
+        ForeignFile{"arm.urdf", "<robot/>", {"robot model (URDF)", "heelstrike import arm.urdf -o FOLDER"}},
+        ForeignFile{"arm.xml", "<mujoco/>", {"robot model (MJCF)", "heelstrike import arm.xml -o FOLDER"}},
+        ForeignFile{"walk.c3d", "P", {"a recorded trial", "heelstrike import walk.c3d -o FOLDER"}},
+        ForeignFile{"walk.mot", "time", {"a table of motion", "heelstrike schema motion"}},
+        ForeignFile{"unit.fmu", "PK", {"functional mock-up unit", "heelstrike schema fmu"}},
+        ForeignFile{"summary.json", "{}", {"a file of results", "heelstrike report ."}},
+        ForeignFile{"rows.h5", "HDF", {"results (HDF5)"}},
+        ForeignFile{"out/scenario.yaml", "", {"the folder of a run", "heelstrike report out"}},
+        ForeignFile{"cut/INCOMPLETE", "", {"incomplete run", "heelstrike resume cut"}},
+        ForeignFile{"grid/command.json", "{}", {"comparison or sweep", "heelstrike resume grid"}},
+        ForeignFile{"models/ball.yaml", "", {"the folder models", "models/ball.yaml"}}),
     [](const auto& info) {
       std::string name = info.param.name;
       std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
