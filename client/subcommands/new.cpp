@@ -226,7 +226,11 @@ void check_surface(const ScenarioKind& kind, const fs::path& file, double length
   const MeshReport report = process_mesh(
       job, [](const char*) {}, stop);
   for (const std::string& warning : report.warnings) print_message("warning", printable(warning));
-  const std::string advice = fmt::format("heelstrike mesh {} shows where and repairs", job.name);
+  const std::string advice = fmt::format(
+      "heelstrike mesh {0} shows where; heelstrike mesh {0} --merge 10um -o FILE joins vertices that differ by "
+      "rounding, "
+      "--fill-holes EDGES closes holes",
+      job.name);
   if (kind.closed && !report.is_valid) {
     throw input_error("mesh", fmt::format("{}: expected a closed surface for `new {}`, found {}; {}", job.name,
                                           kind.name, report.defects, advice));
@@ -304,8 +308,13 @@ std::string filled(const std::string& scenario_template, const TemplateValues& v
   return text + scenario_template.substr(done);
 }
 
-std::string vector_of(const Vector3& v) {
-  return fmt::format("[{:.6g}, {:.6g}, {:.6g}]", v.x(), v.y(), v.z());
+/// Six digits; what is rounding beside `scale` is zero.
+template <int n>
+std::string vector_of(const Eigen::Vector<double, n>& v, double scale) {
+  std::string text;
+  for (const double x : v)
+    text += fmt::format("{}{:.6g}", text.empty() ? "" : ", ", std::abs(x) < 1e-12 * scale ? 0.0 : x);
+  return "[" + text + "]";
 }
 
 /// Name of a mesh in a scenario: relative to its folder, quoted.
@@ -330,9 +339,10 @@ void add_mass(const std::string& name, double density, Triangles& surface, Templ
   for (Vector3& vertex : surface.vertices) vertex -= volume.center_of_mass;
   const Matrix3 inertia = density * volume.inertia;
   values.numbers["mass"] = density * volume.mass;
-  values.texts["position"] = vector_of(-volume.center_of_mass);
-  values.texts["inertia"] = fmt::format("[{:.6g}, {:.6g}, {:.6g}, {:.6g}, {:.6g}, {:.6g}]", inertia(0, 0),
-                                        inertia(1, 1), inertia(2, 2), inertia(0, 1), inertia(0, 2), inertia(1, 2));
+  values.texts["position"] = vector_of<3>(-volume.center_of_mass, extent_of(surface).size().maxCoeff());
+  const Eigen::Vector<double, 6> moments{inertia(0, 0), inertia(1, 1), inertia(2, 2),
+                                         inertia(0, 1), inertia(0, 2), inertia(1, 2)};
+  values.texts["inertia"] = vector_of<6>(moments, moments.maxCoeff());
 }
 
 /// Reads unit and axes of the surfaces. @returns them in metres with z up

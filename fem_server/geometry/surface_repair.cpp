@@ -305,7 +305,7 @@ std::vector<std::string> repair_surface(SurfaceMesh& mesh, const RepairOptions& 
   };
   if (options.merge_tolerance != 0.0) {
     report(merge_near_vertices(mesh, options.merge_tolerance),
-           fmt::format("vertices merged within {} m", options.merge_tolerance));
+           fmt::format("vertices merged within {:.6g} m", options.merge_tolerance));
   }
   if (options.remove_degenerate) report(remove_degenerate_triangles(mesh), "triangles without area removed");
   if (options.remove_duplicate) report(remove_duplicate_triangles(mesh), "repeated triangles removed");
