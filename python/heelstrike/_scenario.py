@@ -13,7 +13,7 @@ from ._core import Pair
 from ._errors import InputError, expected, mapping_name
 
 
-def _refused(key: str, what: str, found: object) -> InputError:
+def _rejected(key: str, what: str, found: object) -> InputError:
     problem = expected(key or "scenario", what, found)
     problem.key = key
     return problem
@@ -24,11 +24,11 @@ def _mesh_text(mesh: Mapping[str, Any], key: str) -> str:
     points = np.asarray(mesh["vertices"])
     kind = "tetrahedra" if "tetrahedra" in mesh else "triangles"
     if points.ndim != 2 or points.shape[1] != 3 or points.dtype.kind not in "fiu":
-        raise _refused(f"{key}.vertices", "real numbers of shape (n, 3)", mesh["vertices"])
+        raise _rejected(f"{key}.vertices", "real numbers of shape (n, 3)", mesh["vertices"])
     corners = 4 if kind == "tetrahedra" else 3
     cells = np.asarray(mesh.get(kind))
     if cells.ndim != 2 or cells.shape[1] != corners or cells.dtype.kind not in "iu":
-        raise _refused(f"{key}.{kind}", f"whole numbers of shape (m, {corners}), indices of vertices from 0", mesh.get(kind))
+        raise _rejected(f"{key}.{kind}", f"whole numbers of shape (m, {corners}), indices of vertices from 0", mesh.get(kind))
     if cells.size and not 0 <= cells.min() <= cells.max() < len(points):
         raise InputError(f"{key}.{kind}: expected indices from 0 to {len(points) - 1}, found {cells.min()} to {cells.max()}",
                          code="invalid input", key=f"{key}.{kind}")
@@ -55,7 +55,7 @@ class _Writer:
                 return self.mesh(value, key)
             for name in value:
                 if not isinstance(name, str):
-                    raise _refused(key, "keys that are texts", name)
+                    raise _rejected(key, "keys that are texts", name)
             return {name: self.plain(entry, f"{key}.{name}" if key else name) for name, entry in value.items()}
         if isinstance(value, os.PathLike):
             value = os.fspath(value)
@@ -71,7 +71,7 @@ class _Writer:
             return value
         if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
             return [self.plain(entry, f"{key}[{i}]") for i, entry in enumerate(value)]
-        raise _refused(key, "a number, text, flag, list, array or mapping of these", value)
+        raise _rejected(key, "a number, text, flag, list, array or mapping of these", value)
 
     def mesh(self, mesh: Mapping[str, Any], key: str) -> dict[str, Any]:
         name = f"arrays/{key}.{'msh' if 'tetrahedra' in mesh else 'obj'}"
@@ -95,7 +95,7 @@ def _around(pair: Mapping[str, Any], name: str) -> dict[str, Any]:
     sides = {}
     for side in ("main", "partner"):
         if not isinstance(pair.get(side), Mapping):
-            raise _refused(side, "a mapping with the surface, as {'surface': {'sphere': {'radius': 0.1}}}", pair.get(side))
+            raise _rejected(side, "a mapping with the surface, as {'surface': {'sphere': {'radius': 0.1}}}", pair.get(side))
         sides[side] = {"body": side, **pair[side]}
     bodies = sorted({side["body"] for side in sides.values()} - {"ground"})
     # Placeholder masses: the caller of the contact prescribes the motion.

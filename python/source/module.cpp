@@ -220,7 +220,7 @@ PyResponses unpickled_responses(const py::tuple& parts) {
   return made;
 }
 
-/// One of the responses, as from evaluate(); NaN for a state that was refused.
+/// One of the responses, as from evaluate(); NaN for a state that was rejected.
 std::unique_ptr<PyResponse> response_at(const PyResponses& self, std::size_t i) {
   auto response = std::make_unique<PyResponse>();
   response->response = self.responses[i].response;
@@ -251,7 +251,7 @@ py::object responses_at(const PyResponses& self, const py::object& index) {
 }
 
 py::str shown(const PyResponses& self) {
-  const auto refused = std::ranges::count(self.responses, false, &hs::BatchResponse::ok);
+  const auto rejected = std::ranges::count(self.responses, false, &hs::BatchResponse::ok);
   double largest = 0.0, gap = std::numeric_limits<double>::infinity();
   for (const hs::BatchResponse& answer : self.responses) {
     if (!answer.ok) continue;
@@ -260,7 +260,7 @@ py::str shown(const PyResponses& self) {
     gap = std::min(gap, answer.response.gap);
   }
   return py::str("Responses({} states{}, largest force {:.6g} N, smallest gap {:.6g} m)")
-      .format(self.responses.size(), refused == 0 ? std::string() : ", " + std::to_string(refused) + " refused",
+      .format(self.responses.size(), rejected == 0 ? std::string() : ", " + std::to_string(rejected) + " rejected",
               largest, gap);
 }
 
@@ -317,7 +317,7 @@ void bind_regions(py::module_& module) {
                                   parts[3].cast<double>(), parts[4].cast<hs::Vector3>()};
           }));
   py::class_<PyRegionLoads> loads(module, "RegionLoads", plain_type(),
-                                  "Load on a region of a contact in many states. NaN where a state was refused.");
+                                  "Load on a region of a contact in many states. NaN where a state was rejected.");
   for (std::size_t k = 0; k < std::size(region_numbers); ++k) {
     const auto get = [k](const PyRegionLoads& self) { return self.numbers[k]; };
     loads.def_property_readonly(region_numbers[k].name, get,
@@ -446,10 +446,11 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
       .def(py::pickle(&pickled_response, &unpickled_response));
   py::class_<PyResponses> responses(
       module, "Responses", plain_type(),
-      "Responses to many states; arrays are read-only views. NaN where a state was refused: see `refused`.");
+      "Responses to many states; arrays are read-only views. NaN where a state was rejected: see `rejected`.");
   bind_members(responses);
   responses.def("__len__", [](const PyResponses& self) { return self.responses.size(); })
-      .def("__getitem__", &responses_at, "index"_a, "One Response, NaN where the state was refused, or some Responses.")
+      .def("__getitem__", &responses_at, "index"_a,
+           "One Response, NaN where the state was rejected, or some Responses.")
       .def("__iter__",
            [](const PyResponses& self) {
              py::list all;
@@ -473,13 +474,13 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
                              "{name: RegionLoads} of the regions that the pair names: arrays force [N], area [m^2], "
                              "mean_pressure and peak_pressure [Pa], p_cop [m]")
       .def_property_readonly(
-          "refused",
+          "rejected",
           [](const PyResponses& self) {
-            py::dict refused;
+            py::dict rejected;
             for (std::size_t i = 0; i < self.responses.size(); ++i) {
-              if (!self.responses[i].ok) refused[py::int_(i)] = self.responses[i].message;
+              if (!self.responses[i].ok) rejected[py::int_(i)] = self.responses[i].message;
             }
-            return refused;
+            return rejected;
           },
           "{index: reason of the refusal}");
 }
@@ -604,7 +605,7 @@ Evaluates many states against the same history, in parallel on all processors.
 
 X_AB      (n, 4, 4);  V_AB  (n, 6), (6,) or None;  t  (n,) or one number [s]
 tangents  also dF_dX and dF_dV, as from evaluate(); without them, finite elements may be several times faster
-Returns Responses, a sequence: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`, `.regions`, `.refused`, and with
+Returns Responses, a sequence: `.F` (n, 6), `.gap` (n,), `.area`, `.peak_pressure`, `.p_cop`, `.regions`, `.rejected`, and with
 tangents `.dF_dX`, `.dF_dV` (n, 6, 6). Ctrl-C ends the call.)")
       .def(
           "commit",

@@ -763,15 +763,15 @@ class Contacts(unittest.TestCase):
         for i in range(4):
             for got, expected in ((many[i].F, many.F[i]), (many[i - 4].dF_dX, many.dF_dX[i]), (many[np.int64(i)].gap, many.gap[i])):
                 np.testing.assert_array_equal(got, expected)
-        self.assertEqual(list(many.refused), [2])
+        self.assertEqual(list(many.rejected), [2])
         self.assertTrue(np.isnan(many[2].F).all())
         np.testing.assert_array_equal(many[::-2].F, many.F[::-2])
-        self.assertEqual(list(many[2:].refused), [0])
+        self.assertEqual(list(many[2:].rejected), [0])
         self.assertEqual(len(many[5:]), 0)
         for index in (4, -5):
             self.assertRaises(IndexError, lambda index=index: many[index])
         self.assertRaises(TypeError, lambda: many["a"])
-        self.assertRegex(repr(many), r"Responses\(4 states, 1 refused, largest force 395.98 N, smallest gap -0.0002 m\)")
+        self.assertRegex(repr(many), r"Responses\(4 states, 1 rejected, largest force 395.98 N, smallest gap -0.0002 m\)")
         with self.assertRaisesRegex(hs.InputError, "tangents=True"):
             _ = ball().evaluate_many(X)[0].dF_dX
 
@@ -783,7 +783,7 @@ class Contacts(unittest.TestCase):
         again, those = pickle.loads(pickle.dumps((response, many)))
         for name in ("F", "dF_dX", "dF_dV", "p_cop", "gap", "gap_rate", "area", "peak_pressure", "stored_energy", "iterations", "active_points"):
             np.testing.assert_array_equal(getattr(again, name), getattr(response, name), name)
-        for name in ("F", "dF_dX", "gap", "refused"):
+        for name in ("F", "dF_dX", "gap", "rejected"):
             np.testing.assert_array_equal(getattr(those, name), getattr(many, name), name)
         pair = pickle.loads(pickle.dumps(hs.Pair.from_yaml(BALL, set={"contact.stiffness": 2e8})))
         self.assertEqual((pair.name, pair.parameters["stiffness"]), ("ball-ground", 2e8))
@@ -902,7 +902,7 @@ class Contacts(unittest.TestCase):
         self.assertEqual(len(many), 21)
         np.testing.assert_array_equal(many.F, [contact.evaluate(x).F for x in X])
         np.testing.assert_array_equal(many.gap, [contact.evaluate(x).gap for x in X])
-        self.assertEqual(many.refused, {})
+        self.assertEqual(many.rejected, {})
         self.assertEqual(contact.evaluate_many(np.empty((0, 4, 4))).F.shape, (0, 6))
         approach = (0, 0, 0, 0, 0, 0.1)
         for depth in (-0.1, 1e-5):  # the law damps once the approach velocity is stored
@@ -984,7 +984,7 @@ class Contacts(unittest.TestCase):
                 self.assertEqual((apart.force, apart.area, apart.mean_pressure, apart.peak_pressure), (0, 0, 0, 0))
                 self.assertTrue(np.isnan(apart.p_cop).all())
             many, ours = remote.evaluate_many(X), local.evaluate_many(X)
-            self.assertEqual(list(many.refused), [3])
+            self.assertEqual(list(many.rejected), [3])
             np.testing.assert_array_equal(many.mean_pressure, ours.mean_pressure)
             self.assertEqual(many.mean_pressure[2], response.mean_pressure)
             self.assertTrue(np.isnan(many.mean_pressure[3]))

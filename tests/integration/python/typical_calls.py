@@ -24,7 +24,7 @@ def contacts(observe: Callable[[str, float, float, float, float], None]) -> NDAr
         X = hs.pose(p=(0, 0, -0.0999))
         F, dF_dX, dF_dV = contact.evaluate(X, np.zeros(6), t=0.1)
         many = contact.evaluate_many([X, X], tangents=True)
-        reasons: dict[int, str] = many.refused
+        reasons: dict[int, str] = many.rejected
         deepest: float = min(response.gap for response in many[1:]) + many[0].gap
         other: hs.Contact = contact.clone()
         other.close()

@@ -192,18 +192,18 @@ inline void expect_prescribed_motion_consistent(const ContactBackend& backend, c
 
 /// States of one batch have the responses of single evaluations, bit for bit; a rejected state does not affect the
 /// others.
-/// @param refused  a state that the back-end rejects; null = none
-inline void expect_batch_consistent(const ContactBackend& backend, const Evaluations& list, const PairState* refused) {
+/// @param rejected  a state that the back-end rejects; null = none
+inline void expect_batch_consistent(const ContactBackend& backend, const Evaluations& list, const PairState* rejected) {
   const BatchEvaluation* batches = backend.batches();
   if (batches == nullptr) return;
   const History& history = *list.front().first;
   std::vector<PairState> states;
   for (const auto& [unused, state] : list) states.push_back(state);
-  if (refused != nullptr) states.insert(states.begin() + 1, *refused);
+  if (rejected != nullptr) states.insert(states.begin() + 1, *rejected);
   const std::vector<BatchEntry> together = batches->evaluate_all(history, states);
   ASSERT_EQ(together.size(), states.size());
   for (std::size_t i = 0; i < states.size(); ++i) {
-    if (refused != nullptr && i == 1) {
+    if (rejected != nullptr && i == 1) {
       ASSERT_NE(together[i].error, nullptr);
       EXPECT_EQ(together[i].error->code(), ErrorCode::recoverable);
       continue;

@@ -54,7 +54,7 @@ class ExpensiveBackend final : public ContactBackend {
                                  const EvaluateOptions& options) const override {
     if (on_commit_) on_commit_();
     if (state.t < 0.0) throw std::logic_error("a defect");
-    if (state.t > 5.0) throw RecoverableError(fmt::format("refused at {}", state.t));
+    if (state.t > 5.0) throw RecoverableError(fmt::format("rejected at {}", state.t));
     return inner_->commit(history, state, options);
   }
   [[nodiscard]] std::shared_ptr<const History> load_history(std::string_view bytes) const override {

@@ -111,7 +111,7 @@ TEST_F(MotionTest, EndsForAllBeforeTheFirstRejectedState) {
   const MotionResponses results = commit_motion_of_sessions(sessions.all, 0, motion, {});
   ASSERT_NE(results.error, nullptr);
   EXPECT_EQ(results.error->code(), ErrorCode::recoverable);
-  EXPECT_STREQ(results.error->what(), "refused at 6");
+  EXPECT_STREQ(results.error->what(), "rejected at 6");
   const Sessions single = open(false);
   Motion taken = motion;
   for (auto& states : taken) states.resize(7);

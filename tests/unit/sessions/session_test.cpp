@@ -183,7 +183,7 @@ TEST_F(SessionTest, ConcurrentExpensivePairsGiveEqualResultsAndTheFirstError) {
     commit_sessions(slow_sessions, 20, states, from_slow);
     FAIL() << "a pair rejects the state";
   } catch (const RecoverableError& error) {
-    EXPECT_STREQ(error.what(), "refused at 6") << "the error of the first pair that has one";
+    EXPECT_STREQ(error.what(), "rejected at 6") << "the error of the first pair that has one";
   }
   for (const Session* one : slow_sessions) EXPECT_EQ(one->committed_step(), 19) << "all or none";
 }
