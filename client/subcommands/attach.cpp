@@ -61,18 +61,23 @@ RunFolder folder_for(const AttachOptions& options, RunRequest& request) {
   return folder;
 }
 
-ExitCode attach(const AttachOptions& options, bool json, const std::stop_token& stop) {
+ExitCode collect(const AttachOptions& options, bool json, const std::stop_token& stop) {
   RemoteRunner runner(options.servers, {});
   RunRequest request = runner.attach(options.run_id);
   parse_request(request, schemas_of(known_backends(options.servers)));
   RunFolder folder = folder_for(options, request);
   if (options.cancel) runner.cancel(options.run_id);
+  return run_to_folder(runner, request, folder, {.quiet = options.quiet, .json = json}, stop);
+}
+
+ExitCode attach(const AttachOptions& options, bool json, const std::stop_token& stop) {
   try {
-    return run_to_folder(runner, request, folder, {.quiet = options.quiet, .json = json}, stop);
+    return collect(options, json, stop);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::cancelled || !stop.stop_requested()) throw;
+    const std::string output = options.output.empty() ? "" : " -o " + options.output.string();
     const std::string again =
-        fmt::format("heelstrike attach {} --mbs {} -o {}", options.run_id, options.servers.mbs, folder.path().string());
+        fmt::format("heelstrike attach {} --mbs {}{}", options.run_id, options.servers.mbs, output);
     print_message("note", fmt::format("{}; {} collects it, {} --cancel stops it", error.what(), again, again));
     return ExitCode::interrupted;
   }

@@ -249,7 +249,8 @@ std::vector<config::ReferenceRow> all_rows(const KeySchema& scenario, const std:
   }
   std::vector<config::ReferenceRow> rows;
   for (config::ReferenceRow& row : config::reference_rows(scenario, "")) {
-    const bool is_parameters = row.key.kind == KeyKind::parameters && row.path.starts_with("contact.");
+    // Laws of materials and options of importers have parameters of their own.
+    const bool is_parameters = row.path == "contact.NAME.parameters";
     const std::size_t depth = row.depth;
     rows.push_back(std::move(row));
     if (!is_parameters) continue;

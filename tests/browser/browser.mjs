@@ -83,3 +83,8 @@ export function finish() {
   if (failures > 0) console.log(`${failures} checks failed`);
   process.exit(failures > 0 ? 1 : 0);
 }
+
+/** Waits for the view of the bodies, where the page has one. */
+export async function untilDrawn(page) {
+  if (await page.locator('#field-view').count() > 0) await page.waitForSelector('html[data-fields=true]');
+}

@@ -1,12 +1,13 @@
 // Frames of the motion of a report page: node frames.mjs PAGE NPM_FOLDER FOLDER COUNT
 // Writes FOLDER/000.png, 001.png, ... of COUNT times that divide the run evenly.
 import path from 'node:path';
-import { openBrowser, openPage } from './browser.mjs';
+import { openBrowser, openPage, untilDrawn } from './browser.mjs';
 
 const [file, npmFolder, folder, count] = process.argv.slice(2);
 const browser = await openBrowser(npmFolder);
 const page = await openPage(browser, path.resolve(file));
-const slider = page.locator('#field-view input[type=range]').first();
+await untilDrawn(page);
+const slider = page.locator('#field-view input[aria-label=Time]').first();
 const view = page.locator('#field-view canvas').first();
 for (let i = 0; i < Number(count); ++i) {
   await slider.evaluate((range, part) => {

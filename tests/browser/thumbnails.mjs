@@ -1,13 +1,14 @@
 // Screenshots of the pressure map of report pages, or of the middle of their motion:
 // node thumbnails.mjs NPM_FOLDER [PAGE PICTURE]...
 import path from 'node:path';
-import { openBrowser, openPage } from './browser.mjs';
+import { openBrowser, openPage, untilDrawn } from './browser.mjs';
 
 const [npmFolder, ...files] = process.argv.slice(2);
 const browser = await openBrowser(npmFolder);
 for (let i = 0; i + 1 < files.length; i += 2) {
   const page = await openPage(browser, path.resolve(files[i]));
-  const slider = page.locator('#field-view input[type=range]').first();
+  await untilDrawn(page);
+  const slider = page.locator('#field-view input[aria-label=Time]').first();
   if (await slider.count() > 0) {
     await slider.evaluate((range) => {
       range.value = String(Math.round(0.4 * Number(range.max)));

@@ -331,7 +331,7 @@ TEST(Fem, ConcurrentRunsOfASweepPrepareABodyOnce) {
                                               "{element_size: 0.002, clamped_box: [-1, -1, 0.009, 1, 1, 1], "
                                               "contact_direction: [0, 0, -1], contact_angle: 0.2}"));
   const Finished result = run(
-      "heelstrike", {"sweep", file, "--vary", "analysis.end_time=0.01,0.02", "--jobs", "2", "-o", "s"}, here(folder));
+      "heelstrike", {"sweep", file, "--vary", "analysis.end_time=0.06,0.08", "--jobs", "2", "-o", "s"}, here(folder));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   std::size_t n_runs = 0, n_prepared = 0;
   for (const auto& entry : fs::directory_iterator(folder.path() / "s")) {

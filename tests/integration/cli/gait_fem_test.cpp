@@ -257,8 +257,8 @@ TEST(GaitFem, FailedFramesAreListed) {
   const Finished plantar = run("heelstrike", {"plantar", "deep", "--json"}, in_folder(folder));
   ASSERT_EQ(plantar.exit_code, 0) << plantar.err;
   double impulse = 0.0;
-  for (const auto& region : nlohmann::json::parse(plantar.out)[0]["regions"])
-    impulse += region["impulse_Ns"].get<double>();
+  const auto feet = nlohmann::json::parse(plantar.out);
+  for (const auto& region : feet[0]["regions"]) impulse += region["impulse_Ns"].get<double>();
   const TimeSeries series = read_timeseries(folder.path() / "deep");
   const auto t = series.column("time_s"), sole = series.column("foot-ground.fz_N"),
              toes = series.column("toes-ground.fz_N");

@@ -198,8 +198,9 @@ TEST(Attach, DetachesAtCtrlCAndCancelsOnRequest) {
   const auto begin = log.find("run run-");
   ASSERT_NE(begin, std::string::npos) << log;
   const std::string id = log.substr(begin + 4, log.find(' ', begin + 4) - begin - 4);
+  const auto n_bytes = read_text(folder.path() / "first/timeseries.csv").size();
   Program second("heelstrike", {"attach", id, "--mbs", servers.mbs_address, "-o", "first", "--quiet"}, here);
-  ASSERT_TRUE(eventually([&] { return read_text(folder.path() / "first/timeseries.csv").size() > 20000; }));
+  ASSERT_TRUE(eventually([&] { return read_text(folder.path() / "first/timeseries.csv").size() > n_bytes + 20000; }));
   second.signal(SIGINT);
   const Finished detached = second.wait();
   EXPECT_EQ(detached.exit_code, 130) << detached.err;

@@ -45,7 +45,8 @@ output: {interval: 1.0}
       .scenario = scenario, .assets = {}, .run_id = "test", .scenario_digest = "test", .resume_from = {}};
   const RunSummary summary = mbs::run_scenario(input, fem::open_local_contact, sink, sink.stop.get_token());
   EXPECT_EQ(summary.status, "cancelled");
-  EXPECT_EQ(sink.rows, n_rows);
+  // A stop waits for at most a thousand rows of the same step.
+  EXPECT_LE(sink.rows, n_rows + 1000);
   EXPECT_LT(summary.simulated_time, 1.0e6);
 }
 

@@ -110,8 +110,8 @@ TEST(Scene, SidesOfBodiesAndTheVertical) {
   const Json scene = scene_of("knee: {part: tibia, side: left}");
   EXPECT_FALSE(scene["gravity"].get<bool>());
   EXPECT_EQ(scene["up"].dump(), "[0.0,0.0,1.0]") << "y of the tibia, which is turned about x by 90 degrees";
-  EXPECT_EQ(scene["pairs"].dump(), R"([{"main":"tibia","name":"knee"}])");
-  EXPECT_EQ(scene["bodies"][2]["axes"][2].dump(), R"({"ahead":"medial","behind":"lateral","direction":[0.0,0.0,1.0]})");
+  EXPECT_EQ(scene["pairs"].dump(), R"([{"name":"knee","main":"tibia"}])");
+  EXPECT_EQ(scene["bodies"][2]["axes"][2].dump(), R"({"direction":[0.0,0.0,1.0],"ahead":"medial","behind":"lateral"})");
   EXPECT_FALSE(scene["bodies"][1].contains("axes")) << "a sphere has no sides";
   const Json scan = scene_of("mesh: {file: tibia.stl, axes: posterior inferior medial}");
   EXPECT_EQ(scan["up"].dump(), "[-0.0,-0.0,-1.0]");
