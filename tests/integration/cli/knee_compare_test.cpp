@@ -78,7 +78,8 @@ TEST(KneeCompare, AllBackEndsCarryTheSameLoadOnTheSameKnee) {
            "density: 1100}"},
           {.working_folder = folder.path(), .environment = {}});
   ASSERT_EQ(layered.exit_code, 0) << layered.out << layered.err;
-  for (const auto& row : nlohmann::json::parse(layered.out)["rows"]) {
+  const auto comparison = nlohmann::json::parse(layered.out);
+  for (const auto& row : comparison["rows"]) {
     const std::string name = row["backend"];
     const TimeSeries of_both = read_timeseries(folder.path() / "both" / name);
     EXPECT_NEAR(std::abs(last(of_both, "cartilage.fy_N")), 500.0, 1e-4) << name;
