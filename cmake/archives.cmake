@@ -8,6 +8,8 @@ foreach(library klu amd btf colamd suitesparseconfig minizip)
   set_target_properties(heelstrike::${name} PROPERTIES IMPORTED_LOCATION ${${name}_ARCHIVE})
 endforeach()
 target_link_libraries(heelstrike::klu INTERFACE heelstrike::btf heelstrike::amd heelstrike::colamd heelstrike::suitesparseconfig)
+# SuiteSparse 7 (Debian 13) reads the clock of OpenMP, 5 (Debian 12) does not: its library is linked where it is used.
+target_link_libraries(heelstrike::suitesparseconfig INTERFACE "-Wl,--push-state,--as-needed,-lgomp,--pop-state")
 find_package(ZLIB REQUIRED GLOBAL)
 target_link_libraries(heelstrike::minizip INTERFACE ZLIB::ZLIB)
 # Debian's archive of yaml-cpp is not position-independent.

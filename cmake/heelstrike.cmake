@@ -12,7 +12,7 @@ target_compile_options(heelstrike_warnings INTERFACE $<$<CXX_COMPILER_ID:GNU>:-W
 # GCC 13 and 14 take every temporary argument, as the name in text(parameters, "law"), for the object that a returned
 # reference belongs to.
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)
-  target_compile_options(heelstrike_warnings INTERFACE -Wno-dangling-reference)
+  target_compile_options(heelstrike_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-dangling-reference>)
 endif()
 
 option(HEELSTRIKE_UNITY "Compile the sources of a folder as one text: headers dominate the compilation time" OFF)
