@@ -18,6 +18,10 @@
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
+#if SUNDIALS_VERSION_MAJOR < 7
+#define SUN_COMM_NULL NULL
+#endif
+
 static void* library;
 static bool second; /* FMI 2.0 */
 static void* unit;
@@ -50,13 +54,13 @@ static void say2(void* environment, const char* name, int status, const char* ca
 static int (*set_time)(void*, double), (*set_states)(void*, const double*, size_t), (*get_states)(void*, double*, size_t);
 static int (*get_rates)(void*, double*, size_t), (*get_indicators)(void*, double*, size_t);
 
-static int rates(realtype t, N_Vector x, N_Vector rate, void* data) {
+static int rates(sunrealtype t, N_Vector x, N_Vector rate, void* data) {
   (void)data;
   if (set_time(unit, t) > 1 || set_states(unit, NV_DATA_S(x), n_x) > 1) return -1;
   const int status = get_rates(unit, NV_DATA_S(rate), n_x);
   return status == 2 ? 1 : status > 2 ? -1 : 0; /* discard: a smaller step */
 }
-static int indicators(realtype t, N_Vector x, realtype* z, void* data) {
+static int indicators(sunrealtype t, N_Vector x, sunrealtype* z, void* data) {
   (void)data;
   if (set_time(unit, t) > 1 || set_states(unit, NV_DATA_S(x), n_x) > 1) return -1;
   return get_indicators(unit, z, n_z) > 1 ? -1 : 0;
@@ -140,7 +144,7 @@ int main(int argc, char** argv) {
   start_unit(argv[3], argv[4], start);
 
   SUNContext context;
-  if (SUNContext_Create(NULL, &context) != 0) return 2;
+  if (SUNContext_Create(SUN_COMM_NULL, &context) != 0) return 2;
   N_Vector x = N_VNew_Serial((sunindextype)n_x, context);
   check(get_states(unit, NV_DATA_S(x), n_x), "GetContinuousStates");
   void* cvode = CVodeCreate(CV_BDF, context);
