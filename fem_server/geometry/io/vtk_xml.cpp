@@ -67,7 +67,15 @@ class VtkXmlFile {
   [[nodiscard]] std::vector<Value> values(pugi::xml_node array, std::uint64_t n) const {
     const std::string format = array.attribute("format").value();
     const std::string type = array.attribute("type").value();
-    if (format == "ascii" || format.empty()) return ascii_values<Value>(array, n);
+    if (format == "ascii" || format.empty()) {
+      std::vector<Value> numbers = ascii_values<Value>(array, n);
+      // VTK 9.3 writes the fewest digits that identify the number of single precision.
+      if constexpr (std::is_floating_point_v<Value>) {
+        if (type == "Float32")
+          std::ranges::transform(numbers, numbers.begin(), [](Value x) { return static_cast<float>(x); });
+      }
+      return numbers;
+    }
     if (type == "Int8") return binary_values<std::int8_t, Value>(array, n);
     if (type == "UInt8") return binary_values<std::uint8_t, Value>(array, n);
     if (type == "Int16") return binary_values<std::int16_t, Value>(array, n);
