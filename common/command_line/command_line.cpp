@@ -13,6 +13,7 @@
 
 #include "common/text/suggestion.hpp"
 #include "common/text/table.hpp"
+#include "common/text/text_file.hpp"
 
 namespace heelstrike {
 namespace {
@@ -230,7 +231,10 @@ std::string rejected_value(const CLI::Option& option, const std::string& message
       return fmt::format("{}: expected {}, found '{}'; give one value: heelstrike sweep varies keys of a scenario",
                          option.get_name(), expected, given);
     }
-    return fmt::format("{}: expected {}, found '{}'; write {}", option.get_name(), expected, given, number);
+    // The number itself is right in the unit of the option only: 1 kN is not 1 N.
+    if (trimmed(std::string_view(rest, end)) == unit) {
+      return fmt::format("{}: expected {}, found '{}'; write {}", option.get_name(), expected, given, number);
+    }
   }
   return fmt::format("{}: expected {}, found '{}'", option.get_name(), expected, given);
 }

@@ -7,6 +7,7 @@
 
 #include "common/parameters/retired_names.hpp"
 #include "common/text/suggestion.hpp"
+#include "common/text/text_file.hpp"
 #include "scenario/schema/document.hpp"
 #include "scenario/schema/schema.hpp"
 
@@ -370,7 +371,10 @@ std::string number_advice(const Node& node, const std::string& unit) {
     const std::string_view where = node.note.empty() ? "" : " (--vary KEY=FROM:TO:STEP or KEY=VALUE,VALUE)";
     return fmt::format("give one number{}; several values are runs of a heelstrike sweep{}", in, where);
   }
-  return fmt::format("units are not read: write {}, the plain number{}", std::string_view(begin, result.ptr), in);
+  // The number itself is right in the unit of the key only: 500 g are not 500 kg.
+  return trimmed(std::string_view(result.ptr, end)) == unit
+             ? fmt::format("units are not read: write {}, the plain number{}", std::string_view(begin, result.ptr), in)
+             : fmt::format("units are not read from the file: give the plain number{}", in);
 }
 
 std::shared_ptr<const Node> checked_type(const Document& document, const Node& node, const KeySchema& type,
