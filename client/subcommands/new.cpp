@@ -10,6 +10,8 @@
 #include <array>
 #include <cmath>
 #include <iostream>
+#include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -228,8 +230,7 @@ void check_surface(const ScenarioKind& kind, const fs::path& file, double length
   for (const std::string& warning : report.warnings) print_message("warning", printable(warning));
   const std::string advice = fmt::format(
       "heelstrike mesh {0} shows where; heelstrike mesh {0} --merge 10um -o FILE joins vertices that differ by "
-      "rounding, "
-      "--fill-holes EDGES closes holes",
+      "rounding, --fill-holes EDGES closes holes",
       job.name);
   if (kind.closed && !report.is_valid) {
     throw input_error("mesh", fmt::format("{}: expected a closed surface for `new {}`, found {}; {}", job.name,
@@ -254,10 +255,21 @@ double vertex_spacing(const Triangles& surface) {
 /// two vertices that are closer in the horizontal plane than neighbours of the coarser mesh usually are.
 double touching_displacement(const Triangles& lower, const Triangles& upper) {
   const double radius = 1.5 * std::max(vertex_spacing(lower), vertex_spacing(upper));
+  // Neighbours are in the same cell of a horizontal grid or in one beside it.
+  const auto cell_of = [&](const Vector3& v) {
+    return std::pair(static_cast<long>(std::floor(v.x() / radius)), static_cast<long>(std::floor(v.y() / radius)));
+  };
+  std::map<std::pair<long, long>, std::vector<Vector3>> cells;
+  for (const Vector3& b : upper.vertices) cells[cell_of(b)].push_back(b);
   double distance = std::numeric_limits<double>::infinity();
   for (const Vector3& a : lower.vertices) {
-    for (const Vector3& b : upper.vertices) {
-      if ((b - a).head<2>().squaredNorm() < radius * radius) distance = std::min(distance, b.z() - a.z());
+    const auto [i, j] = cell_of(a);
+    for (long k = 0; k < 9; ++k) {
+      const auto cell = cells.find({i - 1 + k / 3, j - 1 + k % 3});
+      if (cell == cells.end()) continue;
+      for (const Vector3& b : cell->second) {
+        if ((b - a).head<2>().squaredNorm() < radius * radius) distance = std::min(distance, b.z() - a.z());
+      }
     }
   }
   if (std::isfinite(distance)) return -distance;
