@@ -23,7 +23,7 @@ enum class Colour { red, yellow, green, cyan };
 /// unchanged.
 [[nodiscard]] std::string coloured(std::string_view text, Colour colour, Stream stream);
 
-/// "file:///home/me/out/report.html", which terminals and browsers open.
+/// The address of a file as a link, "file:///...", which terminals and browsers open.
 [[nodiscard]] std::string file_link(const std::filesystem::path& file);
 
 /// "heelstrike: LEVEL: text" on standard error; levels are error, warning and note.

@@ -11,8 +11,8 @@
 namespace heelstrike::mbs {
 namespace {
 
-/// A stop that takes effect at the next restart point, where a checkpoint loses nothing: at the latest after a time in
-/// which an inexpensive contact makes the thousand steps to the next of them.
+/// A stop that takes effect at the next restart point, where a checkpoint loses nothing. Restart points are up to a
+/// thousand steps apart: if the run does not reach one within `max_wait`, the stop takes effect without a checkpoint.
 class StopAtRestartPoint {
  public:
   explicit StopAtRestartPoint(std::stop_token requested)

@@ -283,6 +283,22 @@ void expect_groups(const VolumeMesh& mesh) {
   EXPECT_THAT(mesh.node_sets.at("tip"), ElementsAre(3));
 }
 
+// VTK 9.3 writes single precision with the fewest digits that identify the number: 0.1 is 0.100000001490116...
+TEST(SurfaceReaders, VtpAsciiHasTheNumbersOfItsType) {
+  const auto first_x = [](const std::string& type) {
+    const std::string text =
+        "<VTKFile type='PolyData' byte_order='LittleEndian'><PolyData><Piece NumberOfPoints='3' NumberOfPolys='1'>"
+        "<Points><DataArray type='" +
+        type +
+        "' NumberOfComponents='3' format='ascii'>0.1 0 0 1 0 0 1 1 0</DataArray></Points>"
+        "<Polys><DataArray type='Int32' Name='connectivity' format='ascii'>0 1 2</DataArray>"
+        "<DataArray type='Int32' Name='offsets' format='ascii'>3</DataArray></Polys></Piece></PolyData></VTKFile>";
+    return read_surface(text, named("x.vtp")).vertices.at(0).x();
+  };
+  EXPECT_EQ(first_x("Float32"), static_cast<double>(0.1F));
+  EXPECT_EQ(first_x("Float64"), 0.1);
+}
+
 /// A unit cube in centimetres as quads, instanced twice: translated, and mirrored and rotated below a node.
 const char* const collada_cubes = R"(<?xml version="1.0"?>
 <COLLADA version="1.4.1"><asset><unit name="centimeter" meter="0.01"/><up_axis>Y_UP</up_axis></asset>
