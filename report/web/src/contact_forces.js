@@ -137,8 +137,8 @@ export class ContactForces {
     }
   }
 
-  /** Adapts arrows and paths to the camera. A path is on the side of the main body that the partner presses on: from that side it is drawn over the body,
-   *  whose undeformed sole would hide it; from the other side the body hides it. */
+  /** Adapts arrows and paths to the camera. A path is on the side of the main body that the partner presses on: from that
+   *  side it is drawn over the body, whose undeformed sole would hide it; from the other side the body hides it. */
   face(camera) {
     for (const one of this.shown) {
       const along = one.point.clone().applyMatrix4(this.group.matrixWorld).sub(camera.position).normalize().dot(one.force) / one.force.length();
