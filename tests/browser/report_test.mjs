@@ -125,6 +125,8 @@ async function testScene() {
   check(opened > from && opened < to, `the 3D view opens within the contact: ${opened} s`);
   const first = await page.locator('.field-canvas').screenshot();
   check(first.length > 8000, `the ball is drawn (${first.length} bytes of picture)`);
+  const force = await page.locator('.view-marks text.force').allTextContents();
+  check(force.length === 1 && Number.parseFloat(force[0]) > 1e4, `the contact force is an arrow with its value, also where columns are thinned: ${force}`);
   await setSlider(page, 0);
   const at = Number(await page.locator('[id="chart-force-ball-ground"] .cursor-position').getAttribute('data-time'));
   // The nearest row is shown; out of contact there is one row per millisecond.

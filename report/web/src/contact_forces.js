@@ -3,7 +3,7 @@ import * as THREE from 'three';
 import { LineMaterial } from 'three/examples/jsm/lines/LineMaterial.js';
 import { LineSegments2 } from 'three/examples/jsm/lines/LineSegments2.js';
 import { LineSegmentsGeometry } from 'three/examples/jsm/lines/LineSegmentsGeometry.js';
-import { indexBefore } from './sampled.js';
+import { commonRows, indexBefore } from './sampled.js';
 
 const colour = 0xd55e00;
 const maxPathPoints = 2000;
@@ -11,19 +11,21 @@ export const headRadius = 0.055;  // of an arrow, of its length
 const alongView = 0.92;  // cosine
 const axes = ['x', 'y', 'z'];
 
-/** One pair: its force on the main body and centre of pressure in the world, at the rows of the run. */
+/** One pair: its force on the main body and centre of pressure in the world, at the rows of the page. */
 class PairForce {
+  /** @param force, cop  columns of x, y and z */
   constructor(owner, main, force, cop) {
-    Object.assign(this, { owner, main, force, cop, times: force[0].time });
+    const { times, values } = commonRows([...force, ...cop]);
+    Object.assign(this, { owner, main, times, force: values.slice(0, 3), cop: values.slice(3) });
     this.largest = this.times.reduce((most, _, i) => (this.isLoaded(i) ? Math.max(most, this.at(this.force, i).length()) : most), 0);
   }
 
   at(columns, i) {
-    return new THREE.Vector3(...columns.map((c) => c.value[i]));
+    return new THREE.Vector3(...columns.map((values) => values[i]));
   }
 
   isLoaded(i) {
-    return this.force.some((c) => c.value[i] !== 0) && this.cop.every((c) => Number.isFinite(c.value[i]));
+    return this.force.some((values) => values[i] !== 0) && this.cop.every((values) => Number.isFinite(values[i]));
   }
 
   /** {point, force} in the world at time t, linear between rows in contact; null without contact. @param near  [s] up to
@@ -67,8 +69,7 @@ export class ContactForces {
     this.pairs = owners.flatMap((owner) => {
       const named = (short) => axes.map((axis) => run.columns.find((c) => c.owner === owner && c.short === short + axis));
       const force = named('f'), cop = named('cop');
-      const n = force[0]?.value.length;
-      if (!n || [...force, ...cop].some((c) => !c || c.value.length !== n)) return [];
+      if ([...force, ...cop].some((c) => !c?.value.length)) return [];
       return [new PairForce(owner, mains.get(owner) ?? 'ground', force, cop)];
     }).filter((pair) => pair.largest > 0);
   }
