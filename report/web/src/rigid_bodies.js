@@ -152,9 +152,26 @@ export class RigidBodies {
     });
   }
 
-  /** Creates the shapes. @param size  of the bodies at one time, at most [m] */
-  build(size, floor) {
-    const thick = 0.009 * size, line = 0.4 * thick;
+  /** Sticks through the points of a body, the shortest that join them and its centre of mass. */
+  sticksOf(body) {
+    const points = body.points.map(vector), com = vector(body.center_of_mass);
+    if (!points.some((p) => p.distanceTo(com) < 1e-9)) points.push(com);
+    return { points, com, links: tree(points) };
+  }
+
+  /** Radius of the sticks: by the size of the bodies, but thin compared with the sticks of a long chain. */
+  thickness(size) {
+    const lengths = this.moving.filter((body) => body.center_of_mass && this.shapesOf(body).length === 0)
+      .flatMap((body) => this.sticksOf(body).links.map(({ length }) => length)).filter((length) => length > 1e-9).sort((a, b) => a - b);
+    const typical = lengths[lengths.length >> 1] ?? Infinity;
+    return Math.min(0.009 * size, 0.12 * typical);
+  }
+
+  /** Creates the shapes. @param size  of the bodies at one time, at most [m]; @param coloured  box of the bodies with
+   *  fields at the start, which no block of a carrier may hide, or null */
+  build(size, floor, coloured) {
+    const thick = this.thickness(size), line = 0.4 * 0.009 * size;
+    this.coloured = coloured;
     this.frames = this.bodies.map((body, k) => {
       const frame = new THREE.Group();
       frame.matrixAutoUpdate = false;
@@ -229,10 +246,7 @@ export class RigidBodies {
     }
     // A body with a mesh is drawn without sticks.
     if (shapes.length > 0) return;
-    const points = body.points.map(vector);
-    const com = vector(body.center_of_mass);
-    if (!points.some((p) => p.distanceTo(com) < 1e-9)) points.push(com);
-    const links = tree(points);
+    const { points, com, links } = this.sticksOf(body);
     for (const { i, j } of links) {
       const link = stick(thick, colour);
       stretch(link, points[i], points[j]);
@@ -243,13 +257,20 @@ export class RigidBodies {
     // The block of the same mass and inertia, if its size is plausible; not where lines are inserted, because it would
     // hide them, nor among meshes.
     const inserted = this.hasShapes || (this.scene.lines?.parts ?? []).some(({ a, b }) => a.body === body.name || b.body === body.name);
-    if (body.surfaces.length === 0 && body.box && !inserted && reach <= 1.1 * longest && longest < 0.6 * size) {
+    if (body.surfaces.length === 0 && body.box && !inserted && reach <= 1.1 * longest && longest < 0.6 * size && !this.hidesFields(body, longest)) {
       const [w, i, j, k] = body.box.q;
       add(new THREE.BoxGeometry(...body.box.lengths), vector(body.box.p)).quaternion.set(i, j, k, w);
     } else if (body.surfaces.length === 0 && !inserted) {
       const ends = links.filter((e) => points[e.i] === com || points[e.j] === com).length;
       if (ends < 2) add(new THREE.SphereGeometry((points.length > 1 ? 2.5 : 3.5) * thick, 24, 16), com);
     }
+  }
+
+  /** True for the block of a body that moves with a body with fields, such as the carrier of a sole. */
+  hidesFields(body, longest) {
+    if (!this.coloured) return false;
+    const center = vector(body.box.p).applyMatrix4(this.poses.at(body.name, this.start));
+    return this.coloured.distanceToPoint(center) < 0.25 * longest;
   }
 
   /** Attachment points on the ground of the drawn bodies. */

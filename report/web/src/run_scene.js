@@ -84,7 +84,8 @@ export class RunScene {
     // A point has no size of its own.
     this.size = Math.max(this.size, 0.05 * reach);
     if (this.rigid) {
-      this.rigid.build(this.size, { size: 4 * reach, center: this.trajectoryBox.getCenter(new THREE.Vector3()) });
+      const coloured = this.coloured.length > 0 ? this.box(this.run.span[0]) : null;
+      this.rigid.build(this.size, { size: 4 * reach, center: this.trajectoryBox.getCenter(new THREE.Vector3()) }, coloured);
       this.root.add(this.rigid.group);
     }
     // Without coloured bodies the contact point is visible anyway.
