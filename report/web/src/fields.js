@@ -286,11 +286,12 @@ class FieldStage {
     this.bar.style.setProperty('--stops', text.join(', '));
   }
 
-  /** Number of view columns of sufficient width. */
+  /** Columns of views of sufficient width, at most three, in rows of equal length where possible. */
   layout() {
     const width = this.holder.clientWidth, n = this.scenes.length;
-    const columns = Math.max(1, Math.min(n, Math.floor(width / 280)));
-    return { width, columns, rows: Math.ceil(n / columns) };
+    const most = Math.max(1, Math.min(3, Math.floor(width / 280)));
+    const rows = Math.ceil(n / most);
+    return { width, columns: Math.ceil(n / rows), rows };
   }
 
   resize() {
