@@ -129,9 +129,10 @@ export class ViewMarks {
   force(text, base, tip, at, hasArrow) {
     const from = this.place(base), to = this.place(tip);
     const across = this.perMetre(tip) * headRadius * base.distanceTo(tip);
-    let d = [to[0] - from[0], to[1] - from[1]];
     draw(this.svg, 'circle', { class: 'centre', cx: from[0], cy: from[1], r: 4.5 });
-    if (!hasArrow) d = [0.7, -0.7];
-    this.label(text, hasArrow ? to : from, d, hasArrow ? across + 6 : 10, { class: 'force', 'data-at': at.toArray().join(' '), 'data-base': from.join(' '), 'data-tip': to.join(' ') });
+    // Without an arrow the text begins to the right of the dot, above it.
+    const beside = [from[0] + 0.5 * letter * text.length + 5, from[1]];
+    const d = hasArrow ? [to[0] - from[0], to[1] - from[1]] : [0, -1];
+    this.label(text, hasArrow ? to : beside, d, hasArrow ? across + 6 : 4, { class: 'force', 'data-at': at.toArray().join(' '), 'data-base': from.join(' '), 'data-tip': to.join(' ') });
   }
 }
