@@ -18,9 +18,13 @@ function axis(label, onValues) {
   };
 }
 
-/** Labels of a logarithmic axis. */
-function logLabels(ticks) {
-  return ticks.map((tick) => (tick === null ? '' : number(tick, 3)));
+/** Labels of a logarithmic axis: those of 1, 2 and 5, all as decimals or all with an exponent; uPlot leaves out (null)
+ *  what has no room. */
+export function logLabels(ticks) {
+  const mantissa = (tick) => Number(tick.toExponential(2).split('e')[0]);
+  const labelled = (tick) => tick !== null && tick > 0 && [1, 2, 5].includes(mantissa(tick));
+  const wide = ticks.some((tick) => labelled(tick) && (tick < 9.9e-4 || tick > 1e5));
+  return ticks.map((tick) => (!labelled(tick) ? '' : wide ? `${mantissa(tick)}e${Math.floor(Math.log10(tick) + 1e-9)}` : number(tick, 3)));
 }
 
 /** Range of an axis of values: that of uPlot with a tenth of margin; a value that does not vary is in the middle of an

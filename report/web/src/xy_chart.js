@@ -35,7 +35,13 @@ function markedPath(plot, series) {
   return { stroke: loopPath(plot, series).stroke, fill: pointPath(plot, series, 3.5).fill, clip: null, flags: 3 };
 }
 
-/** Range of all shown curves, with a margin; logarithmic: to whole factors. */
+/** The next 1, 2 or 5 times a power of ten below a positive value. */
+function roundBelow(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return [5, 2, 1].find((f) => f * power <= value * (1 + 1e-9)) * power;
+}
+
+/** Range of all shown curves, with a margin; logarithmic: from a round value, with which the labels begin. */
 function rangeOf(plot, component, logarithmic) {
   let min = Infinity, max = -Infinity;
   plot.series.forEach((series, i) => {
@@ -47,7 +53,7 @@ function rangeOf(plot, component, logarithmic) {
     }
   });
   if (min > max) return logarithmic ? [0.1, 1] : [0, 1];
-  if (logarithmic) return [min / 2.5, max * 2.5];
+  if (logarithmic) return [roundBelow(min / 2), max * 2.5];
   // A single value: an axis around it that shows its magnitude.
   const margin = max > min ? 0.04 * (max - min) : 0.5 * (Math.abs(max) || 1);
   return [min - margin, max + margin];
