@@ -42,6 +42,17 @@ export function nearestSample(x, column, index) {
   return x[index] - x[left] <= x[right] - x[index] ? left : right;
 }
 
+/** Value of a column at `at`, linear between its samples; null outside of them and in gaps. */
+function valueAtEdge(x, column, at) {
+  let left = -1, right = -1;
+  for (let i = 0; i < x.length && right < 0; ++i) {
+    if (column[i] === undefined) continue;
+    if (x[i] <= at) left = i; else right = i;
+  }
+  if (left < 0 || right < 0 || column[left] === null || column[right] === null) return null;
+  return column[left] + ((column[right] - column[left]) * (at - x[left])) / (x[right] - x[left]);
+}
+
 function shareScale(source) {
   if (!group.has(source)) return;
   const { min, max } = source.plot.scales.x;
@@ -164,9 +175,25 @@ export class TimeChart extends Chart {
     return this.data;
   }
 
+  /** Range of the values: that of the samples in the window, and of the curves where they leave it, whose next samples
+   *  may be far outside. */
+  rangeOfValues(plot, low, high) {
+    let min = low, max = high;
+    if (times && min !== null && group.has(this)) {
+      this.curves.forEach((curve, i) => {
+        if (!curve.shown) return;
+        for (const at of times) {
+          const value = valueAtEdge(plot.data[0], plot.data[i + 1], at);
+          if (value !== null) { min = Math.min(min, value); max = Math.max(max, value); }
+        }
+      });
+    }
+    return valueRange(min, max, this.factor * this.high);
+  }
+
   plotOptions() {
     return {
-      scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (plot, min, max) => valueRange(min, max, this.factor * this.high) } },
+      scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (plot, min, max) => this.rangeOfValues(plot, min, max) } },
       axes: axes(withUnit(this.xName, this.xUnit), withUnit(this.label, this.shownUnit), [false, this.log]),
       series: [{}, ...this.curves.map((curve, i) => ({ ...this.stroke(i), label: curve.label, points: { show: false } }))],
       cursor: {
