@@ -47,10 +47,11 @@ export class PressureMapView {
     this.canvas.addEventListener('pointermove', (event) => this.probe(event));
   }
 
-  /** @param view  of unpackView; @param path  of unpackPath, or null */
-  show(view, path, heading) {
+  /** @param view  of unpackView; @param path  of unpackPath, or null; @param sides  {x: [behind, ahead], ...} of the body */
+  show(view, path, heading, sides = {}) {
     this.view = view;
     this.path = path;
+    this.sides = sides;
     if (heading) this.heading.textContent = heading;
     const [nu, nv] = view.n;
     const picture = new ImageData(nu, nv);
@@ -137,13 +138,21 @@ export class PressureMapView {
     context.font = '13px system-ui, sans-serif';
     context.textAlign = 'center';
     context.textBaseline = 'top';
-    context.fillText(`${axes[0]} of the body [mm]`, margin.left + across / 2, margin.top + down + 24);
+    context.fillText(this.axisTitle(context, axes[0], across + 40), margin.left + across / 2, margin.top + down + 24);
     context.save();
     context.translate(10, margin.top + down / 2);
     context.rotate(-Math.PI / 2);
     context.textBaseline = 'middle';
-    context.fillText(`${axes[1]} [mm]`, 0, 0);
+    context.fillText(this.axisTitle(context, axes[1], down + margin.top), 0, 0);
     context.restore();
+  }
+
+  /** Name of an axis with the sides at its ends, as far as they fit into `room` [px]. */
+  axisTitle(context, axis, room) {
+    const [behind, ahead] = this.sides[axis] ?? [];
+    const named = behind ? [`${axis} of the body [mm]`, `${axis} [mm]`].map((title) => `${behind} ← ${title} → ${ahead}`) : [];
+    const titles = [...named, `${axis} of the body [mm]`, `${axis} [mm]`];
+    return titles.find((title) => context.measureText(title).width <= room) ?? titles.at(-1);
   }
 
   drawPath(context) {

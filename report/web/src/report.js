@@ -46,6 +46,9 @@ const words = (name) => name.replaceAll('_', ' ');
 /** A chart needs two samples. */
 const isCurve = (values) => values.length > 1;
 
+/** A contact model without pressures has columns of zeros; beside the pressures of others they would look like results. */
+const isWithout = ({ quantity, varies, value }) => !varies && value[0] === 0 && /pressure|area/.test(quantity);
+
 /** Curves of the columns selected by `wanted`, over all runs. One run: a colour per column; several: a colour per run. */
 function curvesOf(runs, wanted) {
   // Measured curves are the same for every run.
@@ -56,9 +59,9 @@ function curvesOf(runs, wanted) {
   runs.forEach((run, r) => {
     components.forEach((name, k) => {
       const column = run.columns.find((c) => c.name === name);
-      if (!column || !isCurve(column.value)) return;
+      if (!column || !isCurve(column.value) || (runs.length > 1 && isWithout(column))) return;
       curves.push({
-        key: `${run.label}:${name}`, name, unit: column.unit, time: column.time, value: column.value, shown: true,
+        key: `${run.label}:${name}`, name, short: column.short, unit: column.unit, time: column.time, value: column.value, shown: true,
         label: runs.length === 1 ? words(column.short) : components.length === 1 ? run.label : `${run.label} ${words(column.short)}`,
         colour: runs.length === 1 ? k : r, dash: runs.length === 1 ? 0 : k,
       });
@@ -81,9 +84,9 @@ function span(curves) {
 /** With several runs only the component with the largest range is shown initially; the others can be selected. */
 function choicesOf(runs, { components, curves }) {
   if (runs.length === 1 || components.length < 2) return [];
-  const choices = components.map((name) => {
+  const choices = components.filter((name) => curves.some((curve) => curve.name === name)).map((name) => {
     const own = curves.filter((curve) => curve.name === name);
-    return { label: name, range: span(own), curves: own.map((curve) => curve.key) };
+    return { label: words(own[0].short), range: span(own), curves: own.map((curve) => curve.key) };
   });
   choices.sort((a, b) => b.range - a.range);
   curves.forEach((curve) => { curve.shown = choices[0].curves.includes(curve.key); });
@@ -117,12 +120,19 @@ function quantitiesOf(runs) {
   return bodies.size > maxBodies ? motionQuantities.slice(1) : motionQuantities;
 }
 
-/** Any non-constant column, selected from a list. */
+/** Range of a column relative to the largest value of its unit in the run: below 1e-9 it is rounding. */
+function share(run, { unit, value }) {
+  const most = largest(...run.columns.filter((c) => c.unit === unit).map((c) => c.value));
+  return most > 0 ? span([{ value }]) / most : 0;
+}
+
+/** Any non-constant column, selected from a list; the first that is more than rounding is shown. */
 function addExplorer(place, runs) {
   const names = [...new Set(runs.flatMap((run) => run.columns.filter((c) => c.varies && isCurve(c.value)).map((c) => c.name)))];
   if (names.length === 0) return;
   const holder = element('div', { class: 'wide' });
   const select = element('select', { id: 'column-choice' }, ...names.map((name) => element('option', {}, name)));
+  select.value = names.find((name) => runs.some((run) => run.columns.some((c) => c.name === name && isCurve(c.value) && share(run, c) > 1e-9))) ?? names[0];
   const show = () => {
     holder.querySelector('figure')?.remove();
     const { curves } = curvesOf(runs, (c) => c.name === select.value);
@@ -256,13 +266,27 @@ function addSweep(place, { parameters, results, rows }) {
   show();
 }
 
+/** Sides of the body of a map, as {x: [behind, ahead], ...}, where the scenario names them: those of the body, else those
+ *  that all bodies with names share, because a map of a foot has several bodies. */
+function sidesOf(print, report) {
+  const label = print.run ?? report.runs[0]?.label;
+  const bodies = report.scenes?.find(({ run }) => report.runs[run].label === label)?.scene?.bodies.filter(({ axes }) => axes) ?? [];
+  const own = bodies.find(({ name }) => name === print.label);
+  const shared = bodies.every(({ axes }) => JSON.stringify(axes) === JSON.stringify(bodies[0].axes)) ? bodies[0] : undefined;
+  return Object.fromEntries(((own ?? shared)?.axes ?? []).flatMap(({ direction, ahead, behind }) => {
+    const k = direction.findIndex((c) => Math.abs(c) > 0.99);
+    return k < 0 ? [] : [['xyz'[k], direction[k] > 0 ? [behind, ahead] : [ahead, behind]]];
+  }));
+}
+
 /** Peak pressure over the run with the path of the centre of pressure. */
-async function addPressureMaps(place, prints) {
+async function addPressureMaps(place, report) {
+  const { prints } = report;
   for (const print of prints) {
     const whose = print.run === undefined ? print.label : `${print.run}, ${print.label}`;
     const map = new PressureMapView(place, { title: `Peak pressure: ${whose}`, id: `map-${whose}` });
     if (prints.length > 1) map.frame.classList.remove('wide');
-    map.show(await unpackView(print.view), await unpackPath(print.path));
+    map.show(await unpackView(print.view), await unpackPath(print.path), undefined, sidesOf(print, report));
   }
 }
 
@@ -337,7 +361,7 @@ async function main() {
   const sweep = document.getElementById('sweep-chart');
   if (sweep && report.sweep) { sweep.replaceChildren(); addSweep(sweep, report.sweep); }
   const maps = document.getElementById('pressure-maps');
-  if (maps && report.prints) { maps.replaceChildren(); await addPressureMaps(maps, report.prints); }
+  if (maps && report.prints) { maps.replaceChildren(); await addPressureMaps(maps, report); }
   addZoomButtons();
   // The script of the fields shares the unpacked data.
   window.heelstrikeReport = report;
