@@ -318,7 +318,7 @@ async function addStances(place, stances) {
       const curve = async (label, packed, colour) => ({ key: label, label, time, value: await unpackDoubles(packed), colour, shown: true });
       const curves = [await curve('measured', measured, 6), await curve('run', run, 0)];
       if (largest(...curves.map(({ value }) => value)) === 0) continue;
-      new TimeChart(charts, { title: name, id: `chart-stance-${s + 1}-${key}`, unit, curves, alone: true, xName: 'stance', xUnit: '%' });
+      new TimeChart(charts, { title: name, id: `chart-stance-${s + 1}-${key}`, unit, curves, alone: true, xName: 'stance', xUnit: '%', xRange: [0, 100] });
     }
   }
 }

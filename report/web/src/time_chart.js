@@ -89,10 +89,10 @@ export class TimeChart extends Chart {
    *  @param log    logarithmic values; zeros are omitted
    *  @param alone  time axis not shared with the other charts of the page
    *  @param label  of the values; default: the title
-   *  @param xName, xUnit  of the axis below */
-  constructor(place, { title, id, unit, curves, choices = [], alone = false, log = false, label, xName = 'time', xUnit = 's' }) {
+   *  @param xName, xUnit  of the axis below; @param xRange  [from, to] of it when all is shown; default: that of the data */
+  constructor(place, { title, id, unit, curves, choices = [], alone = false, log = false, label, xName = 'time', xUnit = 's', xRange }) {
     super(place, { title, id, curves });
-    Object.assign(this, { unit, log, xName, xUnit, label: label ?? title.split(':')[0] });
+    Object.assign(this, { unit, log, xName, xUnit, xRange, label: label ?? title.split(':')[0] });
     this.setUnit();
     if (choices.length > 1) this.offer(choices);
     if (!alone) group.add(this);
@@ -192,8 +192,10 @@ export class TimeChart extends Chart {
   }
 
   plotOptions() {
+    const x = this.plotData()[0];
+    const rangeOfX = (plot, min, max) => (min <= x[0] && max >= x.at(-1) ? this.xRange : [min, max]);
     return {
-      scales: { x: { time: false }, y: this.log ? { distr: 3 } : { range: (plot, min, max) => this.rangeOfValues(plot, min, max) } },
+      scales: { x: { time: false, ...(this.xRange ? { range: rangeOfX } : {}) }, y: this.log ? { distr: 3 } : { range: (plot, min, max) => this.rangeOfValues(plot, min, max) } },
       axes: axes(withUnit(this.xName, this.xUnit), withUnit(this.label, this.shownUnit), [false, this.log]),
       series: [{}, ...this.curves.map((curve, i) => ({ ...this.stroke(i), label: curve.label, points: { show: false } }))],
       cursor: {
