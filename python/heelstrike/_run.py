@@ -50,8 +50,10 @@ class Run:
     def __init__(self, folder: Path) -> None:
         self.folder = _path(folder, "folder")
         if not (self.folder / "timeseries.csv").exists() and not (self.folder / "summary.json").exists():
-            raise FileError(f"{self.folder}: expected the folder of a run, found no timeseries.csv in it", code="file",
-                            file=str(folder))
+            runs = sorted(str(inner.parent) for inner in self.folder.glob("*/summary.json"))
+            found = f"one with {len(runs)} runs in it; open one of them, such as {runs[0]}, or a sweep with open_sweep()" \
+                if runs else "no timeseries.csv in it"
+            raise FileError(f"{self.folder}: expected the folder of a run, found {found}", code="file", file=str(folder))
         self._kept: TemporaryFolder | None = None  # keeps a temporary folder during the lifetime of its run
         self._columns: Table | None = None
         self._timeseries: Any = None
@@ -74,12 +76,18 @@ class Run:
 
     @property
     def timeseries(self) -> Any:
-        """The same as a pandas.DataFrame; the Table of columns without pandas. By choice: columns.to_dataframe(),
-        columns.to_xarray().
-        """
+        """The same as a pandas.DataFrame; the Table of columns without pandas. By choice: to_dataframe(), to_xarray()."""
         if self._timeseries is None:
             self._timeseries = self.columns.to_dataframe() if is_installed("pandas") else self.columns
         return self._timeseries
+
+    def to_dataframe(self) -> Any:
+        """The columns as a pandas.DataFrame. Raises MissingPackage without pandas."""
+        return self.columns.to_dataframe()
+
+    def to_xarray(self) -> Any:
+        """The columns as an xarray.Dataset over time_s, with their units. Raises MissingPackage without xarray."""
+        return self.columns.to_xarray()
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -339,20 +339,23 @@ except KeyboardInterrupt:
             self.assertEqual(done.stdout, "stopped\n", done.stderr)
             sweep = hs.sweep(BALL, {"analysis.end_time": [0.3, 0.2]}, output=folder)
             self.assertEqual(len(sweep), 2)
+            with self.assertRaisesRegex(hs.FileError, "found one with 2 runs in it; open one of them"):
+                hs.open_run(folder)
 
 
 class TablesAndCharts(unittest.TestCase):
     def test_tables_by_choice(self):
-        table = hs.run(BALL, set=SHORT).columns
+        run = hs.run(BALL, set=SHORT)
+        table = run.columns
         if importlib.util.find_spec("pandas") is not None:
-            frame = table.to_dataframe()
+            frame = run.to_dataframe()
             self.assertEqual(list(frame.columns), table.columns)
             np.testing.assert_array_equal(frame["ball.z_m"], table["ball.z_m"])
         if importlib.util.find_spec("xarray") is None:
             with self.assertRaisesRegex(hs.MissingPackage, "apt-get install python3-xarray, or .* -m pip install xarray"):
-                table.to_xarray()
+                run.to_xarray()
             self.skipTest("python3-xarray is not installed: scripts/setup")
-        data = table.to_xarray()
+        data = run.to_xarray()
         self.assertEqual(list(data.sizes), ["time_s"])
         units = {name: data[name].attrs.get("units") for name in ("time_s", "ball.z_m", "ball.vz_m_s", "ball-ground.fz_N", "ball.qw")}
         self.assertEqual(units, {"time_s": "s", "ball.z_m": "m", "ball.vz_m_s": "m/s", "ball-ground.fz_N": "N", "ball.qw": None})

@@ -74,7 +74,9 @@ def results(folder: pathlib.Path) -> list[object]:
     fields: hs.Fields = run.fields(partner=True)
     again = hs.read_vtu(folder / "a.vtu")
     same: hs.Fields = hs.parse_vtu(b"<VTKFile/>")
+    run.to_dataframe()
     table.to_dataframe()
+    run.to_xarray()
     table.to_xarray()
     return [*table.columns, run.timeseries, run.timing["wall_time_s"], run.status, run.contacts, run.report, run.folder, run.field_times(),
             fields.points, fields.cells, fields.arrays, fields.cell_arrays, fields.keys(), again.time, same.file]
