@@ -524,6 +524,8 @@ async function testRealFields(name, scenario, pair, fieldInterval, ...settings) 
   const map = page.locator('.pressure-map').first();
   await map.scrollIntoViewIfNeeded();
   check(await drawnPixels(page, '#pressure-maps') > 5000, `${name}: the map is drawn`);
+  const isPart = (await page.locator('#pressure-maps figcaption').first().textContent()).endsWith('(loaded part)');
+  check(isPart === (name === 'fem_ball'), `${name}: the map shows ${isPart ? 'the loaded part' : 'the whole body'}`);
   await page.waitForTimeout(100);
   await page.screenshot({ path: path.join(output, `${name}_map.png`) });
   const view = page.locator('.field-canvas');

@@ -11,6 +11,7 @@ const besides = { left: 58, top: 12, right: 118, bottom: 46 };
 const below = { left: 46, top: 8, right: 12, bottom: 104 };
 const narrow = 480;
 const tallest = 420;
+const smallPart = 0.3;  // of the body, below which only the loaded part is shown
 
 /** @param json  written by plan_view_json */
 export async function unpackView(json) {
@@ -19,6 +20,24 @@ export async function unpackView(json) {
 
 export async function unpackPath(json) {
   return { time: await unpackDoubles(json.time), u: await unpackDoubles(json.u), v: await unpackDoubles(json.v) };
+}
+
+/** The part of a view around its loaded cells, where these are a small part of the body, such as the contact of a ball;
+ *  else the view. */
+export function loadedPart(view) {
+  const [nu, nv] = view.n;
+  const low = [nu, nv], high = [-1, -1];
+  view.cells.forEach((cell, i) => {
+    if (cell === outside || cell === 0) return;
+    [i % nu, Math.floor(i / nu)].forEach((at, k) => { low[k] = Math.min(low[k], at); high[k] = Math.max(high[k], at); });
+  });
+  const size = Math.max(high[0] - low[0], high[1] - low[1]) + 1;
+  if (high[0] < 0 || size > smallPart * Math.min(nu, nv)) return view;
+  const from = low.map((at, k) => Math.max(0, Math.round(0.5 * (at + high[k])) - size));
+  const n = from.map((at, k) => Math.min(view.n[k], Math.round(0.5 * (low[k] + high[k])) + size + 1) - at);
+  const cells = new Uint16Array(n[0] * n[1]);
+  for (let v = 0; v < n[1]; ++v) cells.set(view.cells.subarray((from[1] + v) * nu + from[0], (from[1] + v) * nu + from[0] + n[0]), v * n[0]);
+  return { ...view, n, cells, origin: view.origin.map((o, k) => o + from[k] * view.cell), isPart: true };
 }
 
 function roundStep(range, wanted) {

@@ -2,7 +2,7 @@
 import { addZoomBar } from './contacts.js';
 import { unpackDoubles } from './decode.js';
 import { element, largest, number } from './format.js';
-import { PressureMapView, unpackPath, unpackView } from './map.js';
+import { PressureMapView, loadedPart, unpackPath, unpackView } from './map.js';
 import { valueAt } from './sampled.js';
 import * as theme from './theme.js';
 import { TimeChart, setWhole, showTimes } from './time_chart.js';
@@ -286,7 +286,8 @@ async function addPressureMaps(place, report) {
     const whose = print.run === undefined ? print.label : `${print.run}, ${print.label}`;
     const map = new PressureMapView(place, { title: `Peak pressure: ${whose}`, id: `map-${whose}` });
     if (prints.length > 1) map.frame.classList.remove('wide');
-    map.show(await unpackView(print.view), await unpackPath(print.path), undefined, sidesOf(print, report));
+    const view = loadedPart(await unpackView(print.view));
+    map.show(view, await unpackPath(print.path), `Peak pressure: ${whose}${view.isPart ? ' (loaded part)' : ''}`, sidesOf(print, report));
   }
 }
 
