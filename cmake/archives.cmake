@@ -10,6 +10,17 @@ endforeach()
 target_link_libraries(heelstrike::klu INTERFACE heelstrike::btf heelstrike::amd heelstrike::colamd heelstrike::suitesparseconfig)
 # SuiteSparse 7 (Debian 13) reads the clock of OpenMP, 5 (Debian 12) does not: its library is linked where it is used.
 target_link_libraries(heelstrike::suitesparseconfig INTERFACE "-Wl,--push-state,--as-needed,-lgomp,--pop-state")
+# The archives of SUNDIALS 7 name its shared core library as a dependency.
+set(HEELSTRIKE_SUNDIALS_USES_MPI FALSE)
+if(TARGET SUNDIALS::core_static)
+  foreach(library cvodes idas arkode kinsol nvecserial)
+    set_target_properties(SUNDIALS::${library}_static PROPERTIES INTERFACE_LINK_LIBRARIES "SUNDIALS::core_static;$<LINK_ONLY:-lm>")
+  endforeach()
+  get_target_property(dependencies SUNDIALS::core_static INTERFACE_LINK_LIBRARIES)
+  if(dependencies MATCHES "MPI::")
+    set(HEELSTRIKE_SUNDIALS_USES_MPI TRUE)
+  endif()
+endif()
 find_package(ZLIB REQUIRED GLOBAL)
 target_link_libraries(heelstrike::minizip INTERFACE ZLIB::ZLIB)
 # Debian's archive of yaml-cpp is not position-independent.

@@ -37,7 +37,8 @@ constexpr double edge_rounding_ratio = 0.1;
 constexpr double min_dihedral_angle = 5.0 / 180.0 * std::numbers::pi;
 /// [-] of the edge length: thinner triangles, remnants of slivers of the input, lead to flat tetrahedra.
 constexpr double min_height_ratio = 0.1;
-/// Down to a quarter of the edge length: for smaller features the deviation of the surface is reported instead.
+/// Down to a quarter of the edge length: for smaller features the deviation of the surface is reported instead. Folds
+/// get one halving more.
 constexpr int max_halvings = 2;
 /// Passes over all edges; more have no measurable effect.
 constexpr unsigned n_iterations = 5;
@@ -176,7 +177,10 @@ SurfaceMesh remeshed(const SurfaceMesh& surface, const SizeField& size, double f
     std::vector<Vector3> points = find_deviating_points(surface, result, edge_rounding_ratio * size.size);
     const std::vector<Vector3> is_folded = has_folds(result);
     if (is_folded.empty()) valid = result;
-    if (halvings == max_halvings || (points.empty() && is_folded.empty())) return valid.value_or(result);
+    const bool accepted = is_folded.empty() && (points.empty() || halvings >= max_halvings);
+    if (accepted || halvings > max_halvings) return valid.value_or(result);
+    // After the last halving for the deviation, only the folds get shorter edges.
+    if (halvings == max_halvings) points.clear();
     points.insert(points.end(), is_folded.begin(), is_folded.end());
     finest *= 0.5;
     field.refinements.push_back({.region = region_around(points, finest), .size = finest});

@@ -724,6 +724,8 @@ class Units(unittest.TestCase):
         for made in [*self.ball.values(), *self.spring.values(), *self.equations.values(), *self.contact.values()]:
             reported = (made.folder / "documentation/externalDependencies.txt").read_text()
             always, *served = [line.split()[3:] for line in reported.splitlines() if line.startswith("sudo apt install")]
+            if int(os.environ["HEELSTRIKE_SUNDIALS"].split(".")[0]) >= 7:
+                always.remove("libgomp1")  # Debian 13 builds SuiteSparse with OpenMP
             self.assertLessEqual(len(always), 10, reported)
             for word in ("grpc", "protobuf", "deal.ii", "hdf5", "mpi", "sundials", "blas", "cholmod"):
                 self.assertFalse([name for name in always if word in name], reported)
