@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "common/errors/error.hpp"
@@ -109,8 +108,67 @@ std::optional<KeySchema> find_key(const KeySchema& schema, const std::string& na
                                        config::excerpt(name), suggestion(name, known, "choose one of them")));
 }
 
+/// The path of a key as an option names it: the parameters of a pair without `parameters`, those of all pairs without
+/// a name, and the name of an entry if there is only one.
+std::string option_path(const std::string& path, const Node& root) {
+  const std::size_t dot = path.find('.');
+  const std::string section = path.substr(0, dot);
+  Keys keys = split(path);
+  if (keys.size() < 3 || keys[1] != "NAME") return path;
+  if (section == "contact" && keys.size() == 3) return fmt::format("{}.{}", section, keys[2]);
+  const Keys names = names_in(root.find(section));
+  if (names.size() == 1) keys[1] = names.front();
+  return fmt::format("{}", fmt::join(keys, "."));
+}
+
+/// Paths of the keys of a scenario: parameters of its pairs, then all others, the short ones first.
+Keys key_paths(const Node& root, const KeySchema& schema, const Catalog& catalog) {
+  Keys paths;
+  const Node* contact = root.find("contact");
+  for (const std::string& pair : names_in(contact)) {
+    const Node* backend = contact->find(pair)->find("backend");
+    const auto known = backend == nullptr ? catalog.backends.end() : catalog.backends.find(backend->scalar);
+    if (known == catalog.backends.end()) continue;
+    for (const ParameterSchema& parameter : known->second) paths.push_back("contact." + parameter.name);
+  }
+  Keys others;
+  for (const config::ReferenceRow& row : config::reference_rows(schema, "")) {
+    if (row.path.find("[]") == std::string::npos) others.push_back(row.path);
+  }
+  std::ranges::stable_sort(others, {}, [](const std::string& path) { return std::ranges::count(path, '.'); });
+  for (const std::string& path : others) paths.push_back(option_path(path, root));
+  return paths;
+}
+
+/// The path that ends in `given`, else the one whose last name is nearest to that of `given`.
+std::optional<std::string> path_of(const Keys& given, const Keys& paths) {
+  const std::string end = fmt::format(".{}", fmt::join(given, "."));
+  const auto exact = std::ranges::find_if(paths, [&](const std::string& path) { return path.ends_with(end); });
+  if (exact != paths.end()) return *exact;
+  Keys names;
+  for (const std::string& path : paths) names.push_back(split(path).back());
+  const auto near = nearest_name(given.back(), names);
+  if (!near) return std::nullopt;
+  return paths[static_cast<std::size_t>(std::ranges::find(names, *near) - names.begin())];
+}
+
+/// A first name that is no section: most often the last name of a key, without its path.
+[[noreturn]] void throw_invalid_section(const Assignment& assignment, const Node& root, const KeySchema& schema,
+                                        const Catalog& catalog) {
+  const Keys sections = names_in(schema);
+  const bool mistyped = assignment.keys.size() > 1 && nearest_name(assignment.keys.front(), sections);
+  const auto meant = mistyped ? std::nullopt : path_of(assignment.keys, key_paths(root, schema, catalog));
+  if (!meant) throw_invalid_name(assignment, assignment.keys.front(), sections);
+  const std::string given = fmt::format("{}", fmt::join(assignment.keys, "."));
+  throw_invalid_assignment(
+      assignment.note, given,
+      fmt::format("expected a key with its section, found '{}'; did you mean {}?", config::excerpt(given), *meant));
+}
+
 /// Rejects an invalid path. Named entries must already be in the file.
-void check_path(const Assignment& assignment, const Keys& keys, const Node& root, KeySchema schema) {
+void check_path(const Assignment& assignment, const Keys& keys, const Node& root, KeySchema schema,
+                const Catalog& catalog) {
+  if (!find_key(schema, keys.front())) throw_invalid_section(assignment, root, schema, catalog);
   const Node* node = &root;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::string& key = keys[i];
@@ -166,7 +224,7 @@ std::string assigned(const Document& document, const Assignment& set, const Cata
   NodePointer root = document.root;
   for (const Keys& keys :
        in_contact ? contact_targets(set, *root, *find_key(schema, "contact")) : std::vector<Keys>{set.keys}) {
-    check_path(set, keys, *root, schema);
+    check_path(set, keys, *root, schema, catalog);
     root = replaced(*root, keys, set.value);
   }
   return config::emit_document(*root);

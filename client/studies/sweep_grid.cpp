@@ -41,6 +41,18 @@ std::vector<std::string> range_values(const std::string& text, const std::vector
   return values;
 }
 
+/// "0.2:0.9", "0:1:0.1:2": numbers with colons are meant as a range, and are the value of no key.
+void reject_other_ranges(const std::string& text, const std::vector<std::string>& parts) {
+  const auto from = number_of(parts.front());
+  if (parts.size() < 2 || parts.size() == 3 || !from) return;
+  const auto to = number_of(parts[1]);
+  const std::string found = parts.size() == 2 ? "no step" : fmt::format("{} numbers", parts.size());
+  const std::string advice = parts.size() == 2 && to && *to != *from
+                                 ? fmt::format("; write e.g. {}:{:.3g}", text, (*to - *from) / 10.0)
+                                 : std::string("; write e.g. contact.restitution=0.2:1:0.2");
+  throw input_error("vary", fmt::format("--vary {}: expected FROM:TO:STEP, found {}{}", text, found, advice));
+}
+
 std::string file_name(const std::string& text) {
   std::string name;
   for (const char c : text) {
@@ -62,6 +74,7 @@ Variation parse_variation(const std::string& text) {
   Variation variation{.key = text.substr(0, equals), .values = {}};
   const std::string rest = text.substr(equals + 1);
   const auto parts = split(rest, ':');
+  reject_other_ranges(text, parts);
   variation.values = parts.size() == 3 ? range_values(text, parts) : split(rest, ',');
   for (const std::string& value : variation.values) {
     if (value.empty()) throw input_error("vary", fmt::format("--vary {}: a value is empty", text));

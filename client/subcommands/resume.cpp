@@ -80,7 +80,7 @@ Subcommand resume_command() {
               "  heelstrike run examples/gait_forward.yaml -o out    # the machine fails\n"
               "  heelstrike resume out\n\n"
               "A run continues from its last checkpoint; options that are not in its scenario (--mbs, "
-              "--in-process, --hdf5)\n"
+              "--in-process, --hdf5) "
               "have to be repeated. A sweep or comparison repeats its command: finished runs are kept.",
           .add = add_resume};
 }

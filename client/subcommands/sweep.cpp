@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "library/registries/catalog.hpp"
 #include "library/terminal/screen.hpp"
 #include "report/write_report.hpp"
+#include "scenario/schema/document.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -71,6 +73,20 @@ void read_results(Task& task, const fs::path& folder) {
   if (fs::exists(run / "timeseries.csv")) task.row.largest = find_peak_contact(read_timeseries(run));
 }
 
+/// The request of a point. Its values are applied as by --set, which errors then name; the user wrote --vary.
+RunRequest request_of(const Task& task, const SweepOptions& options, const BackendSchemas& schemas) {
+  try {
+    return load_request(options.scenario, task.overrides, schemas);
+  } catch (const Error& error) {
+    std::string message = error.what();
+    for (const std::string& assignment : task.point.assignments) {
+      const std::string set = "--set " + config::excerpt(assignment);
+      if (message.starts_with(set)) message.replace(0, std::string_view("--set").size(), "--vary");
+    }
+    throw Error(error.code(), message, error.field());
+  }
+}
+
 std::vector<Task> make_tasks(const SweepOptions& options, const BackendSchemas& schemas, const fs::path& folder) {
   std::vector<Variation> variations;
   for (const std::string& text : options.vary) variations.push_back(parse_variation(text));
@@ -85,7 +101,7 @@ std::vector<Task> make_tasks(const SweepOptions& options, const BackendSchemas& 
       task.row.parameters.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
     }
     task.row.summary.status = "failed";
-    const RunRequest request = load_request(options.scenario, task.overrides, schemas);
+    const RunRequest request = request_of(task, options, schemas);
     if (is_done(folder / task.point.folder, request.yaml)) {
       task.state = State::done;
       task.found = true;
@@ -257,9 +273,8 @@ Subcommand sweep_command() {
           .summary = "Run a grid of variations of a scenario on the available cores",
           .examples =
               "  heelstrike sweep examples/bouncing_ball.yaml --vary contact.restitution=0.2:1:0.2\n\n"
-              "A failed run is a row with its reason; the exit code is then 3. The same command, or\n"
-              "`heelstrike resume FOLDER`, runs only missing, failed or changed points, and resumes\n"
-              "interrupted runs.",
+              "A failed run is a row with its reason; the exit code is then 3. The same command, or `heelstrike resume "
+              "FOLDER`, runs only missing, failed or changed points, and resumes interrupted runs.",
           .add = add_sweep};
 }
 

@@ -18,9 +18,20 @@ TEST(Variation, RangeIncludesBothEndsAndHasPlainNumbers) {
 }
 
 TEST(Variation, InvalidVariationIsRejected) {
-  for (const char* text : {"", "a", "=1:2:1", "a=", "a=1:2:0", "a=1:2:-1", "a=1:x:1", "a=1,,2", "a=0:1:1e-9"}) {
+  for (const char* text : {"", "a", "=1:2:1", "a=", "a=1:2:0", "a=1:2:-1", "a=1:x:1", "a=1,,2", "a=0:1:1e-9", "a=0:1",
+                           "a=0:1:2:3", "a=0:1,2"}) {
     EXPECT_THROW((void)parse_variation(text), Error) << text;
   }
+}
+
+TEST(Variation, RangeWithoutStepIsNamed) {
+  try {
+    (void)parse_variation("a=0.2:0.9");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "--vary a=0.2:0.9: expected FROM:TO:STEP, found no step; write e.g. a=0.2:0.9:0.07");
+  }
+  EXPECT_THAT(parse_variation("a={b: 1}").values, ElementsAre("{b: 1}")) << "a map is a value";
 }
 
 TEST(SweepPoints, LastKeyChangesFastest) {

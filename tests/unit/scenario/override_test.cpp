@@ -92,6 +92,10 @@ TEST(Override, MessagesNameTheOption) {
               AllOf(StartsWith("--set contact.restitutoin=0.6: "), HasSubstr("did you mean 'restitution'?")));
   EXPECT_THAT(message_of("analysis.end_tme=5"),
               AllOf(StartsWith("--set analysis.end_tme=5: "), HasSubstr("did you mean 'end_time'?")));
+  EXPECT_THAT(message_of("restitution=0.6"), HasSubstr("did you mean contact.restitution?"));
+  EXPECT_THAT(message_of("end_time=5"), HasSubstr("did you mean analysis.end_time?"));
+  EXPECT_THAT(message_of("integrator.rtol=1e-6"), HasSubstr("did you mean analysis.integrator.rtol?"));
+  EXPECT_THAT(message_of("contatc.restitution=0.6"), HasSubstr("did you mean 'contact'?"));
   EXPECT_THAT(message_of("contact.a-grund.restitution=1"), HasSubstr("did you mean 'a-ground'?"));
   EXPECT_THAT(message_of("bodies.c.mass=1"), HasSubstr("expected one of a, b, found 'c'"));
   EXPECT_THAT(message_of("bodies.a={mass: 1}"), StartsWith("--set bodies.a={mass: 1}: bodies.a.inertia: missing"));
