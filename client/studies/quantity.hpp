@@ -14,6 +14,10 @@ namespace heelstrike::client {
 /// @throws Error{invalid_input} also for those, requesting a unit
 [[nodiscard]] double parse_small_length(const std::string& text, const std::string& what);
 
+/// "600", "600N", "0.6kN" -> newtons. @param what  for messages
+/// @throws Error{invalid_input} naming the accepted units, and for a force that is not positive
+[[nodiscard]] double parse_force(const std::string& text, const std::string& what);
+
 /// `text` split at every `separator`; "a,,b" has an empty piece.
 [[nodiscard]] std::vector<std::string> split(const std::string& text, char separator);
 

@@ -8,6 +8,7 @@
 #include <Eigen/Geometry>
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <iostream>
 #include <limits>
@@ -15,6 +16,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
+#include <system_error>
 
 #include "client/studies/quantity.hpp"
 #include "client/subcommands/shared_files.hpp"
@@ -25,6 +28,7 @@
 #include "common/files/read_file.hpp"
 #include "common/motion/time_function.hpp"
 #include "common/text/suggestion.hpp"
+#include "common/text/text_file.hpp"
 #include "importers/robots/mesh_mass.hpp"
 #include "library/composition/geometry.hpp"
 #include "library/terminal/screen.hpp"
@@ -65,6 +69,8 @@ struct Dimension {
   std::string meaning;
   std::string guess;  ///< expression of the lengths of the surface [m]
 };
+const std::string depth = "depth";
+const std::string load = "load";
 const Dimension element_size{"element_size", "edge length of the finite elements", "length / 25"};
 
 struct ScenarioKind {
@@ -75,6 +81,7 @@ struct ScenarioKind {
   double shortest, longest;  ///< [m] plausible range of the largest extent, for the guess of the unit
   bool closed;               ///< needs a volume
   bool centred;              ///< the frame of the body is at the centre of mass
+  bool takes_load;           ///< a force may be given instead of the depth
   std::vector<Dimension> dimensions;
 };
 const std::array<ScenarioKind, 5> kinds{{
@@ -86,7 +93,8 @@ const std::array<ScenarioKind, 5> kinds{{
      .longest = 1.2,
      .closed = true,
      .centred = false,
-     .dimensions = {{"depth", "depth of the press at its end", "0.05 * length"}, element_size}},
+     .takes_load = true,
+     .dimensions = {{depth, "depth of the press at its end", "0.05 * length"}, element_size}},
     {.name = "knee",
      .summary = "condyles are pressed into plateaus (elastic foundation)",
      .surfaces = {"tibia", "femur"},
@@ -95,7 +103,8 @@ const std::array<ScenarioKind, 5> kinds{{
      .longest = 0.6,
      .closed = false,
      .centred = false,
-     .dimensions = {{"depth", "depth of the press at its end", "0.0006"}}},
+     .takes_load = true,
+     .dimensions = {{depth, "depth of the press at its end", "0.0006"}}},
     {.name = "impact",
      .summary = "a body falls on the ground (finite elements)",
      .surfaces = {"body"},
@@ -104,6 +113,7 @@ const std::array<ScenarioKind, 5> kinds{{
      .longest = 5.0,
      .closed = true,
      .centred = true,
+     .takes_load = false,
      .dimensions = {{"drop", "height of the fall", "length"}, element_size}},
     {.name = "mechanism",
      .summary = "a hammer on an arm hits a wall (joints, rigid contact)",
@@ -113,6 +123,7 @@ const std::array<ScenarioKind, 5> kinds{{
      .longest = 5.0,
      .closed = true,
      .centred = true,
+     .takes_load = false,
      .dimensions = {{"arm", "length of the arm, from the bearing to the centre of the hammer", "3 * length"}}},
     {.name = "robot",
      .summary = "a leg with motors lands on its foot (joints, springs, elastic foundation, friction)",
@@ -122,6 +133,7 @@ const std::array<ScenarioKind, 5> kinds{{
      .longest = 5.0,
      .closed = true,
      .centred = true,
+     .takes_load = false,
      .dimensions = {{"drop", "height of the fall", "0.02"}, {"link", "length of thigh and shank", "1.5 * length"}}},
 }};
 
@@ -131,7 +143,7 @@ struct NewOptions {
   std::string kind;
   std::vector<fs::path> meshes;
   fs::path file;
-  std::map<std::string, std::string> given;  ///< unit, up, material and dimensions, by option
+  std::map<std::string, std::string> given;  ///< unit, up, material, load and dimensions, by option
   bool guess = false;                        ///< without requests on the terminal
   bool force = false;
 };
@@ -305,6 +317,28 @@ double evaluated(const std::string& expression, const std::map<std::string, doub
   return make_expression(text)->at(0.0).f;
 }
 
+/// Chooses between the lines after {{if NAME}} and those after {{else}}, up to {{end}}: the first ones if `numbers` has
+/// the name.
+std::string chosen_lines(const std::string& scenario_template, const std::map<std::string, double>& numbers) {
+  constexpr std::string_view condition = "{{if ";
+  std::string text;
+  bool is_chosen = true;
+  TextLines lines(scenario_template);
+  while (const auto line = lines.next()) {
+    if (line->text.starts_with(condition)) {
+      is_chosen =
+          numbers.contains(std::string(line->text.substr(condition.size(), line->text.find('}') - condition.size())));
+    } else if (line->text == "{{else}}") {
+      is_chosen = !is_chosen;
+    } else if (line->text == "{{end}}") {
+      is_chosen = true;
+    } else if (is_chosen) {
+      text.append(line->text) += '\n';
+    }
+  }
+  return text;
+}
+
 /// Replaces every {{TEXT}} and {{EXPRESSION}} of a template.
 std::string filled(const std::string& scenario_template, const TemplateValues& values) {
   std::string text;
@@ -398,7 +432,13 @@ TemplateValues make_values(const ScenarioKind& kind, const NewOptions& options, 
   if (kind.centred) add_mass(options.meshes.front().string(), material.density, surfaces.front(), values);
   add_extent(surfaces.front(), values);
   if (surfaces.size() > 1) values.numbers["touch"] = touching_displacement(surfaces[0], surfaces[1]);
+  const auto force = options.given.find(load);
+  if (force != options.given.end()) values.numbers[load] = parse_force(force->second, option_of(load));
   for (const Dimension& dimension : kind.dimensions) {
+    if (values.numbers.contains(load) && dimension.name == depth) {  // for the distance before the press only
+      values.numbers[depth] = evaluated(dimension.guess, values.numbers);
+      continue;
+    }
     const std::string guess = fmt::format("{:.3g}mm", 1000.0 * evaluated(dimension.guess, values.numbers));
     values.numbers[dimension.name] =
         length_value(requested_value(options, dimension.name, dimension.meaning, guess), dimension.name);
@@ -412,7 +452,23 @@ TemplateValues make_values(const ScenarioKind& kind, const NewOptions& options, 
   return values;
 }
 
+/// "--force 600" is read as the flag and a surface.
+void check_no_force(const ScenarioKind& kind, const NewOptions& options) {
+  for (const fs::path& mesh : options.meshes) {
+    const std::string text = mesh.string();
+    double value = 0.0;
+    const bool is_number = std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
+    std::error_code ignored;
+    if (!options.force || !is_number || fs::exists(mesh, ignored)) continue;
+    throw input_error("force",
+                      fmt::format("--force: expected no value, found '{}'; --force only replaces an existing "
+                                  "file{}",
+                                  text, kind.takes_load ? ", --load " + text + " presses with that force" : ""));
+  }
+}
+
 void check_new_options(const ScenarioKind& kind, const NewOptions& options) {
+  check_no_force(kind, options);
   if (options.meshes.size() != kind.surfaces.size()) {
     throw input_error("mesh", fmt::format("expected {} for `new {}`, found {} files: heelstrike new {} {}.stl",
                                           kind.surfaces.size() == 1 ? "one surface" : "two surfaces", kind.name,
@@ -426,8 +482,13 @@ void check_new_options(const ScenarioKind& kind, const NewOptions& options) {
   }
   std::vector<std::string> lengths;
   for (const Dimension& dimension : kind.dimensions) lengths.push_back(option_of(dimension.name));
+  if (options.given.contains(load) && options.given.contains(depth)) {
+    throw input_error(load, fmt::format("{0}: expected one of {0} and {1}, found both; the load determines the depth",
+                                        option_of(load), option_of(depth)));
+  }
   for (const auto& [name, value] : options.given) {
     const std::string option = option_of(name);
+    if (name == load && kind.takes_load) continue;
     if (name == "unit" || name == "up" || name == "material" || std::ranges::find(lengths, option) != lengths.end()) {
       continue;
     }
@@ -442,8 +503,9 @@ ExitCode write_new(NewOptions options, const std::stop_token& stop) {
   check_new_options(kind, options);
   if (options.file.empty()) options.file = "my_" + kind.name + ".yaml";
   check_new_files({options.file}, options.force);  // before requests on the terminal
-  const std::string text = filled(read_file(shared_folder("templates") / (kind.name + ".yaml"), "template"),
-                                  make_values(kind, options, stop));
+  const TemplateValues values = make_values(kind, options, stop);
+  const std::string scenario_template = read_file(shared_folder("templates") / (kind.name + ".yaml"), "template");
+  const std::string text = filled(chosen_lines(scenario_template, values.numbers), values);
   write_new_files({{options.file, with_schema_line(text)}}, options.force);
   fmt::print("written    {}\nheelstrike validate {}\nheelstrike run {}\n", options.file.string(), options.file.string(),
              options.file.string());
@@ -466,7 +528,7 @@ Action add_new(CLI::App& command, bool& /*as_json*/) {
       ->type_name("MESH");
   command.add_option("-o,--output", options->file, "Scenario to write (default: my_KIND.yaml)")->type_name("FILE");
   command.add_flag("-y,--yes", options->guess, "Take the guesses, without requests on the terminal");
-  command.add_flag("--force", options->force, "Replace an existing file");
+  command.add_flag("--force", options->force, "Replace an existing file")->disable_flag_override();
   const auto add = [&](const std::string& name, const std::string& meaning, const std::string& type) {
     command
         .add_option_function<std::string>(
@@ -477,6 +539,7 @@ Action add_new(CLI::App& command, bool& /*as_json*/) {
       "UNIT");
   add("up", fmt::format("Axis of the files that points up: {} (write --up=-z)", fmt::join(axes, ", ")), "AXIS");
   add("material", fmt::format("Material: {}", fmt::join(names_of(known_materials), ", ")), "NAME");
+  add(load, "foot, knee: force of the press at its end instead of a depth, e.g. 600N", "FORCE");
   std::map<std::string, std::pair<std::string, std::string>> dimensions;  // meaning, kinds
   for (const ScenarioKind& kind : kinds) {
     for (const Dimension& dimension : kind.dimensions) {
@@ -496,6 +559,7 @@ Subcommand new_command() {
           .summary = "Write a commented scenario for your own surface",
           .examples =
               "  heelstrike new foot scan.stl\n"
+              "  heelstrike new foot scan.stl --load 600N\n"
               "  heelstrike new knee tibia.stl femur.stl --unit mm --up z --material cartilage -o knee.yaml\n"
               "  heelstrike new impact part.stl --yes --drop 0.2m",
           .add = add_new};

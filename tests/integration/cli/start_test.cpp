@@ -126,6 +126,7 @@ std::string solid(const std::string& facets) {
 }
 
 struct NewScenario {
+  std::string name;
   std::string kind;
   std::vector<std::pair<std::string, std::string>> surfaces;  ///< name and content of the files
   std::vector<std::string> options;
@@ -156,17 +157,29 @@ const std::string part = solid(ellipsoid({0.3, 0.1, 0.2}, {0.06, 0.04, 0.03}));
 
 INSTANTIATE_TEST_SUITE_P(
     Kinds, NewScenarioOf,
-    testing::Values(
-        NewScenario{"foot", {{"scan.stl", solid(ellipsoid({100, 0, 50}, {130, 45, 50}))}}, {"--element-size", "15mm"}},
-        // y points from the tibia to the femur, which is guessed from the files.
-        NewScenario{"knee",
-                    {{"tibia.stl", solid(ellipsoid({0, -12, 0}, {25, 10, 40}))},
-                     {"femur.stl", solid(ellipsoid({0, 31, 2}, {30, 30, 30}))}},
-                    {}},
-        NewScenario{"impact", {{"part.stl", part}}, {"--element-size", "15mm", "--drop", "20mm"}},
-        NewScenario{"mechanism", {{"head.stl", part}}, {"--up", "x"}},
-        NewScenario{"robot", {{"shoe.stl", part}}, {"--material", "rubber"}}),
-    [](const auto& info) { return info.param.kind; });
+    testing::Values(NewScenario{"foot",
+                                "foot",
+                                {{"scan.stl", solid(ellipsoid({100, 0, 50}, {130, 45, 50}))}},
+                                {"--element-size", "15mm"}},
+                    // y points from the tibia to the femur, which is guessed from the files.
+                    NewScenario{"knee",
+                                "knee",
+                                {{"tibia.stl", solid(ellipsoid({0, -12, 0}, {25, 10, 40}))},
+                                 {"femur.stl", solid(ellipsoid({0, 31, 2}, {30, 30, 30}))}},
+                                {}},
+                    NewScenario{"foot_load",
+                                "foot",
+                                {{"scan.stl", solid(ellipsoid({100, 0, 50}, {130, 45, 50}))}},
+                                {"--element-size", "15mm", "--load", "0.2kN"}},
+                    NewScenario{"knee_load",
+                                "knee",
+                                {{"tibia.stl", solid(ellipsoid({0, -12, 0}, {25, 10, 40}))},
+                                 {"femur.stl", solid(ellipsoid({0, 31, 2}, {30, 30, 30}))}},
+                                {"--load", "200N"}},
+                    NewScenario{"impact", "impact", {{"part.stl", part}}, {"--element-size", "15mm", "--drop", "20mm"}},
+                    NewScenario{"mechanism", "mechanism", {{"head.stl", part}}, {"--up", "x"}},
+                    NewScenario{"robot", "robot", {{"shoe.stl", part}}, {"--material", "rubber"}}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(New, GuessesMillimetresAndReportsIt) {
   const ScratchFolder folder;
@@ -217,6 +230,12 @@ INSTANTIATE_TEST_SUITE_P(
         RejectedStart{"SurfacesApart", {"knee", "part.stl", "far.stl"}, {"--up"}},
         RejectedStart{"RobotFile", {"robot", "leg.urdf"}, {"heelstrike import leg.urdf"}},
         RejectedStart{"OptionOfAnotherKind", {"foot", "part.stl", "--arm", "1m"}, {"--arm", "--depth"}},
+        RejectedStart{"ForceIsNoLoad",
+                      {"foot", "part.stl", "--force", "600"},
+                      {"--force only replaces an existing file", "--load 600 presses"}},
+        RejectedStart{"LoadAndDepth", {"foot", "part.stl", "--load", "600", "--depth", "8mm"}, {"--load", "--depth"}},
+        RejectedStart{"LoadOfAnotherKind", {"impact", "part.stl", "--load", "600"}, {"--load", "--drop"}},
+        RejectedStart{"LoadInOtherUnits", {"foot", "part.stl", "--load", "60kg"}, {"--load", "600N"}},
         RejectedStart{"LengthWithoutUnit", {"foot", "part.stl", "--depth", "8"}, {"--depth", "8mm"}},
         RejectedStart{"UnknownMaterial", {"foot", "part.stl", "--material", "stel"}, {"did you mean 'steel'?"}},
         RejectedStart{"UnknownUnit", {"foot", "part.stl", "--unit", "km"}, {"unit", "mm"}},
