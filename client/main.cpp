@@ -3,11 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -53,6 +55,35 @@ ExitCode act(const Action& action, bool json, StopSignal& stop) {
   }
 }
 
+/// A word that other programs have for a command, and what to write instead.
+struct OtherWord {
+  std::string_view words;  ///< between blanks
+  std::string_view advice;
+};
+
+constexpr std::array<OtherWord, 11> other_words = {{
+    {" plot chart charts graph view show visualize visualise ",
+     "heelstrike report FOLDER writes the page and charts of a run"},
+    {" continue restart ", "heelstrike resume FOLDER continues a run, comparison or sweep"},
+    {" export ", "heelstrike fmu exports a scenario as an FMU, heelstrike hdf5 the results of a run as one file"},
+    {" convert c3d urdf mjcf ", "heelstrike import converts a model to a scenario, a C3D trial to motion files"},
+    {" osim opensim ", "heelstrike import-osim converts an OpenSim model to a scenario"},
+    {" simulate start solve ", "heelstrike run runs a scenario"},
+    {" check lint ", "heelstrike validate checks a scenario, heelstrike mesh a surface"},
+    {" init create template ", "heelstrike new writes a scenario for your own surface, heelstrike example copies one"},
+    {" fit identify optimize optimise ", "heelstrike calibrate identifies moduli and the registration of feet"},
+    {" help ", "heelstrike --help lists the commands, heelstrike COMMAND --help the options of one"},
+    {" completion completions ",
+     "packages install the completion of bash and zsh; for a build see docs/guide/getting_started.md"},
+}};
+
+std::string_view advice_for(const std::string& word) {
+  for (const OtherWord& other : other_words) {
+    if (other.words.find(" " + word + " ") != std::string_view::npos) return other.advice;
+  }
+  return {};
+}
+
 /// A first word that is not a command: CLI11 reports only that a command is missing.
 void check_subcommand(const std::string& given) {
   std::vector<std::string> names;
@@ -65,6 +96,9 @@ void check_subcommand(const std::string& given) {
     }
     throw input_error(
         "command", fmt::format("expected a command, found the file {}; did you mean heelstrike run {}?", given, given));
+  }
+  if (const std::string_view advice = advice_for(given); !advice.empty()) {
+    throw input_error("command", fmt::format("unknown command '{}'; {}", given, advice));
   }
   throw input_error("command", unknown_name_message("command", given, names));
 }

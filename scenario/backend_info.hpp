@@ -1,6 +1,7 @@
 /// Description of a back-end as in `heelstrike backends`, from this program or from a server.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,5 +23,13 @@ struct BackendInfo {
   for (const BackendInfo& backend : backends) schemas.emplace(backend.name, backend.parameters);
   return schemas;
 }
+
+/// "did you mean 'hertz'?" for names of back-ends that are similar to `word` or that a common word such as "penalty"
+/// stands for; else `otherwise`.
+[[nodiscard]] std::string backend_suggestion(const std::string& word, std::span<const std::string> known,
+                                             const std::string& otherwise);
+
+/// "unknown back-end 'herz' (did you mean 'hertz'?); known: hertz, hooke"
+[[nodiscard]] std::string unknown_backend_message(const std::string& word, std::span<const std::string> known);
 
 }  // namespace heelstrike

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "common/errors/error.hpp"
-#include "common/text/suggestion.hpp"
+#include "scenario/backend_info.hpp"
 #include "scenario/schema/keys.hpp"
 #include "scenario/shared_bodies.hpp"
 
@@ -148,7 +148,8 @@ std::span<const KeySchema> check_backend(const Field& pair, const std::string& b
     std::vector<std::string> names;
     for (const auto& entry : backends) names.push_back(entry.first);
     pair["backend"].reject(fmt::format("one of the contact back-ends {}", fmt::join(names, ", ")),
-                           fmt::format("'{}'", excerpt(backend)), suggestion(backend, names, "choose one of them"));
+                           fmt::format("'{}'", excerpt(backend)),
+                           backend_suggestion(backend, names, "choose one of them"));
   }
   issues.attempt([&] { check_parameters(pair, backend, backends, issues); });
   if (has_elastic_bodies(it->second)) return it->second;

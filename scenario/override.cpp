@@ -5,6 +5,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/text/suggestion.hpp"
+#include "scenario/backend_info.hpp"
 #include "scenario/catalog.hpp"
 #include "scenario/override.hpp"
 #include "scenario/scenario_schema.hpp"
@@ -297,7 +298,7 @@ std::string with_backend(std::string_view yaml, const std::string& file_name, co
   if (schema == backends.end()) {
     Keys names;
     for (const auto& entry : backends) names.push_back(entry.first);
-    throw_invalid_name({.note = note, .keys = {"backend"}, .value = nullptr}, backend, names);
+    throw input_error("backend", fmt::format("{}: {}", note, unknown_backend_message(config::excerpt(backend), names)));
   }
   NodePointer root = document.root;
   auto name = std::make_shared<Node>(Node{.type = Node::Type::scalar, .scalar = backend, .note = note});

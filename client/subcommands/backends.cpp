@@ -9,7 +9,6 @@
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "common/errors/error.hpp"
-#include "common/text/suggestion.hpp"
 #include "common/text/table.hpp"
 #include "library/terminal/screen.hpp"
 
@@ -112,7 +111,7 @@ const BackendInfo& find(const std::vector<BackendInfo>& backends, const std::str
     if (backend.name == name) return backend;
     names.push_back(backend.name);
   }
-  throw input_error("backend", unknown_name_message("back-end", name, names));
+  throw input_error("backend", unknown_backend_message(name, names));
 }
 
 ExitCode show_backends(const BackendsOptions& options, bool json) {

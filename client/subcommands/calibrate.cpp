@@ -380,6 +380,7 @@ Action add_calibrate(CLI::App& command, bool& as_json) {
       ->expected(3);
   command.add_option("--fit", options->fit, "Identified value: the modulus, or the height of the clamp (clamped_box)")
       ->check(CLI::IsMember({"modulus", "clamp"}))
+      ->type_name("NAME")
       ->capture_default_str();
   command.add_option("--clamp-range", options->clamp_range, "LOW:HIGH for --fit clamp, e.g. -20mm:10mm")
       ->type_name("RANGE");

@@ -152,7 +152,7 @@ void check_names(const CompareOptions& options, const BackendSchemas& schemas) {
   std::vector<std::string> seen;
   for (const std::string& name : options.backends) {
     if (!schemas.contains(name)) {
-      throw input_error("backends", "--backends: " + unknown_name_message("back-end", name, known));
+      throw input_error("backends", "--backends: " + unknown_backend_message(name, known));
     }
     if (std::find(seen.begin(), seen.end(), name) != seen.end()) {
       throw input_error("backends", fmt::format("--backends: '{}' is named twice; name every back-end once", name));

@@ -18,6 +18,7 @@
 #include "gait/grf_comparison.hpp"
 #include "gait/ground_reactions.hpp"
 #include "library/registries/catalog.hpp"
+#include "library/runs/file_kind.hpp"
 #include "library/runs/run_request.hpp"
 #include "library/terminal/screen.hpp"
 #include "report/grf_report.hpp"
@@ -40,6 +41,7 @@ std::vector<ForcePlate> plates_in(const fs::path& file, const std::string& what)
 
 /// The first file of the run folder that has columns of force plates.
 std::vector<ForcePlate> predicted_plates(const fs::path& run) {
+  require_run_folder(run);
   if (!fs::is_directory(run)) {
     throw input_error("RUN", fmt::format("expected a run folder, found no folder {}; name the folder of `heelstrike "
                                          "run`",
@@ -343,7 +345,7 @@ ExitCode compare_grf(const CompareGrfOptions& options, bool json) {
 
 Action add_compare_grf(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<CompareGrfOptions>();
-  command.add_option("RUN", options->run, "Run folder")->required();
+  command.add_option("RUN", options->run, "Run folder")->required()->type_name("FOLDER");
   command.add_option("--measured", options->measured, "Measured ground forces, OpenSim .mot")
       ->required()
       ->type_name("FILE");

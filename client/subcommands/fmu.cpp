@@ -65,7 +65,8 @@ Action add_fmu(CLI::App& command, bool& /*as_json*/) {
                    "Model exchange: equations of motion of free bodies; default: co-simulation");
   command.add_option("--fmi", options->kind.version, "Version of the standard (default 3)")
       ->transform(CLI::CheckedTransformer(
-          std::map<std::string, fmu::FmiVersion>{{"2", fmu::FmiVersion::v2}, {"3", fmu::FmiVersion::v3}}));
+          std::map<std::string, fmu::FmiVersion>{{"2", fmu::FmiVersion::v2}, {"3", fmu::FmiVersion::v3}}))
+      ->type_name("VERSION");
   add_override_options(command, options->overrides);
   return [options](bool json, const std::stop_token& stop) { return make_fmu(*options, json, stop); };
 }

@@ -75,13 +75,15 @@ const models::ModelFormat& format_of(const fs::path& file, const std::string& te
 }
 
 ExitCode import_file(const ModelOptions& options, bool as_json, const std::stop_token& stop) {
-  const std::string bytes = read_file(options.model, "model", {.stop = stop});
+  const std::string bytes = read_file(options.model, "import", {.stop = stop});
   if (is_c3d(bytes)) {
     check_options(options, {}, "C3D trial");
+    require_output(options.folder);
     return write_trial(options.model, bytes, options.folder, as_json);
   }
   const models::ModelFormat& format = format_of(options.model, bytes);
   check_options(options, format.options, format.name + " model");
+  require_output(options.folder);
   const models::ModelInput input{
       .file = options.model, .text = bytes, .options = options.given, .read_mesh = [stop](const fs::path& file) {
         return read_triangles(file.string(), read_file(file, "mesh", {.stop = stop}));
@@ -112,13 +114,14 @@ Action add_import(CLI::App& command, bool& as_json) {
   std::set<std::string> names;
   for (const models::ModelFormat& format : models::model_formats()) files.push_back(format.description);
   command.add_option("MODEL", options->model, fmt::format("Model file: {}; or a C3D file", fmt::join(files, ", ")))
-      ->required();
+      ->required()
+      ->type_name("FILE");
   for (const models::ModelFormat& format : models::model_formats()) {
     for (const models::ModelOption& option : format.options) {
       if (names.insert(option.name).second) add_model_option(command, option, *options);
     }
   }
-  command.add_option("-o,--output", options->folder, "Folder to write to")->required()->type_name("FOLDER");
+  command.add_option("-o,--output", options->folder, "Folder to write to (required)")->type_name("FOLDER");
   command.add_flag("--json", as_json, "Print the imported elements as JSON");
   return [options](bool json, const std::stop_token& stop) { return import_file(*options, json, stop); };
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -51,6 +52,17 @@ void write_missed(const fs::path& folder, const std::vector<std::string>& omissi
   write_text(folder / "NOT_IMPORTED.txt", missed);
 }
 
+/// The scenario with a description for its page; formats of models have none.
+std::string with_description(std::string scenario, const fs::path& model) {
+  constexpr std::string_view version = "\nheelstrike: 1\n";
+  const auto at = scenario.find(version);
+  if (at == std::string::npos || scenario.find("\ndescription:") != std::string::npos) return scenario;
+  const nlohmann::json description = "Imported from " + model.filename().string();
+  // A name that is not UTF-8 must not prevent the import.
+  const std::string quoted_text = description.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return scenario.insert(at + version.size(), fmt::format("description: {}\n", quoted_text));
+}
+
 /// @param target  a folder, or the path of the scenario in it
 fs::path write_folder(const fs::path& model, const fs::path& target, const models::Import& import) {
   const bool named = target.extension() == ".yaml";
@@ -63,7 +75,7 @@ fs::path write_folder(const fs::path& model, const fs::path& target, const model
   }
   write_missed(folder, import.omissions);
   // Last, because an existing scenario prevents a repeated import.
-  write_text(scenario, import.scenario);
+  write_text(scenario, with_description(import.scenario, model));
   return scenario;
 }
 
@@ -151,6 +163,11 @@ TrialFiles trial_files(C3dTrial trial, const std::string& name, std::vector<std:
 }
 
 }  // namespace
+
+void require_output(const fs::path& folder) {
+  if (!folder.empty()) return;
+  throw input_error("output", "--output: expected the folder to write to, found none; write e.g. -o imported");
+}
 
 ExitCode write_import(const fs::path& model, const fs::path& folder, const models::Import& import, bool as_json) {
   const fs::path scenario = write_folder(model, folder, import);

@@ -9,6 +9,9 @@
 
 namespace heelstrike::client {
 
+/// @throws Error{invalid_input} if no folder was named. After the model was recognised: its own faults come first.
+void require_output(const std::filesystem::path& folder);
+
 /// Writes the scenario, named after the model or by `folder` if that ends in .yaml, its meshes and NOT_IMPORTED.txt,
 /// and prints the imported and the omitted elements, optionally as JSON.
 /// @throws Error{invalid_input} for a folder that already has a scenario of this name

@@ -8,6 +8,7 @@
 #include <memory>
 #include <numbers>
 #include <optional>
+#include <utility>
 
 #include "client/subcommands/import_folder.hpp"
 #include "client/subcommands/options.hpp"
@@ -80,21 +81,23 @@ void apply(const Overrides& overrides, const std::string& name, std::string& sce
 }
 
 ExitCode import_osim(const ImportOptions& options, bool as_json, const std::stop_token& stop) {
-  const std::string text = read_file(options.model, "model", {.stop = stop});
+  const std::string text = read_file(options.model, "import-osim", {.stop = stop});
   osim::ImportOptions import_options = make_import_options(options);
   if (!options.motion.empty()) {
     import_options.motion = {
         .file = options.motion,
         .table = read_motion_table(read_file(options.motion, "motion", {.stop = stop}), options.motion.string())};
   }
-  models::Import import = osim::import_model(osim::read_model(text, options.model.string()), import_options);
+  osim::Model model = osim::read_model(text, options.model.string());
+  require_output(options.folder);
+  models::Import import = osim::import_model(std::move(model), import_options);
   apply(options.overrides, options.model.stem().string() + ".yaml", import.scenario);
   return write_import(options.model, options.folder, import, as_json);
 }
 
 Action add_import_osim(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<ImportOptions>();
-  command.add_option("MODEL", options->model, "OpenSim model file, .osim of version 4")->required();
+  command.add_option("MODEL", options->model, "OpenSim model file, .osim of version 4")->required()->type_name("FILE");
   command
       .add_option(
           "--subset", options->joints,
@@ -140,8 +143,7 @@ Action add_import_osim(CLI::App& command, bool& as_json) {
       ->check(CLI::Range(0.0, 1.0));
   command.add_flag("--rigid-tendons", options->rigid_tendons, "Use rigid tendons in all muscles");
   add_set_option(command, options->overrides);
-  command.add_option("-o,--output", options->folder, "Folder to write to, or FOLDER/NAME.yaml")
-      ->required()
+  command.add_option("-o,--output", options->folder, "Folder to write to, or FOLDER/NAME.yaml (required)")
       ->type_name("FOLDER");
   command.add_flag("--json", as_json, "Print the imported elements as JSON");
   return [options](bool json, const std::stop_token& stop) { return import_osim(*options, json, stop); };

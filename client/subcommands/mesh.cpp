@@ -268,7 +268,8 @@ Action add_mesh(CLI::App& command, bool& as_json) {
                   "Repairs before the check: degenerate, duplicates (remove such triangles), orientation (turn\n"
                   "triangles outward); default: no repair")
       ->delimiter(',')
-      ->check(CLI::IsMember({"degenerate", "duplicates", "orientation"}));
+      ->check(CLI::IsMember({"degenerate", "duplicates", "orientation"}))
+      ->type_name("NAME");
   command.add_option("--merge", options->merge, "Repair: merge vertices closer than this")->type_name("LENGTH");
   command
       .add_option("--slivers", options->slivers,

@@ -9,6 +9,7 @@
 #include "client/subcommands/subcommand.hpp"
 #include "common/text/table.hpp"
 #include "library/registries/catalog.hpp"
+#include "library/runs/file_kind.hpp"
 #include "library/runs/run_request.hpp"
 #include "library/terminal/screen.hpp"
 #include "report/plantar/plantar.hpp"
@@ -50,6 +51,7 @@ nlohmann::ordered_json to_json(const PlantarFoot& foot) {
 }
 
 ExitCode plantar(const PlantarOptions& options, bool as_json) {
+  require_run_folder(options.run);
   const auto file = options.run / "scenario.yaml";
   const Scenario scenario = parse_scenario(read_file(file, "RUN"), file.string(), scenario_catalog());
   const auto feet = plantar_loads(options.run, scenario, options.toe_line);
@@ -67,7 +69,7 @@ ExitCode plantar(const PlantarOptions& options, bool as_json) {
 
 Action add_plantar(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<PlantarOptions>();
-  command.add_option("RUN", options->run, "Run folder with fields")->required();
+  command.add_option("RUN", options->run, "Run folder with fields")->required()->type_name("FOLDER");
   command.add_option("--toe-line", options->toe_line, "Fraction of the foot's length at which the toes begin")
       ->check(CLI::Range(0.5, 0.95))
       ->capture_default_str();

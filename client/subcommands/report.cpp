@@ -12,6 +12,7 @@
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "library/registries/catalog.hpp"
+#include "library/runs/file_kind.hpp"
 #include "report/pictures.hpp"
 #include "report/write_report.hpp"
 
@@ -62,6 +63,7 @@ std::vector<std::string> write_files(const ReportOptions& options) {
 }
 
 ExitCode report_on(const ReportOptions& options, bool json) {
+  require_run_folder(options.folder);
   const std::vector<std::string> files = write_files(options);
   if (json) {
     fmt::print("{}\n", nlohmann::json{{"files", files}}.dump(2));

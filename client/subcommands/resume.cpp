@@ -10,6 +10,7 @@
 #include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "library/registries/catalog.hpp"
+#include "library/runs/file_kind.hpp"
 #include "library/terminal/screen.hpp"
 #include "report/write_report.hpp"
 
@@ -34,6 +35,7 @@ bool is_report_missing(const fs::path& run) {
 }
 
 ExitCode resume(const ResumeOptions& options, bool json, const std::stop_token& stop) {
+  require_run_folder(options.folder);
   // Only folders of sweeps and comparisons have a stored command.
   if (has_command(options.folder)) repeat_command(options.folder);
   if (is_report_missing(options.folder)) {

@@ -4,10 +4,12 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -263,6 +265,38 @@ std::vector<config::ReferenceRow> all_rows(const KeySchema& scenario, const std:
   return rows;
 }
 
+/// Keys by the words of other programs.
+std::string_view key_for(std::string_view word) {
+  struct OtherWord {
+    std::string_view word, key;
+  };
+  constexpr auto words = std::to_array<OtherWord>({{"mesh_size", "element_size"},
+                                                   {"edge_length", "element_size"},
+                                                   {"duration", "end_time"},
+                                                   {"t_end", "end_time"},
+                                                   {"time_step", "step"},
+                                                   {"timestep", "step"},
+                                                   {"dt", "step"},
+                                                   {"tolerance", "rtol"},
+                                                   {"solver", "integrator"},
+                                                   {"model", "backend"},
+                                                   {"mu", "friction"},
+                                                   {"e_modulus", "youngs_modulus"},
+                                                   {"nu", "poissons_ratio"},
+                                                   {"rho", "density"},
+                                                   {"fps", "interval"}});
+  const auto known = std::ranges::find(words, word, &OtherWord::word);
+  return known == words.end() ? std::string_view() : known->key;
+}
+
+/// A word that heelstrike schema shows: the last name of the path, or the key that a word of other programs stands for.
+std::string shown_word(const std::vector<config::ReferenceRow>& rows, const std::string& word) {
+  const std::string last = word.substr(word.rfind('.') + 1);
+  const std::string meant(key_for(last));
+  const std::string& shown = meant.empty() ? last : meant;
+  return shown == word || shown.empty() || config::rows_for(rows, shown).empty() ? "" : shown;
+}
+
 [[noreturn]] void throw_unknown(const std::vector<config::ReferenceRow>& rows, const std::string& word) {
   std::vector<std::string> known;
   std::vector<std::string> sections;
@@ -272,9 +306,11 @@ std::vector<config::ReferenceRow> all_rows(const KeySchema& scenario, const std:
     known.insert(known.end(), row.types.begin(), row.types.end());
     if (row.path.find('.') == std::string::npos) sections.push_back(row.path);
   }
-  throw input_error(
-      "section", fmt::format("expected a section, key, type or back-end, found '{}'; {}; sections: {}", word,
-                             suggestion(word, known, "heelstrike schema lists all keys"), fmt::join(sections, ", ")));
+  const std::string shown = shown_word(rows, word);
+  const std::string hint = shown.empty() ? suggestion(word, known, "heelstrike schema lists all keys")
+                                         : fmt::format("did you mean heelstrike schema {}?", shown);
+  throw input_error("section", fmt::format("expected a section, key, type or back-end, found '{}'; {}; sections: {}",
+                                           word, hint, fmt::join(sections, ", ")));
 }
 
 void print_indented(const std::string& text, std::size_t width) {

@@ -7,22 +7,14 @@
 
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
-#include "common/process/loaded_module.hpp"
+#include "library/runs/installed_files.hpp"
 
 namespace heelstrike::client {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-fs::path shared_path(const std::string& name) {
-  return module_folder().parent_path() / HEELSTRIKE_DATADIR / "heelstrike" / name;
-}
-
-}  // namespace
-
 fs::path shared_folder(const std::string& name) {
-  fs::path folder = shared_path(name);
+  fs::path folder = installed_path(name);
   std::error_code ignored;
   if (fs::is_directory(folder, ignored)) return folder;
   throw file_error(folder.string(), fmt::format("expected the folder {}, found none; it is part of an installation: "
@@ -33,7 +25,7 @@ fs::path shared_folder(const std::string& name) {
 std::string with_schema_line(const std::string& scenario) {
   constexpr std::string_view mark = "# yaml-language-server:";
   const bool has_line = scenario.starts_with(mark);
-  return fmt::format("{} $schema={}\n{}", mark, shared_path("scenario.schema.json").string(),
+  return fmt::format("{} $schema={}\n{}", mark, installed_path("scenario.schema.json").string(),
                      has_line ? scenario.substr(scenario.find('\n') + 1) : scenario);
 }
 

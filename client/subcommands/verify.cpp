@@ -14,6 +14,7 @@
 #include "common/errors/error.hpp"
 #include "common/files/file_digests.hpp"
 #include "common/results/run_folder.hpp"
+#include "library/runs/file_kind.hpp"
 #include "library/terminal/screen.hpp"
 #include "report/tables.hpp"
 
@@ -41,6 +42,7 @@ ExitCode verify(const std::vector<fs::path>& folders, bool quiet, bool json) {
   nlohmann::ordered_json report = nlohmann::ordered_json::array();
   bool damaged = false;
   bool incomplete = false;
+  for (const fs::path& folder : folders) require_run_folder(folder);
   for (const fs::path& folder : folders) {
     for (const fs::path& run : runs_in(folder)) {
       const FolderCheck check = check_run_folder(run, tables);

@@ -27,6 +27,13 @@ struct ValueText {
   std::string constraint;  ///< "0 to 86400", "above 0", "one of a, b"; empty = any
 };
 
+/// The names in "a,b" of a set, or in "a->0,b->1" of a transformation.
+std::string one_of(const std::string& set) {
+  std::vector<std::string> names = CLI::detail::split(set, ',');
+  for (std::string& name : names) name = name.substr(0, name.find("->"));
+  return fmt::format("one of {}", fmt::join(names, ", "));
+}
+
 ValueText value_text(const CLI::Option& option) {
   const std::string both = option.get_type_name();
   const auto colon = both.find(':');
@@ -37,9 +44,9 @@ ValueText value_text(const CLI::Option& option) {
     const std::string ends = rule.substr(range + 5, rule.find(']') - range - 5);
     const auto dash = ends.find(" - ");
     value.constraint = fmt::format("{} to {}", ends.substr(0, dash), ends.substr(dash + 3));
-  } else if (rule.starts_with('{')) {
-    const auto names = CLI::detail::split(rule.substr(1, rule.find('}') - 1), ',');
-    value.constraint = fmt::format("one of {}", fmt::join(names, ", "));
+  } else if (rule.starts_with('{') || rule.starts_with("value in {")) {
+    const auto begin = rule.find('{') + 1;
+    value.constraint = one_of(rule.substr(begin, rule.find('}') - begin));
   } else if (rule == "POSITIVE") {
     value.constraint = "above 0";
   } else {
@@ -148,6 +155,27 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
+bool is_one_letter(const std::string& option) {
+  return option.size() == 2;
+}
+
+/// Options that were probably meant. Any two options of one letter are similar.
+std::vector<std::string> similar_options(const std::string& name, std::vector<std::string> known) {
+  if (is_one_letter(name)) return {};
+  std::erase_if(known, is_one_letter);
+  return similar_names(name, known);
+}
+
+/// "; heelstrike resume is a command (Continue an interrupted run)" for --resume; empty if no command has this name.
+std::string command_named(const CLI::App& program, const std::string& option) {
+  for (const CLI::App* command : program.get_subcommands({})) {
+    if ("--" + command->get_name() != option) continue;
+    return fmt::format("; {} {} is a command ({})", program.get_name(), command->get_name(),
+                       command->get_description());
+  }
+  return {};
+}
+
 /// Commands of the program that have the option.
 std::vector<std::string> commands_with(const CLI::App& program, const std::string& option) {
   std::vector<std::string> commands;
@@ -161,28 +189,30 @@ std::vector<std::string> commands_with(const CLI::App& program, const std::strin
 std::string unknown_option(const CLI::App& program, const CLI::App& command, const std::string& given,
                            const std::string& help) {
   const std::string name = given.substr(0, given.find('='));
-  const std::vector<std::string> known = option_names(command);
-  if (const auto near = nearest_name(name, known)) {
-    return fmt::format("unknown option {}; did you mean {}?", name, *near);
+  constexpr std::size_t most_commands = 5;  // an option of more commands would be a list of no use
+  const std::string as_command = command_named(program, name);
+  if (const auto similar = similar_options(name, option_names(command)); !similar.empty()) {
+    return fmt::format("unknown option {}; did you mean {}?{}", name, fmt::join(similar, " or "), as_command);
   }
-  if (const auto others = commands_with(program, name); !others.empty()) {
+  const auto others = commands_with(program, name);
+  if (!others.empty() && (&command == &program || others.size() <= most_commands)) {
     const std::string commands = fmt::format("{}", fmt::join(others, ", "));
     return &command == &program
                ? fmt::format("option {} has no command before it; write it after one of {}", name, commands)
-               : fmt::format("unknown option {}; it is an option of {}; {} lists those of {}", name, commands, help,
-                             command.get_name());
+               : fmt::format("unknown option {}; it is an option of {}{}; {} lists those of {}", name, commands,
+                             as_command, help, command.get_name());
   }
   if (&command == &program) {
     std::vector<std::string> all;
     for (const CLI::App* other : program.get_subcommands({})) {
       for (const std::string& option : option_names(*other)) all.push_back(option);
     }
-    if (const auto near = nearest_name(name, all)) {
-      return fmt::format("unknown option {}; did you mean {}, after one of {}?", name, *near,
-                         fmt::join(commands_with(program, *near), ", "));
+    if (const auto similar = similar_options(name, all); !similar.empty()) {
+      return fmt::format("unknown option {}; did you mean {}, after one of {}?{}", name, similar.front(),
+                         fmt::join(commands_with(program, similar.front()), ", "), as_command);
     }
   }
-  return fmt::format("unknown option {}; {} lists all options", name, help);
+  return fmt::format("unknown option {}{}; {} lists all options", name, as_command, help);
 }
 
 std::string unexpected_argument(const CLI::App& command, const std::string& given, const std::string& help) {
@@ -239,6 +269,30 @@ std::string rejected_value(const CLI::Option& option, const std::string& message
   return fmt::format("{}: expected {}, found '{}'", option.get_name(), expected, given);
 }
 
+/// First line of a description: "Run folder".
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+/// The message of a missing option or value, in place of "--output is required" and "--size: 1 required LENGTH missing"
+/// of CLI11; empty for other messages.
+std::string missing_message(const CLI::App& command, const std::string& message) {
+  for (const CLI::Option* option : command.get_options({})) {
+    const std::string& name = option->get_name();
+    const std::string type = value_text(*option).name;
+    const bool is_positional = option->get_positional();
+    const std::string value = is_positional && (type.empty() || type == "TEXT") ? name : type;
+    if (message == name + " is required") {
+      return fmt::format("{} is missing: {}", is_positional ? value : name + " " + value,
+                         first_line(option->get_description()));
+    }
+    if (message.starts_with(name + ":") && message.ends_with(" missing")) {
+      return fmt::format("{}: expected {} after it, found none", name, value);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 void set_help_format(CLI::App& app, std::size_t width) {
@@ -255,6 +309,9 @@ std::string parse_error_message(const CLI::App& app, const CLI::ParseError& erro
   });
   if (option != rest.end()) return unknown_option(app, *command, *option, help);
   const std::string message = error.what();
+  if (const std::string missing = missing_message(*command, message); !missing.empty()) {
+    return fmt::format("{}; {} shows what the command takes", missing, help);
+  }
   if (const CLI::Option* rejected = rejected_option(*command, message)) return rejected_value(*rejected, message);
   if (!rest.empty()) return unexpected_argument(*command, rest.front(), help);
   return fmt::format("{}; {} shows what the command takes", message, help);

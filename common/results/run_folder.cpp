@@ -67,7 +67,7 @@ constexpr OwnFolder own_folders[] = {{"checkpoints", " .ckpt .json "},
 
 [[noreturn]] void reject_folder(const fs::path& path, const std::string& found, const std::string& advice) {
   throw file_error(path.string(),
-                   fmt::format("{}: expected to create the run folder, found: {}; {}", path.string(), found, advice));
+                   fmt::format("{}: expected a new run folder, found {}; {}", path.string(), found, advice));
 }
 
 /// Only files that a run writes: a mistyped folder name must not cost the user other files.
@@ -87,7 +87,8 @@ void remove_earlier_run(const fs::path& path, std::span<const std::string> table
     std::error_code error;
     fs::remove(file, error);
     if (error)
-      reject_folder(path, fmt::format("{} cannot be removed: {}", file.string(), error.message()), "remove it by hand");
+      reject_folder(path, fmt::format("that {} cannot be removed: {}", file.string(), error.message()),
+                    "remove it by hand");
   }
   for (const fs::path& left : {path, path / "checkpoints", path / "fields"}) remove_temporary_files(left);
   for (const OwnFolder& own : own_folders) {
@@ -101,11 +102,14 @@ void make_folder(const fs::path& path, bool force) {
   const fs::file_status status = fs::status(path, error);
   if (fs::exists(status)) {
     if (!fs::is_directory(status)) reject_folder(path, "a file of this name", "choose another name with --output");
-    if (!force) reject_folder(path, "it exists", "choose another name with --output, or overwrite it with --force");
+    if (!force)
+      reject_folder(path, "an existing one", "choose another name with --output, or overwrite it with --force");
     return;
   }
   fs::create_directories(path, error);
-  if (error) reject_folder(path, error.message(), "choose a folder that you may write to with --output");
+  if (error)
+    reject_folder(path, "that it cannot be made: " + error.message(),
+                  "choose a folder that you may write to with --output");
 }
 
 }  // namespace
@@ -418,7 +422,9 @@ void RunFolder::add_log(std::string_view level, std::string_view text) {
 void RunFolder::make_inner_folder(const char* name) const {
   std::error_code error;
   fs::create_directory(path_ / name, error);
-  if (error) reject_folder(path_ / name, error.message(), "check the permissions of the run folder");
+  if (error)
+    reject_folder(path_ / name, "that it cannot be made: " + error.message(),
+                  "check the permissions of the run folder");
 }
 
 void RunFolder::add_file(const std::string& name, std::string_view bytes) {
@@ -504,13 +510,18 @@ void RunFolder::finish(const RunSummary& summary) {
   write_whole_file(path_ / "summary.json", summary_json(summary, digests_));
   if (summary.status == "completed") {
     if (!fs::remove(path_ / incomplete_name)) {
-      reject_folder(path_, "INCOMPLETE is missing", "no other program may write into a run folder");
+      throw file_error(
+          path_.string(),
+          fmt::format("{}: expected the file {} of this run, found none; no other program may write into a "
+                      "run folder",
+                      path_.string(), incomplete_name));
     }
     return;
   }
   const std::string why = summary.error ? summary.error->what() : "stopped on request";
   if (summary.status == "incomplete") return mark_incomplete(fmt::format("The run is incomplete: {}", why));
-  mark_incomplete(fmt::format("The run {} at t = {} s: {}", summary.status, summary.simulated_time, why));
+  const std::string_view verb = summary.status == "cancelled" ? "was cancelled" : summary.status;
+  mark_incomplete(fmt::format("The run {} at t = {} s: {}", verb, summary.simulated_time, why));
 }
 
 RunFolderSink::RunFolderSink(RunFolder& folder, OnProgress on_progress, EncodeCheckpoint encode)

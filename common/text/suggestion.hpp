@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace heelstrike {
 
@@ -11,7 +12,14 @@ namespace heelstrike {
 /// differ.
 [[nodiscard]] std::optional<std::string> nearest_name(const std::string& word, std::span<const std::string> candidates);
 
-/// "did you mean 'hertz'?" if a known name is similar (nearest_name), else `otherwise`.
+/// Names that `word` may stand for, at most five: those that begin with it, else the nearest one (nearest_name), else
+/// those that contain it. Words of one or two letters are compared with nearest_name only.
+[[nodiscard]] std::vector<std::string> similar_names(const std::string& word, std::span<const std::string> candidates);
+
+/// "did you mean 'fem_full' or 'fem_modal'?" @param names  at least one
+[[nodiscard]] std::string did_you_mean(std::span<const std::string> names);
+
+/// "did you mean 'hertz'?" if known names are similar (similar_names), else `otherwise`.
 [[nodiscard]] std::string suggestion(const std::string& word, std::span<const std::string> known,
                                      const std::string& otherwise);
 
@@ -19,5 +27,8 @@ namespace heelstrike {
 /// @param kind  of thing, "back-end"
 [[nodiscard]] std::string unknown_name_message(const std::string& kind, const std::string& word,
                                                std::span<const std::string> known);
+/// The same with another hint in parentheses; empty = none.
+[[nodiscard]] std::string unknown_name_message(const std::string& kind, const std::string& word,
+                                               std::span<const std::string> known, const std::string& hint);
 
 }  // namespace heelstrike

@@ -5,11 +5,11 @@
 
 #include "common/contact/material_laws.hpp"
 #include "common/errors/error.hpp"
-#include "common/text/suggestion.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "fem_server/backends/point_laws/entry.hpp"
 #include "fem_server/backends/rigid/entry.hpp"
+#include "scenario/backend_info.hpp"
 #include "scenario/shared_bodies.hpp"
 #ifdef HEELSTRIKE_FEM
 #include "fem_server/backends/fem_condensed/entry.hpp"
@@ -114,9 +114,7 @@ const BackendEntry& find_backend(const std::string& name) {
     if (entry.name == name) return entry;
     names.push_back(entry.name);
   }
-  const auto near = nearest_name(name, names);
-  const std::string hint = near ? fmt::format("did you mean '{}'? ", *near) : std::string();
-  throw input_error("backend", fmt::format("unknown back-end '{}'; {}known: {}", name, hint, fmt::join(names, ", ")));
+  throw input_error("backend", unknown_backend_message(name, names));
 }
 
 PairSpec checked_pair(const PairSpec& pair) {

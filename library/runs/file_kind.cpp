@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
+#include "library/runs/installed_files.hpp"
 
 namespace heelstrike {
 namespace {
@@ -63,18 +65,46 @@ bool has_file(const fs::path& folder, const char* name) {
   return fs::exists(folder / name, ignored);
 }
 
-/// Scenario files of a folder, in the order of their names; at most a few.
+bool has_scenario_ending(const fs::path& file) {
+  return file.extension() == ".yaml" || file.extension() == ".yml";
+}
+
+fs::path folder_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
+/// Scenario files of a folder, in the order of their names.
 std::vector<std::string> scenarios_in(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string ending = entry.path().extension();
-    if (ending == ".yaml" || ending == ".yml") names.push_back(entry.path().string());
+    if (has_scenario_ending(entry.path())) names.push_back(entry.path().string());
   }
   std::ranges::sort(names);
-  constexpr std::size_t shown = 5;
-  if (names.size() > shown) names.resize(shown);
   return names;
+}
+
+/// A scenario beside the missing file `path` whose name differs in its ending or a few letters; empty without one.
+fs::path similar_scenario(const fs::path& path) {
+  const std::vector<std::string> files = scenarios_in(folder_of(path));
+  std::vector<std::string> stems;
+  for (const std::string& file : files) stems.push_back(fs::path(file).stem().string());
+  const auto near = nearest_name(path.stem().string(), stems);
+  if (!near) return {};
+  const auto index = static_cast<std::size_t>(std::ranges::find(stems, *near) - stems.begin());
+  return path.parent_path() / fs::path(files[index]).filename();
+}
+
+[[noreturn]] void throw_missing(const fs::path& path) {
+  std::string advice;
+  std::error_code ignored;
+  const std::string stem = path.stem().string();
+  if (const fs::path similar = similar_scenario(path); !similar.empty()) {
+    advice = fmt::format("; did you mean {}?", similar.string());
+  } else if (fs::exists(installed_path("examples") / (stem + ".yaml"), ignored)) {
+    advice = fmt::format("; heelstrike example {} copies the example of this name", stem);
+  }
+  throw input_error(path.string(), fmt::format("scenario: file {} does not exist{}", path.string(), advice));
 }
 
 std::string folder_description(const fs::path& folder) {
@@ -94,7 +124,9 @@ std::string folder_description(const fs::path& folder) {
         "run",
         name, name, (folder / "scenario.yaml").string());
   }
-  const std::vector<std::string> names = scenarios_in(folder);
+  constexpr std::size_t shown = 5;
+  std::vector<std::string> names = scenarios_in(folder);
+  if (names.size() > shown) names.resize(shown);
   return names.empty() ? fmt::format("the folder {}; name a scenario file (YAML)", name)
                        : fmt::format("the folder {}; name a scenario in it: {}", name, fmt::join(names, ", "));
 }
@@ -114,7 +146,7 @@ std::string description_if_no_scenario(const fs::path& path) {
   if (!fs::is_regular_file(path, ignored)) return {};
   if (is_result_in_json(path)) {
     return fmt::format("{}, a file of results; heelstrike report {} writes the page of the folder", path.string(),
-                       path.has_parent_path() ? path.parent_path().string() : ".");
+                       folder_of(path).string());
   }
   std::string ending = path.extension();
   std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -128,9 +160,26 @@ std::string description_if_no_scenario(const fs::path& path) {
 }
 
 void require_scenario_file(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::status(path, ignored).type() == fs::file_type::not_found) throw_missing(path);
   if (const std::string other = description_if_no_scenario(path); !other.empty()) {
     throw input_error("scenario", fmt::format("expected a scenario file (YAML), found {}", other));
   }
+}
+
+void require_run_folder(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return;
+  const fs::path folder = folder_of(path);
+  std::string found = fmt::format("the file {}", path.string());
+  if (has_file(folder, "scenario.yaml") || has_file(folder, "comparison.json")) {
+    found += fmt::format("; its folder is {}", folder.string());
+  } else if (has_scenario_ending(path)) {
+    found = fmt::format("{}, a scenario; heelstrike run {} makes the run first", path.string(), path.string());
+  } else if (const std::string other = description_if_no_scenario(path); !other.empty()) {
+    found = other;
+  }
+  throw file_error(path.string(), fmt::format("expected the folder of a run, found {}", found));
 }
 
 }  // namespace heelstrike

@@ -142,6 +142,25 @@ INSTANTIATE_TEST_SUITE_P(
                        {"compare", "--backend=hertz"},
                        2,
                        {"unknown option --backend; did you mean --backends?"}},
+        InvalidCommand{"BeginningOfAnOption", {"run", "SCENARIO", "--out", "x"}, 2, {"did you mean --output?"}},
+        InvalidCommand{"LetterOfNoOption",
+                       {"report", "there", "-o", "x.png"},
+                       2,
+                       {"unknown option -o; heelstrike report --help lists all options"}},
+        InvalidCommand{"CommandAsOption",
+                       {"run", "SCENARIO", "--resume"},
+                       2,
+                       {"option of compare", "heelstrike resume is a command"}},
+        InvalidCommand{"WordOfOtherPrograms", {"plot", "there"}, 2, {"heelstrike report FOLDER"}},
+        InvalidCommand{"WordForTwoCommands", {"export", "there"}, 2, {"heelstrike fmu", "heelstrike hdf5"}},
+        InvalidCommand{"HelpAsCommand", {"help"}, 2, {"heelstrike --help"}},
+        InvalidCommand{"MissingFolder", {"resume"}, 2, {"RUN is missing: Run folder"}},
+        InvalidCommand{"MissingValue", {"mesh", "foot", "--size"}, 2, {"--size: expected LENGTH after it, found none"}},
+        InvalidCommand{"WordForABackend", {"backends", "penalty"}, 2, {"'elastic_foundation'", "'hunt_crossley'"}},
+        InvalidCommand{"BeginningOfABackend",
+                       {"compare", "SCENARIO", "--backends", "hertz,elastic"},
+                       2,
+                       {"unknown back-end 'elastic' (did you mean 'elastic_foundation'?)"}},
         InvalidCommand{"OptionBeforeTheCommand", {"--backnd"}, 2, {"did you mean --backend, after one of run"}},
         InvalidCommand{"OptionOfAnotherCommand", {"validate", "SCENARIO", "--jobs", "2"}, 2, {"option of sweep"}},
         InvalidCommand{"MistypedCommand", {"validte", "SCENARIO"}, 2, {"did you mean 'validate'?"}},
@@ -188,7 +207,19 @@ INSTANTIATE_TEST_SUITE_P(
                        {"units are not read: write 2, the plain number in s"}},
         InvalidCommand{"NothingToCompare", {"compare", "SCENARIO"}, 2, {"expected --backends or --schemes"}},
         InvalidCommand{"UnknownSchema", {"schema", "couplng"}, 2, {"did you mean 'coupling'?"}},
+        InvalidCommand{
+            "SchemaOfAPath", {"schema", "contact.friction"}, 2, {"did you mean heelstrike schema friction?"}},
+        InvalidCommand{"SchemaOfAnotherWord", {"schema", "duration"}, 2, {"did you mean heelstrike schema end_time?"}},
         InvalidCommand{"MissingFile", {"run", "absent.yaml"}, 2, {"absent.yaml", "does not exist"}},
+        InvalidCommand{"MissingFileWithAnotherEnding", {"run", "ball.yml"}, 2, {"did you mean ball.yaml?"}},
+        InvalidCommand{"NameOfAnExample", {"run", "bouncing_ball"}, 2, {"heelstrike example bouncing_ball"}},
+        InvalidCommand{"BeginningOfExamples", {"example", "foot"}, 2, {"'foot_drop' or 'foot_press'"}},
+        InvalidCommand{
+            "ScenarioAsRun", {"report", "SCENARIO"}, 5, {"a scenario; heelstrike run ", "makes the run first"}},
+        InvalidCommand{"MissingModel", {"import", "leg.urdf"}, 2, {"import: file leg.urdf does not exist"}},
+        InvalidCommand{
+            "VersionOfNoStandard", {"fmu", "SCENARIO", "--fmi", "4"}, 2, {"expected one of 2, 3, found '4'"}},
+        InvalidCommand{"TextInATable", {"hdf5", "there", "-o", "x.csv"}, 2, {".h5", "there/timeseries.csv"}},
         InvalidCommand{"FolderAsScenario", {"run", "/"}, 2, {"folder"}},
         InvalidCommand{"UnknownSetKey", {"run", "SCENARIO", "--set", "analysis.end_tme=1"}, 2, {"end_tme", "end_time"}},
         InvalidCommand{
@@ -290,6 +321,8 @@ TEST(Help, EveryCommandHasAnExampleTheExitCodesAndLinesOf80Columns) {
     EXPECT_EQ(help.exit_code, 0) << command;
     EXPECT_THAT(help.out, HasSubstr("heelstrike " + command)) << command;
     EXPECT_THAT(help.out, HasSubstr("Exit codes:")) << command;
+    EXPECT_THAT(help.out, testing::Not(testing::AnyOf(HasSubstr("->"), HasSubstr("ENUM"), HasSubstr(" TEXT "))))
+        << command << ": a type of the library for the command line";
     EXPECT_THAT(lines_in(help.out), testing::Each(testing::SizeIs(testing::Le(80U)))) << command;
     ++n;
   }

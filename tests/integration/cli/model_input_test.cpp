@@ -295,7 +295,8 @@ TEST(ImportOsim, WritesTheRequestedScenario) {
   ASSERT_EQ(made.exit_code, 0) << made.err;
   EXPECT_THAT(read_text(folder.path() / "out/swing.yaml"),
               testing::AllOf(testing::StartsWith("# From the OpenSim model leg;"), HasSubstr("gravity: [0, 0, -1]"),
-                             HasSubstr("end_time: 0.25")));
+                             HasSubstr("end_time: 0.25"), HasSubstr("description: \"Imported from leg.osim\"\n")));
+  EXPECT_EQ(run("heelstrike", {"validate", "out/swing.yaml"}, here).exit_code, 0);
   EXPECT_TRUE(fs::exists(folder.path() / "out/NOT_IMPORTED.txt"));
   EXPECT_EQ(run("heelstrike", {"run", "out/swing.yaml", "--in-process", "-o", "swing"}, here).exit_code, 0);
   const Finished drawn =

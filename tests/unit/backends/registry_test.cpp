@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "common/errors/error.hpp"
 #include "scenario/surfaces/cylinder.hpp"
@@ -75,6 +76,18 @@ TEST(Registry, UnknownNameIsReportedWithTheNearestAndTheList) {
     EXPECT_EQ(error.code(), ErrorCode::invalid_input);
     EXPECT_THAT(error.what(), AllOf(HasSubstr("hunt_crosley"), HasSubstr("did you mean 'hunt_crossley'?"),
                                     HasSubstr("flores, gonthier, herbert_mcwhannell, hertz, hooke")));
+  }
+}
+
+TEST(Registry, CommonWordsHaveSuggestions) {
+  for (const auto& [word, name] : {std::pair{"penalty", "'elastic_foundation'"}, std::pair{"hunt", "'hunt_crossley'"},
+                                   std::pair{"foundation", "'elastic_foundation'"}}) {
+    try {
+      (void)find_backend(word);
+      FAIL() << "expected an error";
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), AllOf(HasSubstr("did you mean"), HasSubstr(name)));
+    }
   }
 }
 

@@ -176,7 +176,7 @@ TEST_F(RunFolderTest, RunThatFailedBeforeItsFirstRowHasASummary) {
   summary.status = "cancelled";
   run.finish(summary);
   EXPECT_EQ(read_summary(folder()).status, "cancelled");
-  EXPECT_THAT(incomplete_reason(folder()), HasSubstr("stopped on request"));
+  EXPECT_EQ(incomplete_reason(folder()), "The run was cancelled at t = 0 s: stopped on request");
 }
 
 TEST_F(RunFolderTest, ExistingFolderIsRejectedUnlessForced) {
@@ -187,7 +187,7 @@ TEST_F(RunFolderTest, ExistingFolderIsRejectedUnlessForced) {
   }
   std::ofstream(folder() / "notes.txt") << "mine";
   EXPECT_THAT(file_error_of([&] { RunFolder again(folder(), "second", false); }),
-              AllOf(StartsWith(folder().string()), HasSubstr("it exists"), HasSubstr("--force")));
+              AllOf(StartsWith(folder().string()), HasSubstr("found an existing one"), HasSubstr("--force")));
   EXPECT_EQ(text("scenario.yaml"), "first");
   RunFolder forced(folder(), "second", true);
   EXPECT_EQ(text("scenario.yaml"), "second");

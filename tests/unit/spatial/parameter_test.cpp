@@ -160,5 +160,15 @@ TEST(NearestName, IsLimitedToSimilarNames) {
   EXPECT_EQ(nearest_name("x", std::vector<std::string>{}), std::nullopt);
 }
 
+TEST(SimilarNames, BeginWithTheWordOrAreNearOrContainIt) {
+  const std::vector<std::string> names{"fem_full", "fem_modal", "hertz", "rigid_coulomb"};
+  EXPECT_THAT(similar_names("fem", names), testing::ElementsAre("fem_full", "fem_modal"));
+  EXPECT_THAT(similar_names("herz", names), testing::ElementsAre("hertz"));
+  EXPECT_THAT(similar_names("coulomb", names), testing::ElementsAre("rigid_coulomb"));
+  EXPECT_THAT(similar_names("ul", names), testing::IsEmpty()) << "too few letters";
+  EXPECT_EQ(suggestion("fem", names, ""), "did you mean 'fem_full' or 'fem_modal'?");
+  EXPECT_EQ(suggestion("mortar", names, "choose"), "choose");
+}
+
 }  // namespace
 }  // namespace heelstrike
