@@ -69,8 +69,8 @@ struct Dimension {
   std::string meaning;
   std::string guess;  ///< expression of the lengths of the surface [m]
 };
-const std::string depth = "depth";
-const std::string load = "load";
+const std::string depth_name = "depth";
+const std::string load_name = "load";
 const Dimension element_size{"element_size", "edge length of the finite elements", "length / 25"};
 
 struct ScenarioKind {
@@ -94,7 +94,7 @@ const std::array<ScenarioKind, 5> kinds{{
      .closed = true,
      .centred = false,
      .takes_load = true,
-     .dimensions = {{depth, "depth of the press at its end", "0.05 * length"}, element_size}},
+     .dimensions = {{depth_name, "depth of the press at its end", "0.05 * length"}, element_size}},
     {.name = "knee",
      .summary = "condyles are pressed into plateaus (elastic foundation)",
      .surfaces = {"tibia", "femur"},
@@ -104,7 +104,7 @@ const std::array<ScenarioKind, 5> kinds{{
      .closed = false,
      .centred = false,
      .takes_load = true,
-     .dimensions = {{depth, "depth of the press at its end", "0.0006"}}},
+     .dimensions = {{depth_name, "depth of the press at its end", "0.0006"}}},
     {.name = "impact",
      .summary = "a body falls on the ground (finite elements)",
      .surfaces = {"body"},
@@ -432,11 +432,11 @@ TemplateValues make_values(const ScenarioKind& kind, const NewOptions& options, 
   if (kind.centred) add_mass(options.meshes.front().string(), material.density, surfaces.front(), values);
   add_extent(surfaces.front(), values);
   if (surfaces.size() > 1) values.numbers["touch"] = touching_displacement(surfaces[0], surfaces[1]);
-  const auto force = options.given.find(load);
-  if (force != options.given.end()) values.numbers[load] = parse_force(force->second, option_of(load));
+  const auto force = options.given.find(load_name);
+  if (force != options.given.end()) values.numbers[load_name] = parse_force(force->second, option_of(load_name));
   for (const Dimension& dimension : kind.dimensions) {
-    if (values.numbers.contains(load) && dimension.name == depth) {  // for the distance before the press only
-      values.numbers[depth] = evaluated(dimension.guess, values.numbers);
+    if (values.numbers.contains(load_name) && dimension.name == depth_name) {  // for the distance before the press only
+      values.numbers[depth_name] = evaluated(dimension.guess, values.numbers);
       continue;
     }
     const std::string guess = fmt::format("{:.3g}mm", 1000.0 * evaluated(dimension.guess, values.numbers));
@@ -482,13 +482,14 @@ void check_new_options(const ScenarioKind& kind, const NewOptions& options) {
   }
   std::vector<std::string> lengths;
   for (const Dimension& dimension : kind.dimensions) lengths.push_back(option_of(dimension.name));
-  if (options.given.contains(load) && options.given.contains(depth)) {
-    throw input_error(load, fmt::format("{0}: expected one of {0} and {1}, found both; the load determines the depth",
-                                        option_of(load), option_of(depth)));
+  if (options.given.contains(load_name) && options.given.contains(depth_name)) {
+    throw input_error(load_name,
+                      fmt::format("{0}: expected one of {0} and {1}, found both; the load determines the depth",
+                                  option_of(load_name), option_of(depth_name)));
   }
   for (const auto& [name, value] : options.given) {
     const std::string option = option_of(name);
-    if (name == load && kind.takes_load) continue;
+    if (name == load_name && kind.takes_load) continue;
     if (name == "unit" || name == "up" || name == "material" || std::ranges::find(lengths, option) != lengths.end()) {
       continue;
     }
@@ -539,7 +540,7 @@ Action add_new(CLI::App& command, bool& /*as_json*/) {
       "UNIT");
   add("up", fmt::format("Axis of the files that points up: {} (write --up=-z)", fmt::join(axes, ", ")), "AXIS");
   add("material", fmt::format("Material: {}", fmt::join(names_of(known_materials), ", ")), "NAME");
-  add(load, "foot, knee: force of the press at its end instead of a depth, e.g. 600N", "FORCE");
+  add(load_name, "foot, knee: force of the press at its end instead of a depth, e.g. 600N", "FORCE");
   std::map<std::string, std::pair<std::string, std::string>> dimensions;  // meaning, kinds
   for (const ScenarioKind& kind : kinds) {
     for (const Dimension& dimension : kind.dimensions) {
