@@ -520,7 +520,7 @@ void RunFolder::finish(const RunSummary& summary) {
   }
   const std::string why = summary.error ? summary.error->what() : "stopped on request";
   if (summary.status == "incomplete") return mark_incomplete(fmt::format("The run is incomplete: {}", why));
-  const std::string_view verb = summary.status == "cancelled" ? "was cancelled" : summary.status;
+  const std::string verb = summary.status == "cancelled" ? "was cancelled" : summary.status;
   mark_incomplete(fmt::format("The run {} at t = {} s: {}", verb, summary.simulated_time, why));
 }
 
