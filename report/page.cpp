@@ -86,7 +86,8 @@ bool any_pairs(std::span<const RunData> runs) {
 
 constexpr const char* waiting = "<p class=\"needs-script note\">Charts appear here when scripts are allowed.</p>";
 
-void add_chart_places(Sections& page, bool with_scatter, bool with_contact) {
+/// @param with_window  whether the charts open with a part of the time
+void add_chart_places(Sections& page, bool with_scatter, bool with_contact, bool with_window) {
   if (with_scatter) {
     page.add("speed-accuracy", "Accuracy against cost", fmt::format("<div id=\"scatter-chart\">{}</div>\n", waiting));
   }
@@ -94,7 +95,7 @@ void add_chart_places(Sections& page, bool with_scatter, bool with_contact) {
            fmt::format("<p class=\"note no-print\">{}Drag to zoom, double-click or “Show all” to reset; click a "
                        "name to hide its curve. All charts share one time axis.</p>\n"
                        "<div id=\"time-charts\" class=\"charts\">{}</div>\n",
-                       with_contact ? "Charts open with the contacts. " : "", waiting));
+                       with_window ? "Charts open with the contacts. " : "", waiting));
   page.add_html("<div id=\"turn-charts\"></div>\n");
   if (!with_contact) return;
   page.add("loops", "Force against indentation",
@@ -370,21 +371,44 @@ std::string contact_table(std::span<const RunData> runs, const PageUnits& units)
   return text;
 }
 
-std::string cost_table(std::span<const RunData> runs) {
-  Rows rows;
+/// Without a pair of bodies in contact, there are no columns of it.
+std::string cost_table(std::span<const RunData> runs, const PageUnits& units) {
+  using R = const RunData*;
+  std::vector<R> rows;
   for (const RunData& run : runs) {
-    if (!run.summary) continue;
-    const RunSummary& s = *run.summary;
-    const double factor = s.wall_time > 0.0 ? s.simulated_time / s.wall_time : 0.0;
-    rows.push_back({run.label, s.integrator.name, fmt::format("{}", s.integrator.steps),
-                    fmt::format("{}", s.integrator.rejected_steps), fmt::format("{}", s.integrator.rhs_evaluations),
-                    fmt::format("{}", s.integrator.jacobian_evaluations), fmt::format("{}", s.contact_evaluations),
-                    shown(s.wall_time, 3), shown(factor, 3), s.rpc ? fmt::format("{}", s.rpc->calls) : "-",
-                    s.rpc ? shown(s.rpc->p50_us, 3) : "-", s.rpc ? shown(s.rpc->p99_us, 3) : "-"});
+    if (run.summary) rows.push_back(&run);
   }
-  return html_table({"run", "integrator", "steps", "rejected", "right-hand sides", "Jacobians", "contact evaluations",
-                     "wall time [s]", "real-time factor", "exchanges", "median [µs]", "99 % [µs]"},
-                    rows);
+  const auto count = [&](const char* heading, std::int64_t IntegratorStatistics::*member) {
+    return texts_of(heading, rows, [&](R run) { return fmt::format("{}", run->summary->integrator.*member); });
+  };
+  const auto duration = [&](const char* heading, double RpcStatistics::*member) {
+    return column_of(
+        units, heading, "s", rows,
+        [&](R run) { return run->summary->rpc ? std::optional(1e-6 * ((*run->summary->rpc).*member)) : std::nullopt; },
+        3);
+  };
+  const auto wall_time = [](R run) { return run->summary->wall_time; };
+  return html_table(
+      {texts_of("run", rows, [](R run) { return run->label; }),
+       texts_of("integrator", rows, [](R run) { return run->summary->integrator.name; }),
+       count("steps", &IntegratorStatistics::steps), count("rejected", &IntegratorStatistics::rejected_steps),
+       count("right-hand sides", &IntegratorStatistics::rhs_evaluations),
+       count("Jacobians", &IntegratorStatistics::jacobian_evaluations),
+       texts_of("contact evaluations", rows,
+                [](R run) {
+                  return has_pairs(*run) ? fmt::format("{}", run->summary->contact_evaluations) : std::string("-");
+                }),
+       texts_of("wall time [s]", rows, [&](R run) { return shown(wall_time(run), 3); }),
+       texts_of("real-time factor", rows,
+                [&](R run) {
+                  const double wall = wall_time(run);
+                  return shown(wall > 0.0 ? run->summary->simulated_time / wall : 0.0, 3);
+                }),
+       texts_of(
+           "exchanges", rows,
+           [](R run) { return run->summary->rpc ? fmt::format("{}", run->summary->rpc->calls) : std::string("-"); }),
+       duration("median time of an exchange", &RpcStatistics::p50_us),
+       duration("99th percentile", &RpcStatistics::p99_us)});
 }
 
 /// Breakdown of the measured wall time.
@@ -413,7 +437,7 @@ std::string wall_time_table(std::span<const RunData> runs) {
 }
 
 std::string share_text(const EnergyBalance& energy) {
-  const auto share = relative_balance_error(energy);
+  const auto share = balance_error_is_rounding(energy) ? std::nullopt : relative_balance_error(energy);
   return share ? shown(100.0 * *share, 2) + " %" : "-";
 }
 
@@ -434,10 +458,14 @@ std::string energy_table(std::span<const RunData> runs, const PageUnits& units) 
              {texts_of("run", rows, [](R run) { return run->label; }), number("start", &EnergyBalance::initial),
               number("end", &EnergyBalance::final), number("dissipated", &EnergyBalance::dissipated),
               number("work of loads and drivers", &EnergyBalance::external_work),
-              number("balance error", &EnergyBalance::balance_error),
+              column_of(units, "balance error", "J", rows,
+                        [](R run) {
+                          const EnergyBalance& energy = run->summary->energy;
+                          return balance_error_is_rounding(energy) ? 0.0 : energy.balance_error;
+                        }),
               texts_of("of work and dissipation", rows, [](R run) { return share_text(run->summary->energy); })}) +
-         (prescribed ? "<p class=\"note\">For prescribed motion, work is summed from frame to frame: the balance then "
-                       "reflects the frame interval, not the accuracy of an integration.</p>"
+         (prescribed ? "<p class=\"note\">For prescribed motion, the balance is without the contact, whose work is its "
+                       "stored and dissipated energy.</p>"
                      : "");
 }
 
@@ -452,9 +480,9 @@ std::string scenario_texts(std::span<const RunData> runs) {
 
 void add_common_sections(Sections& page, std::span<const RunData> runs, const PageUnits& units, bool with_scatter) {
   const bool with_contact = any_pairs(runs);
-  add_chart_places(page, with_scatter, with_contact);
+  add_chart_places(page, with_scatter, with_contact, contact_windows(runs).first.has_value());
   if (with_contact) page.add("contacts", "Contacts", contact_table(runs, units));
-  page.add("cost", "Cost", cost_table(runs) + wall_time_table(runs));
+  page.add("cost", "Cost", cost_table(runs, units) + (with_contact ? wall_time_table(runs) : std::string()));
   page.add("energy", "Energy balance", energy_table(runs, units));
   page.add("scenario", "Scenario as run", scenario_texts(runs));
 }
@@ -534,7 +562,8 @@ std::string comparison_tables(const Json& comparison, const PageUnits& units) {
     results.push_back(quantity_column(comparison, q, units));
     deviations.push_back(texts_of(q.label, rows, [&](const Json& row) {
       const auto deviation = number_at(row, q.key + std::string(deviation_ending));
-      return deviation ? fmt::format("{:+.2f} %", 100.0 * *deviation) : std::string("-");
+      // Without the sign of a deviation that rounds to zero.
+      return deviation ? fmt::format("{:+.2f} %", std::round(1e4 * *deviation) / 100.0 + 0.0) : std::string("-");
     }));
   }
   for (const Quantity& q : known(costs(), comparison)) cost.push_back(quantity_column(comparison, q, units));

@@ -295,7 +295,8 @@ std::string map_script(const FootPrint& print, const PlanView& view, double high
   std::string text = fmt::format(
       "reset session\nset encoding utf8\nset output {}\nset border 3\nset tics nomirror out\nset key noenhanced "
       "outside "
-      "top horizontal\nset size ratio -1\nset xlabel '{} of the body [mm]'\nset ylabel '{} [mm]'\nset cblabel "
+      "top horizontal\nset size ratio -1\nset xlabel '{} of the body [mm]'\nset ylabel '{} of the body [mm]'\nset "
+      "cblabel "
       "'pressure [{}]'\nset rmargin 9\nset cbtics autofreq\nset autoscale xfix\nset autoscale yfix\nset cbrange "
       "[0:{:.6g}]\nset "
       "palette "

@@ -61,7 +61,11 @@ TableColumn PageUnits::column(const std::string& heading, const std::string& si,
   }
   const DisplayUnit unit = of(si, high);
   TableColumn column{.heading = with_unit(heading, unit.name), .cells = {}};
-  for (const auto& value : values) column.cells.push_back(value ? shown(unit.factor * *value, digits) : "-");
+  for (const auto& value : values) {
+    // Far below the other values of the column it is rounding.
+    const bool is_zero = value && std::abs(*value) < 1e-8 * high;
+    column.cells.push_back(!value ? "-" : is_zero ? "0" : shown(unit.factor * *value, digits));
+  }
   return column;
 }
 

@@ -36,7 +36,7 @@ ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token
     const OpenContext context{.run_id = "condense",
                               .on_progress =
                                   [&](std::string_view stage, double fraction) {
-                                    if (stage.starts_with(warning_mark)) {
+                                    if (stage.starts_with(warning_mark) || stage.starts_with(note_mark)) {
                                       display.clear();
                                       fmt::print(stderr, "heelstrike: {}\n", printable(stage));
                                       return;

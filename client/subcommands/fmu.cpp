@@ -45,7 +45,7 @@ ExitCode make_fmu(const FmuOptions& options, bool as_json, const std::stop_token
   {
     ProgressDisplay display(run_name(request.scenario, ' '), as_json);
     fmu::export_fmu(request, options.kind, fmu_parts(), file, [&](std::string_view stage, double fraction) {
-      if (stage.starts_with(warning_mark)) return;
+      if (stage.starts_with(warning_mark) || stage.starts_with(note_mark)) return;
       display.show({.stage = std::string(stage), .fraction = fraction});
     });
   }

@@ -213,6 +213,10 @@ std::string text_of(const Json& json) {
 
 }  // namespace
 
+bool balance_error_is_rounding(const EnergyBalance& energy) {
+  return std::abs(energy.balance_error) <= 1e-9 * (std::abs(energy.initial) + std::abs(energy.final));
+}
+
 std::optional<double> relative_balance_error(const EnergyBalance& energy) {
   const double converted = std::abs(energy.external_work) + std::abs(energy.dissipated);
   const double share = std::abs(energy.balance_error) / converted;

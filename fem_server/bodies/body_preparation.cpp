@@ -166,9 +166,9 @@ PressureRecovery pressure_of(const VolumeMesh& mesh, const ContactNodes& contact
   const auto n =
       std::ranges::count_if(contact.nodes, [&](std::uint32_t node) { return std::ranges::binary_search(rim, node); });
   if (n > 0) {
-    context.on_progress(fmt::format("{}body_box: {} of {} contact nodes lie on the rim of the cut; they carry force, "
-                                    "and the pressure reported there is that of their neighbours",
-                                    place.where, n, contact.nodes.size()),
+    context.on_progress(fmt::format("{}{}body_box: {} of {} contact nodes lie on the rim of the cut; they carry force, "
+                                    "and the pressure reported there is that of their loaded neighbours, if any",
+                                    note_mark, place.where, n, contact.nodes.size()),
                         0.0);
   }
   return {mesh, contact, rim};

@@ -262,9 +262,10 @@ void PressureRecovery::extrapolate_to_rim(std::span<const std::uint32_t> loaded,
   std::vector<bool> known(rim_vertex_.size());
   for (std::uint32_t v = 0; v < known.size(); ++v) {
     known[v] = !rim_vertex_[v] && at_vertices(v, 0) > 0.0;
-    if (rim_vertex_[v]) at_vertices.row(v).setZero();
   }
-  // A tooth of a ragged cut may consist of rim vertices only: these are filled after their neighbours.
+  // A tooth of a ragged cut may consist of rim vertices only: these are filled after their neighbours. Where no
+  // neighbour is loaded, rim vertices keep the pressure of their own force: without it, a contact that begins at the
+  // rim would carry force at zero pressure.
   for (bool continues = true; continues;) {
     Eigen::MatrixXd sums = Eigen::MatrixXd::Zero(at_vertices.rows(), at_vertices.cols());
     std::vector<double> weights(known.size(), 0.0);

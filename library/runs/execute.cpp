@@ -180,9 +180,7 @@ std::string statistics_text(const RunSummary& summary, const Scenario& scenario)
   // Unknown, or not defined for the analysis.
   if (std::isnan(energy.balance_error)) return text;
   text += "            error of the balance " + joule(energy.balance_error, 3);
-  // Without motion, a rounding error may be many times the converted energy.
-  const bool is_rounding = std::abs(energy.balance_error) <= 1e-9 * (std::abs(energy.initial) + std::abs(energy.final));
-  if (const auto share = relative_balance_error(energy); share && !is_rounding) {
+  if (const auto share = relative_balance_error(energy); share && !balance_error_is_rounding(energy)) {
     text += fmt::format(", {:.2g} % of work and dissipation", 100.0 * *share);
     // The warning that the run itself gives, from the data of the summary.
     if (*share > 0.1 && scenario.analysis.traits.finds_events) text += ": do not trust this motion";
@@ -200,7 +198,9 @@ std::string summary_text(const RunSummary& summary, const Scenario& scenario, co
   std::string text =
       fmt::format("{}{}: {} at t = {:g} s, {:.3g} s of wall time ({:.3g}x real time)\n", summary.scenario, model,
                   coloured_status(summary.status, Stream::out), summary.simulated_time, summary.wall_time, factor);
-  text += statistics_text(summary, scenario);
+  // A run that ended before its first step has no statistics.
+  if (summary.simulated_time > 0.0 || summary.status == "completed")
+    text += statistics_text(summary, scenario);
   if (!summary.contacts.empty()) text += episode_table(summary.contacts).fitted(screen_width(Stream::out));
   text += fmt::format("results     {}\n", folder.string());
   std::error_code ignored;

@@ -240,6 +240,10 @@ void RunBase::report_preparation(std::string_view stage, double fraction) {
     sink_.on_log("warning", stage.substr(warning_mark.size()));
     return;
   }
+  if (stage.starts_with(note_mark)) {
+    sink_.on_log("info", stage.substr(note_mark.size()));
+    return;
+  }
   const bool new_stage = stage != preparation_stage_;
   if (new_stage) {
     preparation_stage_ = stage;
