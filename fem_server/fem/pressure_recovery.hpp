@@ -102,8 +102,9 @@ class PressureRecovery {
   static void sharpen(std::span<const Edge> edges, const Eigen::VectorXd& areas, Eigen::MatrixXd& pressures);
   [[nodiscard]] Eigen::MatrixXd at_vertices(std::span<const std::uint32_t> loaded, std::span<const std::uint32_t> place,
                                             const Eigen::MatrixXd& at_contact_nodes) const;
-  /// Extrapolates the values to the rim of a cut.
-  void extrapolate_to_rim(std::span<const std::uint32_t> loaded, Eigen::MatrixXd& at_vertices) const;
+  /// Extrapolates the values to the rim of a cut. @param mean  of the whole contact, for parts loaded on the rim only
+  void extrapolate_to_rim(std::span<const std::uint32_t> loaded, const Eigen::RowVectorXd& mean,
+                          Eigen::MatrixXd& at_vertices) const;
 
   bool middles_ = false;  ///< contact nodes are mid-side nodes
   std::vector<Face> faces_;
