@@ -85,6 +85,29 @@ TEST(RunPage, ReportsTheUseOfWallTime) {
   }
 }
 
+TEST(RunPage, RoundingIsNoErrorOfTheEnergyBalance) {
+  RunData run = hostile_run();
+  run.summary->energy = {
+      .initial = 2.0, .final = 2.0, .dissipated = 0.0, .external_work = 1e-15, .balance_error = -1e-15};
+  EXPECT_THAT(run_page(run), Not(HasSubstr("100 %")));
+  run.summary->energy.balance_error = -1e-3;
+  run.summary->energy.dissipated = 1e-3;
+  EXPECT_THAT(run_page(run), HasSubstr("100 %"));
+}
+
+TEST(RunPage, OmitsTheCostOfContactWithoutPairs) {
+  RunData run = hostile_run();
+  run.summary->rpc = RpcStatistics{.calls = 7, .p50_us = 2.1e6, .p99_us = 2.5e6};
+  const std::string page = run_page(run);
+  EXPECT_THAT(page, HasSubstr("contact evaluations"));
+  EXPECT_THAT(page, HasSubstr("median time of an exchange [s]")) << "in a unit of its size";
+  run.summary->scenario = "four_bar";
+  run.summary->backend = "none";
+  run.summary->rpc.reset();
+  run.series = {.columns = {"time_s", "crank.z_m"}, .values = {0.0, 1.0}};
+  EXPECT_THAT(run_page(run), Not(HasSubstr("contact evaluations")));
+}
+
 TEST(ScriptJson, CannotEndItsElement) {
   const Json json = {{"name", "</script><!--<script>"}, {"line", "a\u2028b"}};
   const std::string text = script_json(json);

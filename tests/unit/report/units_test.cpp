@@ -43,6 +43,10 @@ TEST(UnitsOfAPage, AreThoseOfTheLargestPressure) {
   EXPECT_EQ(units.column("indentation", "m", {2e-3}).heading, "indentation [mm]") << "lengths differ too much";
 }
 
+TEST(UnitsOfAPage, ShowRoundingAsZero) {
+  EXPECT_EQ(PageUnits().column("indentation", "m", {2e-3, 6.7e-12}).cells, (std::vector<std::string>{"2", "0"}));
+}
+
 TEST(HtmlTable, OmitsColumnsWithoutValues) {
   const std::string table =
       html_table({{.heading = "pair", .cells = {"a", "b"}}, {.heading = "restitution", .cells = {"-", "-"}}});
