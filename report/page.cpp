@@ -324,7 +324,9 @@ std::string problems(std::span<const RunData> runs) {
   std::string text;
   for (const RunData& run : runs) {
     if (run.incomplete.empty()) continue;
-    text += fmt::format("<p class=\"status incomplete\">{}: {}</p>\n", escaped(run.label), escaped(run.incomplete));
+    const bool continues = run.summary && run.summary->status == "cancelled";
+    text += fmt::format("<p class=\"status incomplete\">{}: {}{}</p>\n", escaped(run.label), escaped(run.incomplete),
+                        continues ? "; heelstrike resume with this folder continues it" : "");
   }
   return text;
 }

@@ -100,7 +100,8 @@ std::vector<std::string> find_material_warnings(std::span<const Material> materi
 
 std::string ContactBackend::fields(const History& /*history*/, const PairState& /*state*/,
                                    const FieldRequest& /*request*/) const {
-  throw Error(ErrorCode::unimplemented, "this back-end has no fields: point laws give a force, not its distribution");
+  throw Error(ErrorCode::unimplemented,
+              "this back-end computes a force, not its distribution: it has no pressure field");
 }
 
 std::span<const BackendEntry> backend_registry() {

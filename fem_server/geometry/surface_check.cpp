@@ -283,9 +283,9 @@ SurfaceReport check_surface(const SurfaceMesh& mesh, const SurfaceCheckOptions& 
 
 std::string describe(const SurfaceReport& report) {
   std::string text = fmt::format(
-      "{} vertices, {} triangles in {} pieces, {}, area {:.6g} m^2, volume {:.6g} m^3, edges {:.4g} to {:.4g} m\n",
-      report.n_vertices, report.n_triangles, report.n_components, report.closed ? "closed" : "not closed", report.area,
-      report.volume, report.min_edge_length, report.max_edge);
+      "{} vertices, {} triangles in {} {}, {}, area {:.6g} m^2, volume {:.6g} m^3, edges {:.4g} to {:.4g} m\n",
+      report.n_vertices, report.n_triangles, report.n_components, report.n_components == 1 ? "piece" : "pieces",
+      report.closed ? "closed" : "not closed", report.area, report.volume, report.min_edge_length, report.max_edge);
   for (const SurfaceFinding& finding : report.findings) {
     const bool more = !report.complete && finding.defect == SurfaceDefect::self_intersection;
     text += fmt::format("{}{} {}, first at", more ? "at least " : "", finding.count, to_string(finding.defect));

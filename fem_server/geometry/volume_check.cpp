@@ -214,10 +214,10 @@ VolumeReport check_volume(const VolumeMesh& mesh) {
 }
 
 std::string describe(const VolumeReport& report) {
-  std::string text =
-      fmt::format("{} nodes, {} {} with {} nodes in {} pieces, volume {:.6g} m^3, edges {:.4g} to {:.4g} m\n",
-                  report.n_nodes, report.n_elements, element_shapes(report.nodes_per_element), report.nodes_per_element,
-                  report.n_pieces, report.volume, report.min_edge_length, report.max_edge);
+  std::string text = fmt::format(
+      "{} nodes, {} {} with {} nodes in {} {}, volume {:.6g} m^3, edges {:.4g} to {:.4g} m\n", report.n_nodes,
+      report.n_elements, element_shapes(report.nodes_per_element), report.nodes_per_element, report.n_pieces,
+      report.n_pieces == 1 ? "piece" : "pieces", report.volume, report.min_edge_length, report.max_edge);
   text += fmt::format("mean ratio: worst {:.4f}, mean {:.4f}; elements per tenth:", report.min_quality,
                       report.mean_quality);
   for (const std::size_t n : report.histogram) text += fmt::format(" {}", n);

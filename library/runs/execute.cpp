@@ -167,8 +167,8 @@ std::string statistics_text(const RunSummary& summary, const Scenario& scenario)
       s.name, s.steps, count_text(s.rejected_steps), count_text(s.rhs_evaluations), count_text(s.jacobian_evaluations),
       count_text(summary.contact_evaluations), count_text(summary.contact_commits));
   if (summary.rpc) {
-    text += fmt::format("; {} calls, median {:.0f} us, 99 % below {:.0f} us", summary.rpc->calls, summary.rpc->p50_us,
-                        summary.rpc->p99_us);
+    text += fmt::format("; {} {}, median {:.0f} us, 99 % below {:.0f} us", summary.rpc->calls,
+                        summary.rpc->calls == 1 ? "call" : "calls", summary.rpc->p50_us, summary.rpc->p99_us);
   }
   const auto joule = [](double value, int digits) {
     return std::isnan(value) ? "unknown" : number_text(value, digits) + " J";
@@ -199,8 +199,7 @@ std::string summary_text(const RunSummary& summary, const Scenario& scenario, co
       fmt::format("{}{}: {} at t = {:g} s, {:.3g} s of wall time ({:.3g}x real time)\n", summary.scenario, model,
                   coloured_status(summary.status, Stream::out), summary.simulated_time, summary.wall_time, factor);
   // A run that ended before its first step has no statistics.
-  if (summary.simulated_time > 0.0 || summary.status == "completed")
-    text += statistics_text(summary, scenario);
+  if (summary.simulated_time > 0.0 || summary.status == "completed") text += statistics_text(summary, scenario);
   if (!summary.contacts.empty()) text += episode_table(summary.contacts).fitted(screen_width(Stream::out));
   text += fmt::format("results     {}\n", folder.string());
   std::error_code ignored;

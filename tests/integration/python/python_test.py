@@ -226,7 +226,7 @@ class Runs(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             run = hs.run(BALL, set={"output.fields": {"interval": 0.1}, **SHORT})
-        with self.assertRaisesRegex(hs.InputError, "no fields: 'ball-ground' .*point laws give a force") as caught:
+        with self.assertRaisesRegex(hs.InputError, "no fields: 'ball-ground' .*no pressure field") as caught:
             run.fields()
         self.assertNotIn("request them", str(caught.exception))
 

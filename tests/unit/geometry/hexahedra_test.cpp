@@ -81,7 +81,7 @@ TEST(Hexahedra, AreCheckedForShape) {
   EXPECT_LT(mean_ratio(mesh, 1), 1.0);
   EXPECT_GT(mean_ratio(mesh, 1), 0.5);
   EXPECT_EQ(report.n_pieces, 1U);
-  EXPECT_THAT(describe(report), testing::HasSubstr("2 hexahedra with 8 nodes in 1 pieces"));
+  EXPECT_THAT(describe(report), testing::HasSubstr("2 hexahedra with 8 nodes in 1 piece"));
   std::swap(mesh.connectivity[0], mesh.connectivity[4]);
   EXPECT_THAT(check_volume(mesh).inverted, testing::ElementsAre(0U));
 }

@@ -165,7 +165,7 @@ TEST(Prisms, AreCheckedForShape) {
   EXPECT_TRUE(report.valid()) << describe(report);
   EXPECT_EQ(report.n_pieces, 1U);
   EXPECT_EQ(report.min_edge_length, 1.0);
-  EXPECT_THAT(describe(report), HasSubstr("2 prisms with 6 nodes in 1 pieces"));
+  EXPECT_THAT(describe(report), HasSubstr("2 prisms with 6 nodes in 1 piece"));
   // Half of a cube: compared with the regular prism J = (1, 0; 0, 2 / sqrt 3 or less), 3 (4/3)^(1/3) / (2 + 5/3) at the
   // acute corners in closed form.
   EXPECT_GT(mean_ratio(mesh, 0), 0.8);
