@@ -790,11 +790,12 @@ A scenario that can be stepped by any master.
 
 The integrator chooses its steps freely; values between steps are interpolated, so that a run in many pieces has the
 bits of a run in one piece. Only set(), save() and restore() end a step at the current time. One thread at a time.)")
-      .def(py::init(&open_simulation), "scenario"_a, py::kw_only(), "backend"_a = py::none(), "set"_a = py::none(),
-           "server"_a = py::none(), "progress"_a = py::none(), "tls"_a = py::none(),
-           "reconnect_timeout"_a = py::float_(300.0),
-           // inspect reads the signature of a class from its docstring, since Python 3.13 from that of its constructor.
-           R"(__init__(self, scenario, *, backend=None, set=None, server=None, progress=None, tls=None, reconnect_timeout=300.0)
+      .def(
+          py::init(&open_simulation), "scenario"_a, py::kw_only(), "backend"_a = py::none(), "set"_a = py::none(),
+          "server"_a = py::none(), "progress"_a = py::none(), "tls"_a = py::none(),
+          "reconnect_timeout"_a = py::float_(300.0),
+          // inspect reads the signature of a class from its docstring, since Python 3.13 from that of its constructor.
+          R"(__init__(self, scenario, *, backend=None, set=None, server=None, progress=None, tls=None, reconnect_timeout=300.0)
 --
 
 Builds the model, prepares its contact, and starts at t = 0.
