@@ -475,7 +475,7 @@ class Errors(unittest.TestCase):
         self.assertRaisesRegex(hs.InputError, "nowhere.yaml", hs.run, "nowhere.yaml")
         self.assertRaisesRegex(hs.FileError, "nowhere", hs.open_run, "nowhere")
         with tempfile.TemporaryDirectory() as folder:
-            self.assertRaisesRegex(hs.FileError, "exists", hs.run, BALL, output=folder)
+            self.assertRaisesRegex(hs.FileError, "existing", hs.run, BALL, output=folder)
             self.assertRaisesRegex(hs.FileError, "VTU", hs.read_vtu, BALL)
 
     def test_invalid_table(self):
