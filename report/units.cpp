@@ -62,7 +62,7 @@ TableColumn PageUnits::column(const std::string& heading, const std::string& si,
   const DisplayUnit unit = of(si, high);
   TableColumn column{.heading = with_unit(heading, unit.name), .cells = {}};
   for (const auto& value : values) {
-    // Far below the other values of the column it is rounding.
+    // Runs are computed to relative tolerances of 1e-6 to 1e-8: so far below the largest value it is rounding.
     const bool is_zero = value && std::abs(*value) < 1e-8 * high;
     column.cells.push_back(!value ? "-" : is_zero ? "0" : shown(unit.factor * *value, digits));
   }

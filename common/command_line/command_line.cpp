@@ -189,13 +189,13 @@ std::vector<std::string> commands_with(const CLI::App& program, const std::strin
 std::string unknown_option(const CLI::App& program, const CLI::App& command, const std::string& given,
                            const std::string& help) {
   const std::string name = given.substr(0, given.find('='));
-  constexpr std::size_t most_commands = 5;  // an option of more commands would be a list of no use
+  constexpr std::size_t max_commands = 5;  // an option of more commands would be a list of no use
   const std::string as_command = command_named(program, name);
   if (const auto similar = similar_options(name, option_names(command)); !similar.empty()) {
     return fmt::format("unknown option {}; did you mean {}?{}", name, fmt::join(similar, " or "), as_command);
   }
   const auto others = commands_with(program, name);
-  if (!others.empty() && (&command == &program || others.size() <= most_commands)) {
+  if (!others.empty() && (&command == &program || others.size() <= max_commands)) {
     const std::string commands = fmt::format("{}", fmt::join(others, ", "));
     return &command == &program
                ? fmt::format("option {} has no command before it; write it after one of {}", name, commands)

@@ -259,16 +259,13 @@ Eigen::MatrixXd PressureRecovery::at_vertices(std::span<const std::uint32_t> loa
 
 void PressureRecovery::extrapolate_to_rim(std::span<const std::uint32_t> loaded, const Eigen::RowVectorXd& mean,
                                           Eigen::MatrixXd& at_vertices) const {
-  if (rim_vertex_.empty()) return;
   std::vector<bool> known(rim_vertex_.size());
   for (std::uint32_t v = 0; v < known.size(); ++v) {
     known[v] = !rim_vertex_[v] && at_vertices(v, 0) > 0.0;
     // Remains where no neighbour is loaded, so that a contact that begins at the rim has a pressure.
     if (rim_vertex_[v] && at_vertices(v, 0) > 0.0) at_vertices.row(v) = mean;
   }
-  // A tooth of a ragged cut may consist of rim vertices only: these are filled after their neighbours. Where no
-  // neighbour is loaded, rim vertices keep the pressure of their own force: without it, a contact that begins at the
-  // rim would carry force at zero pressure.
+  // A tooth of a ragged cut may consist of rim vertices only: these are filled after their neighbours.
   for (bool continues = true; continues;) {
     Eigen::MatrixXd sums = Eigen::MatrixXd::Zero(at_vertices.rows(), at_vertices.cols());
     std::vector<double> weights(known.size(), 0.0);
@@ -332,9 +329,9 @@ RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touch
     }
   }
   result.at_vertices = at_vertices(result.faces, place, result.at_contact_nodes);
-  const Eigen::RowVectorXd mean = result.area > 0.0 ? (forces.colwise().sum() / result.area).eval()
-                                                    : Eigen::RowVectorXd::Zero(forces.cols()).eval();
-  extrapolate_to_rim(result.faces, mean, result.at_vertices);
+  if (!rim_vertex_.empty() && result.area > 0.0) {
+    extrapolate_to_rim(result.faces, forces.colwise().sum() / result.area, result.at_vertices);
+  }
   return result;
 }
 

@@ -102,7 +102,8 @@ class PressureRecovery {
   static void sharpen(std::span<const Edge> edges, const Eigen::VectorXd& areas, Eigen::MatrixXd& pressures);
   [[nodiscard]] Eigen::MatrixXd at_vertices(std::span<const std::uint32_t> loaded, std::span<const std::uint32_t> place,
                                             const Eigen::MatrixXd& at_contact_nodes) const;
-  /// Extrapolates the values to the rim of a cut. @param mean  of the whole contact, for parts loaded on the rim only
+  /// Extrapolates the values to the rim of a cut. Loaded vertices of the rim without loaded neighbours have the mean of
+  /// the contact. @pre a vertex is on the rim
   void extrapolate_to_rim(std::span<const std::uint32_t> loaded, const Eigen::RowVectorXd& mean,
                           Eigen::MatrixXd& at_vertices) const;
 
