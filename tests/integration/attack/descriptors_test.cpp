@@ -22,9 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Idle connections.
-class Idlers {
+class IdleConnections {
  public:
-  Idlers(const std::string& address, int n) {
+  IdleConnections(const std::string& address, int n) {
     sockaddr_in target{};
     target.sin_family = AF_INET;
     target.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
@@ -35,11 +35,11 @@ class Idlers {
       sockets_.push_back(socket);
     }
   }
-  ~Idlers() {
+  ~IdleConnections() {
     for (const int socket : sockets_) ::close(socket);
   }
-  Idlers(const Idlers&) = delete;
-  Idlers& operator=(const Idlers&) = delete;
+  IdleConnections(const IdleConnections&) = delete;
+  IdleConnections& operator=(const IdleConnections&) = delete;
 
   /// Waits until the server has closed one of them.
   void wait_for_a_rejection() const {
@@ -76,7 +76,7 @@ TEST(Descriptors, IdleConnectionsDoNotBlockAServer) {
   const rlimit few{.rlim_cur = 64, .rlim_max = 64};
   ASSERT_EQ(::prlimit(cli_test::children(::getpid(), "fem_server").at(0), RLIMIT_NOFILE, &few, nullptr), 0);
   {
-    const Idlers idlers(server.address(), 80);
+    const IdleConnections idlers(server.address(), 80);
     idlers.wait_for_a_rejection();
     EXPECT_FALSE(bounce(*early, 3).empty()) << "connected clients are served";
   }
@@ -92,11 +92,11 @@ TEST(Descriptors, SoftLimitIsRaisedAndConnectionsAreLimited) {
   }
   const auto early = open_contact(server->address());
   {
-    const Idlers more_than_64(server->address(), 80);
+    const IdleConnections more_than_64(server->address(), 80);
     EXPECT_FALSE(bounce(*open_contact(server->address()), 3).empty());
   }
   {
-    const Idlers too_many(server->address(), 110);
+    const IdleConnections too_many(server->address(), 110);
     too_many.wait_for_a_rejection();
   }
   EXPECT_FALSE(bounce(*open_contact(server->address()), 3).empty()) << "free places are used again";

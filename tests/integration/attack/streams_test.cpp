@@ -25,20 +25,20 @@ using cli_test::eventually;
 using Stream = grpc::ClientReaderWriter<v1::ExchangeRequest, v1::ExchangeResponse>;
 
 /// Exchange streams over many connections.
-class Idlers {
+class IdleStreams {
  public:
-  Idlers(const std::string& address, int n_connections, int n_streams) {
+  IdleStreams(const std::string& address, int n_connections, int n_streams) {
     for (int c = 0; c < n_connections; ++c) {
       stubs_.push_back(v1::ContactService::NewStub(rpc::make_channel({.address = address, .tls = {}})));
       for (int s = 0; s < n_streams; ++s) streams_.push_back(stubs_.back()->Exchange(&contexts_.emplace_back()));
     }
   }
-  ~Idlers() {
+  ~IdleStreams() {
     for (auto& context : contexts_) context.TryCancel();
     for (auto& stream : streams_) (void)stream->Finish();
   }
-  Idlers(const Idlers&) = delete;
-  Idlers& operator=(const Idlers&) = delete;
+  IdleStreams(const IdleStreams&) = delete;
+  IdleStreams& operator=(const IdleStreams&) = delete;
   [[nodiscard]] Stream& stream(std::size_t i) { return *streams_.at(i); }
   [[nodiscard]] std::size_t size() const { return streams_.size(); }
 
@@ -60,7 +60,7 @@ std::map<std::string, v1::Capacity::Slot> capacity(v1::ContactService::Stub& stu
 TEST(Streams, IdleStreamsDoNotBlockOtherClients) {
   const ServerProcess server({}, {"127.0.0.1:0"});
   const auto early = open_contact(server.address());
-  const Idlers idlers(server.address(), 12, 100);
+  const IdleStreams idlers(server.address(), 12, 100);
   const auto stub = server.stub();
   EXPECT_TRUE(eventually([&] { return capacity(*stub)["exchange streams"].used() > 100U; }));
   auto places = capacity(*stub);
@@ -75,7 +75,7 @@ TEST(Streams, WithoutSessionsAreClosed) {
   const ServerProcess server({"--unused-stream-timeout", "0.2"}, {"127.0.0.1:0"});
   const auto stub = server.stub();
   const auto streaming = open_contact(server.address());
-  Idlers idlers(server.address(), 2, 20);
+  IdleStreams idlers(server.address(), 2, 20);
   // A request for an unknown session does not hold one.
   v1::ExchangeRequest request;
   request.set_kind(v1::ExchangeRequest::KIND_ATTACH);

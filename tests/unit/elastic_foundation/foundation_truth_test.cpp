@@ -14,16 +14,16 @@ namespace {
 
 using namespace testing_support;
 
-std::unique_ptr<ContactBackend> made(PairSpec pair, const Assets& assets) {
+std::unique_ptr<ContactBackend> opened(PairSpec pair, const Assets& assets) {
   const BackendEntry entry = elastic_foundation_entry();
   pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.knee.parameters");
   entry.check(pair);
   return entry.make(pair, assets.context());
 }
 
-constexpr double h = 0.008;     // [m] layer
-constexpr double R = 0.025;     // [m]
-constexpr double depth = 1e-4;  // [m]
+constexpr double layer = 0.008;  // [m] layer
+constexpr double R = 0.025;      // [m]
+constexpr double depth = 1e-4;   // [m]
 const double modulus = LayerLaw::confined_modulus_factor(0.46) * 463e6;
 const Surface flat = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
 
@@ -55,8 +55,8 @@ void expect_second_order(const Errors4& of_level, const char* what) {
   EXPECT_LT(std::abs(errors[3].area), 1e-2) << what;
 }
 
-// A paraboloid z = r^2 / (2 R) pressed by d: F = pi M R d^2 / h, A = 2 pi R d, p = M d / h. A ball: the depth over r is
-// d - R + sqrt(R^2 - r^2), whose integral over the circle of radius a is a closed form too.
+// A paraboloid z = r^2 / (2 R) pressed by d: F = pi M R d^2 / layer, A = 2 pi R d, p = M d / layer. A ball: the depth
+// over r is d - R + sqrt(R^2 - r^2), whose integral over the circle of radius a is a closed form too.
 TEST(ElasticFoundation, ParaboloidOnALayerConverges) {
   expect_second_order(
       [](int level) {
@@ -67,14 +67,14 @@ TEST(ElasticFoundation, ParaboloidOnALayerConverges) {
         // Its springs are directed at the plane: compression along their normals, which equal those of the plane to 0.2
         // %, is longer by as much; the closed form uses the nearest point of a plane.
         pair.parameters["penetration"] = "nearest";
-        const auto backend = made(pair, assets);
+        const auto backend = opened(pair, assets);
         PairState state;
         state.X_AB = {.R = Eigen::AngleAxisd(std::numbers::pi, Vector3::UnitX()).toRotationMatrix(),
                       .p = {3.1e-4, -2.3e-4, -depth}};
         const Response r = backend->evaluate(*backend->initial_history(), state);
-        const double F = std::numbers::pi * modulus * R * depth * depth / h;
+        const double F = std::numbers::pi * modulus * R * depth * depth / layer;
         return Errors{r.F_A.force.norm() / F - 1.0, r.area / (2 * std::numbers::pi * R * depth) - 1.0,
-                      r.peak_pressure / (modulus * depth / h) - 1.0};
+                      r.peak_pressure / (modulus * depth / layer) - 1.0};
       },
       "paraboloid, curved casting");
 }
@@ -86,11 +86,11 @@ TEST(ElasticFoundation, BallOnALayerConverges) {
       pair.parameters["extent"] = 0.008;
       pair.parameters["refine"] = 4.0 + level;
       pair.parameters["springs"] = springs;
-      const Response r = pressed(*made(pair, {}), R - depth);
+      const Response r = pressed(*opened(pair, {}), R - depth);
       const double a2 = 2 * R * depth - depth * depth;
       const double volume = std::numbers::pi * ((depth - R) * a2 + 2.0 / 3.0 * (R * R * R - std::pow(R - depth, 3)));
-      return Errors{r.F_A.force.norm() / (modulus * volume / h) - 1.0, r.area / (std::numbers::pi * a2) - 1.0,
-                    r.peak_pressure / (modulus * depth / h) - 1.0};
+      return Errors{r.F_A.force.norm() / (modulus * volume / layer) - 1.0, r.area / (std::numbers::pi * a2) - 1.0,
+                    r.peak_pressure / (modulus * depth / layer) - 1.0};
     };
     if (springs == "vertices") {
       expect_second_order(of_level, "ball, springs at vertices");
@@ -115,8 +115,8 @@ TEST(ElasticFoundation, CoarseGridsConvergeWithFourthOrder) {
     Assets assets;
     assets.add("flat", height_field(0.03, n, [](double, double) { return 0.0; }));
     const PairSpec pair = layer_pair(mesh_named("flat"), SphereSurface{.radius = R, .center = Vector3::Zero()});
-    const Response r = pressed(*made(pair, assets), R - depth);
-    force_error = std::abs(r.F_A.force.norm() / (modulus * volume / h) - 1.0);
+    const Response r = pressed(*opened(pair, assets), R - depth);
+    force_error = std::abs(r.F_A.force.norm() / (modulus * volume / layer) - 1.0);
     const double area_error = std::abs(r.area / (std::numbers::pi * a2) - 1.0);
     const double edge = 0.03 / n;
     const double of_linear = edge * edge / (3 * R * depth);
@@ -125,7 +125,7 @@ TEST(ElasticFoundation, CoarseGridsConvergeWithFourthOrder) {
     // The rim is found to second order, above and below alternately.
     EXPECT_LT(area_error, 0.1 * of_linear) << n;
     // The nearest of vertices and centres is at most the radius of a quarter of a cell away from the deepest place.
-    EXPECT_LT(std::abs(r.peak_pressure / (modulus * depth / h) - 1.0), edge * edge / (8 * R * depth)) << n;
+    EXPECT_LT(std::abs(r.peak_pressure / (modulus * depth / layer) - 1.0), edge * edge / (8 * R * depth)) << n;
   }
   EXPECT_LT(force_error, 1e-3);
 }
@@ -139,13 +139,13 @@ struct GridRow {
 
 /// The sum over the cells of a square grid of 30 mm about the deepest point, a spring at the centre of each.
 GridRow sampled(int n) {
-  const double edge = 0.03 / n, F = std::numbers::pi * modulus * R * depth * depth / h;
-  const double A = 2 * std::numbers::pi * R * depth, p = modulus * depth / h;
+  const double edge = 0.03 / n, F = std::numbers::pi * modulus * R * depth * depth / layer;
+  const double A = 2 * std::numbers::pi * R * depth, p = modulus * depth / layer;
   double force = 0.0, peak = 0.0;
   int active = 0;
   for (int i = 0; i < n * n; ++i) {
     const double x = edge * (i % n + 0.5) - 0.015, y = edge * (i / n + 0.5) - 0.015;
-    const double pressure = modulus * (depth - (x * x + y * y) / (2 * R)) / h;
+    const double pressure = modulus * (depth - (x * x + y * y) / (2 * R)) / layer;
     if (pressure <= 0.0) continue;
     ++active;
     force += pressure * edge * edge;
@@ -169,7 +169,7 @@ TEST(ElasticFoundation, GridTableEqualsTheSource) {
                                       {200, -0.01, -0.9, -0.2, 0.9, 692}}};
   const double a2 = 2 * R * depth - depth * depth;
   const double volume = std::numbers::pi * ((depth - R) * a2 + 2.0 / 3.0 * (R * R * R - std::pow(R - depth, 3)));
-  const double F = modulus * volume / h, A = std::numbers::pi * a2, p = modulus * depth / h;
+  const double F = modulus * volume / layer, A = std::numbers::pi * a2, p = modulus * depth / layer;
   fmt::print("{:>4}  one spring a cell: F, A, peak, mean %; springs     the program: F, A, peak, mean %\n", "N");
   for (const GridRow& row : table) {
     const GridRow cells = sampled(row.n);
@@ -180,7 +180,7 @@ TEST(ElasticFoundation, GridTableEqualsTheSource) {
     PairState state;
     state.X_AB.p = {0, 0, R - depth};
     const PairSpec pair = layer_pair(mesh_named("flat"), SphereSurface{.radius = R, .center = Vector3::Zero()});
-    const auto backend = made(pair, assets);
+    const auto backend = opened(pair, assets);
     const Response r = backend->evaluate(*backend->initial_history(), state);
     const double force = 100 * (r.F_A.force.norm() / F - 1), area = 100 * (r.area / A - 1);
     const double peak = 100 * (r.peak_pressure / p - 1), mean = 100 * (r.F_A.force.norm() / r.area / (F / A) - 1);
@@ -212,14 +212,14 @@ TEST(ElasticFoundation, GridRedividesTheSurface) {
     pair.parameters["springs"] = "centres";
     pair.parameters["penetration"] = "nearest";
     pair.parameters["grid"] = std::vector<double>{n, n};
-    const auto backend = made(pair, assets);
+    const auto backend = opened(pair, assets);
     PairState state;
     state.X_AB.p = (R - depth) * normal + Vector3(3.1e-4, -2.3e-4, 0.2 * 3.1e-4 - 0.1 * 2.3e-4);
     const Response r = backend->evaluate(*backend->initial_history(), state);
     // To the nearest point of the sphere the springs are compressed by R - s, s^2 = r^2 + (R - d)^2, over the circle
-    // s < R; the energy's derivative by d is pi M (R - d) d^2 / h.
+    // s < R; the energy's derivative by d is pi M (R - d) d^2 / layer.
     const double c = R - depth;
-    const double F = std::numbers::pi * modulus * c * depth * depth / h;
+    const double F = std::numbers::pi * modulus * c * depth * depth / layer;
     const double A = std::numbers::pi * (R * R - c * c);
     const double force_error = r.F_A.force.norm() / F - 1.0;
     fmt::print("{:>8}{:>12.2e}{:>12.2e}\n", n, force_error, r.area / A - 1.0);
@@ -238,7 +238,7 @@ TEST(ElasticFoundation, MidsurfaceOfAPlaneByRayAndNearestAgree) {
     pair.parameters["direction"] = "midsurface";
     pair.parameters["penetration"] = ray ? "ray" : "nearest";
     pair.parameters["springs"] = "centres";
-    responses[ray ? 0 : 1] = pressed(*made(pair, assets), 0.0);
+    responses[ray ? 0 : 1] = pressed(*opened(pair, assets), 0.0);
   }
   EXPECT_GT(responses[0].F_A.force.norm(), 10.0);
   EXPECT_LT((responses[0].F_A.vector() - responses[1].F_A.vector()).norm(), 1e-12 * responses[0].F_A.force.norm());
@@ -254,7 +254,7 @@ TEST(ElasticFoundation, ExchangedBodiesGiveEqualResponses) {
   PairSpec swapped = pair;
   std::swap(swapped.main, swapped.partner);
   swapped.parameters.erase("thickness");
-  swapped.parameters["partner_thickness"] = h;
+  swapped.parameters["partner_thickness"] = layer;
   swapped.parameters["spring_body"] = "partner";
   PairState state;
   state.X_AB = {.R = rotation_from_vector({0.1, 0.2, -0.1}), .p = {4e-4, 3e-4, R - 2e-4}};
@@ -264,8 +264,8 @@ TEST(ElasticFoundation, ExchangedBodiesGiveEqualResponses) {
       .t = 0.0,
       .X_AB = state.X_AB.inverse(),
       .V_AB = {.w = -(R_BA * state.V_AB.w), .v = -(R_BA * (state.V_AB.v - state.V_AB.w.cross(state.X_AB.p)))}};
-  const auto one = made(pair, assets);
-  const auto other = made(swapped, assets);
+  const auto one = opened(pair, assets);
+  const auto other = opened(swapped, assets);
   const Response a = one->evaluate(*one->initial_history(), state);
   const Response b = other->evaluate(*other->initial_history(), rotated);
   const Vector6 expected = opposite_wrench(a.F_A, state.X_AB).vector();
@@ -284,7 +284,7 @@ TEST(ElasticFoundation, FrictionSticksThenSlides) {
   pair.parameters["direction"] = "normal";  // the lateral force is friction alone
   pair.parameters["friction"] = 0.3;
   pair.parameters["springs"] = "centres";
-  const auto backend = made(pair, {});
+  const auto backend = opened(pair, {});
   PairState state;
   state.X_AB.p = {0.0, 0.0, R + 1e-5};
   Committed committed = backend->commit(*backend->initial_history(), state);
@@ -293,7 +293,7 @@ TEST(ElasticFoundation, FrictionSticksThenSlides) {
   const double normal = committed.response.F_A.force.z();
   EXPECT_LT(committed.response.F_A.force.head<2>().norm(), 1e-9 * std::abs(normal));
   // [Pa/m] shear modulus over the thickness; the active springs carry it by their area until the first of them slips.
-  const double shear = 463e6 / (2.0 * 1.46) / h;
+  const double shear = 463e6 / (2.0 * 1.46) / layer;
   const double before = committed.response.stored_energy;
   double work = 0.0;
   double dissipated = 0.0;

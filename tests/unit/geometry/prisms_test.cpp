@@ -90,7 +90,7 @@ void expect_sets(const VolumeMesh& mesh) {
   for (const ElementFace face : mesh.face_sets.at("flank")) EXPECT_LT(normal_of(mesh, face).y(), 0.0) << "outward";
 }
 
-std::string rejection_error(const std::string& name, const std::string& content) {
+std::string reading_error(const std::string& name, const std::string& content) {
   try {
     (void)read(name, content);
   } catch (const Error& error) {
@@ -244,27 +244,27 @@ TEST(Prisms, MalformedFilesAreReported) {
     return text.replace(at, from.size(), to);
   };
   EXPECT_THAT(
-      rejection_error("side.inp", replaced(abaqus, "1, S3", "1, S6")),
+      reading_error("side.inp", replaced(abaqus, "1, S3", "1, S6")),
       HasSubstr("surface 'flank': element 1 has no face S6; the last face of tetrahedra is S4, of prisms S5, of "
                 "hexahedra S6"));
-  EXPECT_THAT(rejection_error("kind.inp", replaced(abaqus, "C3D6", "C3D15")), HasSubstr("C3D6, C3D8, C3D20 or C3D27"));
-  EXPECT_THAT(rejection_error("few.inp", replaced(abaqus, "1,1,2,3,5,6,7", "1,1,2,3,5,6")),
+  EXPECT_THAT(reading_error("kind.inp", replaced(abaqus, "C3D6", "C3D15")), HasSubstr("C3D6, C3D8, C3D20 or C3D27"));
+  EXPECT_THAT(reading_error("few.inp", replaced(abaqus, "1,1,2,3,5,6,7", "1,1,2,3,5,6")),
               HasSubstr("expected an element number and 6 nodes, found 6 values"));
-  EXPECT_THAT(rejection_error("twice.msh", replaced(gmsh22, "1 2 3 5 6 7", "1 2 3 5 6 6")),
+  EXPECT_THAT(reading_error("twice.msh", replaced(gmsh22, "1 2 3 5 6 7", "1 2 3 5 6 6")),
               HasSubstr("uses node 6 twice"));
-  EXPECT_THAT(rejection_error("quadratic.msh", replaced(gmsh22, "4 6 2 2 1", "4 18 2 2 1")),
+  EXPECT_THAT(reading_error("quadratic.msh", replaced(gmsh22, "4 6 2 2 1", "4 18 2 2 1")),
               HasSubstr("prisms with 15 nodes (Gmsh type 18) are not supported"));
-  EXPECT_THAT(rejection_error("pyramid.msh", replaced(gmsh22, "4 6 2 2 1", "4 7 2 2 1")),
+  EXPECT_THAT(reading_error("pyramid.msh", replaced(gmsh22, "4 6 2 2 1", "4 7 2 2 1")),
               HasSubstr("found element type 7"));
   EXPECT_THAT(
-      rejection_error("mixed.msh", replaced(gmsh22, "4 6 2 2 1 1 2 3 5 6 7", "4 4 2 2 1 1 2 3 5")),
+      reading_error("mixed.msh", replaced(gmsh22, "4 6 2 2 1 1 2 3 5 6 7", "4 4 2 2 1 1 2 3 5")),
       HasSubstr("expected tetrahedra with 4 nodes as before, found prisms with 6 nodes: a body consists of elements "
                 "of one kind and order"));
-  EXPECT_THAT(rejection_error("lonely.msh", replaced(gmsh22, "3 3 2 3 2 1 2 6 5", "3 3 2 3 2 1 2 7 8")),
+  EXPECT_THAT(reading_error("lonely.msh", replaced(gmsh22, "3 3 2 3 2 1 2 6 5", "3 3 2 3 2 1 2 7 8")),
               HasSubstr("are not a face of any element"));
-  EXPECT_THAT(rejection_error("few.vtk", vtk("6 4 5 6 0 1 2\n5 4 6 7 0 2\n")), HasSubstr("few.vtk"));
+  EXPECT_THAT(reading_error("few.vtk", vtk("6 4 5 6 0 1 2\n5 4 6 7 0 2\n")), HasSubstr("few.vtk"));
   const std::string whole = write_vtu(read("prisms.msh", gmsh22));
-  EXPECT_THAT(rejection_error("cut.vtu", whole.substr(0, whole.size() / 2)), HasSubstr("cut.vtu"));
+  EXPECT_THAT(reading_error("cut.vtu", whole.substr(0, whole.size() / 2)), HasSubstr("cut.vtu"));
 }
 
 }  // namespace

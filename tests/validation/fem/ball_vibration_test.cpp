@@ -110,7 +110,7 @@ struct Hertz {
   double mean = 0.0;
 };
 
-Hertz hertz(const ModalModel& model, double speed) {
+Hertz hertz_impact(const ModalModel& model, double speed) {
   const double K = 4.0 / 3.0 * modulus / (1.0 - poisson * poisson) * std::sqrt(radius);
   const Eigen::VectorXd phi = at_pole(model);
   const Eigen::VectorXd& omega = model.modes.frequencies;
@@ -150,7 +150,7 @@ TEST(BallVibration, ConservesTheEnergyBetweenHertzForceAndModes) {
   for (const double speed : {6.0, 12.0}) {
     // A fortieth of the period of the highest mode: its excitation is accurate to 0.2 %.
     const Bounce found = bounce(contact, speed, 0.05 * std::numbers::pi / model.modes.frequencies.tail<1>()[0]);
-    const Hertz expected = hertz(model, speed);
+    const Hertz expected = hertz_impact(model, speed);
     std::printf("%9.2e %11.4g %9.2e %9.2e %12.3g %12.2e %9.2e\n", speed / wave_speed, 1e3 * found.duration, found.kept,
                 found.lost, found.lost * wave_speed / speed, expected.share, expected.mean);
     // The excitation is accurate to 0.2 %, its square to twice that, and the error of the motion is of the same order.

@@ -20,8 +20,8 @@
 namespace heelstrike::fem {
 namespace {
 
-constexpr double length = 0.5;
-constexpr double breadth = 0.02;
+constexpr double bar_length = 0.5;
+constexpr double bar_breadth = 0.02;
 constexpr double bar_density = 2500.0;
 constexpr double bar_modulus = 2e9;
 constexpr double speed = 1.0;
@@ -30,7 +30,7 @@ PairSpec bar_on_wall(double n_modes, const std::string& element = "from_mesh") {
   PairSpec pair;
   pair.name = "bar-wall";
   pair.backend = "fem_modal";
-  pair.main.surface = BlockSurface{.lengths = Vector3(breadth, breadth, length), .center = Vector3::Zero()};
+  pair.main.surface = BlockSurface{.lengths = Vector3(bar_breadth, bar_breadth, bar_length), .center = Vector3::Zero()};
   pair.main.materials = {{.youngs_modulus = bar_modulus, .poissons_ratio = 0.0, .density = bar_density, .set = ""}};
   pair.partner.surface = PlaneSurface{};
   pair.parameters = {{"support", std::string("inertia_relief")},
@@ -93,9 +93,9 @@ struct Impact {
 
 /// The bar's centre moves along z by velocity Verlet.
 Impact hit(const ContactBackend& bar) {
-  const double mass = bar_density * breadth * breadth * length;
+  const double mass = bar_density * bar_breadth * bar_breadth * bar_length;
   const double h = 2e-7;
-  double z = 0.5 * length;
+  double z = 0.5 * bar_length;
   double v = -speed;
   auto history = bar.commit(*bar.initial_history(), state_at(0.0, z, v)).history;
   double force = 0.0;
@@ -118,7 +118,7 @@ Impact hit(const ContactBackend& bar) {
 // The lowest modes of a bar bend and twist it: the number of modes along the force is reported when the pair is opened,
 // with the resulting errors of duration and velocity.
 TEST(BarImpact, TooFewModesAreReported) {
-  const double T = 2.0 * length / bar_wave_speed;
+  const double T = 2.0 * bar_length / bar_wave_speed;
   for (const auto& [n_modes, element] :
        {std::pair{40.0, "from_mesh"}, std::pair{40.0, "hex8"}, std::pair{120.0, "hex8"}}) {
     const Bar bar = bar_with(n_modes, element);
@@ -134,8 +134,8 @@ TEST(BarImpact, TooFewModesAreReported) {
 }
 
 TEST(BarImpact, LastsForTheRoundTripOfAWave) {
-  const double T = 2.0 * length / bar_wave_speed;
-  const double F = bar_density * bar_wave_speed * breadth * breadth * speed;
+  const double T = 2.0 * bar_length / bar_wave_speed;
+  const double F = bar_density * bar_wave_speed * bar_breadth * bar_breadth * speed;
   std::printf("wave equation: 2 L / c = %.4g s, rho c A v = %.4g N\n  modes  N  duration c/2L  speed out  mean force\n",
               T, F);
   for (const double n_modes : {80.0, 160.0}) {
@@ -164,11 +164,12 @@ TEST(BarImpact, ErrorOfTheLinearForceIsOfSecondOrderInTheStep) {
   // The wall moves against the bar as it would without it: only the force has an error.
   const auto forces = [&](int n) {
     const double h = coarsest / n;
-    auto history = bar.backend->commit(*bar.backend->initial_history(), state_at(0.0, 0.5 * length, -speed)).history;
+    auto history =
+        bar.backend->commit(*bar.backend->initial_history(), state_at(0.0, 0.5 * bar_length, -speed)).history;
     Eigen::VectorXd at_coarsest(std::lround(duration / coarsest));
     for (int i = 1; i <= at_coarsest.size() * n; ++i) {
       const double t = h * i;
-      const Committed now = bar.backend->commit(*history, state_at(t, 0.5 * length - speed * t, -speed), next_near);
+      const Committed now = bar.backend->commit(*history, state_at(t, 0.5 * bar_length - speed * t, -speed), next_near);
       history = now.history;
       if (i % n == 0) at_coarsest[i / n - 1] = push_of(now.response);
     }

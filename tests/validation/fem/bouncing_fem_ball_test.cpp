@@ -11,7 +11,7 @@
 namespace heelstrike::test {
 namespace {
 
-constexpr const char* ball = R"(heelstrike: 1
+constexpr const char* ball_scenario = R"(heelstrike: 1
 gravity: [0, 0, -9.81]
 bodies:
   ball:
@@ -55,7 +55,7 @@ TEST(BouncingFemBall, RestitutionIsThatOfThePointLaw) {
   fmt::print("{:>5} {:>12} {:>12} {:>10} {:>12} {:>12} {:>8}\n", "c_r", "e point law", "e fem", "difference", "F_max N",
              "d_max mm", "evals");
   for (const double restitution : {1.0, 0.8, 0.5}) {
-    const auto fem = bounce(ball, restitution, "");
+    const auto fem = bounce(ball_scenario, restitution, "");
     ASSERT_EQ(fem.summary.status, "completed") << fem.summary.error->what();
     const auto law = bounce(point, restitution, "flores");
     ASSERT_EQ(law.summary.status, "completed");

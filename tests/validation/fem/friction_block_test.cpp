@@ -9,17 +9,17 @@
 namespace heelstrike::fem {
 namespace {
 
-constexpr double mu = 0.3;
-constexpr double depth = 5e-4;  // [m]
+constexpr double friction = 0.3;
+constexpr double indentation = 5e-4;  // [m]
 
 PairState tangentially_displaced(double x) {
   PairState state;
-  state.X_AB.p = Vector3(x, 0.0, depth);
+  state.X_AB.p = Vector3(x, 0.0, indentation);
   return state;
 }
 
 std::unique_ptr<CondensedContact> make_dragged_block() {
-  return test::make_block({.poissons_ratio = 0.0, .options = {.friction = mu, .max_penetration = 0.02}},
+  return test::make_block({.poissons_ratio = 0.0, .options = {.friction = friction, .max_penetration = 0.02}},
                           std::make_shared<test::Plane>());
 }
 
@@ -42,13 +42,14 @@ TEST(FrictionBlock, SticksThenSlidesAndReverses) {
       work += 0.5 * (force_before + r.F_A.force.x()) * (next - x);
       force_before = r.F_A.force.x();
       x = next;
-      EXPECT_LE(r.F_A.force.head<2>().norm(), mu * r.F_A.force.z() * (1.0 + 1e-9));
+      EXPECT_LE(r.F_A.force.head<2>().norm(), friction * r.F_A.force.z() * (1.0 + 1e-9));
       if (i % 10 == 0)
         std::printf("%10.4f %10.4f %10.6f %12.6f\n", 1e3 * x, r.F_A.force.x(), r.F_A.force.x() / r.F_A.force.z(),
                     1e3 * dissipated);
       if (i == 40) {
         const double sign = target > start ? 1.0 : -1.0;
-        EXPECT_NEAR(r.F_A.force.x(), sign * mu * r.F_A.force.z(), 1e-9 * r.F_A.force.z()) << "fully sliding at " << x;
+        EXPECT_NEAR(r.F_A.force.x(), sign * friction * r.F_A.force.z(), 1e-9 * r.F_A.force.z())
+            << "fully sliding at " << x;
       }
     }
   }

@@ -227,7 +227,7 @@ TEST(UnilateralJoints, SteppedInputLiftsAStone) {
   EXPECT_NEAR(simulation.output("stone.z_m"), 0.5 * g * 0.04 * 0.04, 1e-9);
 }
 
-std::string memory_error_of(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
+std::string rejection_of(const std::string& yaml, const std::vector<std::string>& overrides = {}) {
   try {
     const auto run = run_local(scenario_from(yaml, overrides));
     return run.summary.error ? run.summary.error->what() : "no error";
@@ -238,13 +238,13 @@ std::string memory_error_of(const std::string& yaml, const std::vector<std::stri
 
 TEST(UnilateralJoints, ReportErrors) {
   using testing::HasSubstr;
-  const std::string sunk = memory_error_of(resting_stone, {"joints.floor.points=[[0, 0, 0], [0, 0, -0.002]]"});
+  const std::string sunk = rejection_of(resting_stone, {"joints.floor.points=[[0, 0, 0], [0, 0, -0.002]]"});
   EXPECT_THAT(sunk, HasSubstr("violated at the start"));
   EXPECT_THAT(sunk, HasSubstr("-0.002 m"));
-  EXPECT_THAT(memory_error_of(resting_stone, {"analysis.integrator={name: moreau}"}), HasSubstr("back-end rigid"));
-  EXPECT_THAT(memory_error_of(resting_stone, {"analysis.type=static"}), HasSubstr("joints.floor.unilateral"));
-  EXPECT_THAT(memory_error_of(resting_stone, {"joints.floor.restitution=1.5"}), HasSubstr("joints.floor.restitution"));
-  EXPECT_THAT(memory_error_of(resting_stone, {"joints.floor.unilateral=false", "joints.floor.restitution=0.5"}),
+  EXPECT_THAT(rejection_of(resting_stone, {"analysis.integrator={name: moreau}"}), HasSubstr("back-end rigid"));
+  EXPECT_THAT(rejection_of(resting_stone, {"analysis.type=static"}), HasSubstr("joints.floor.unilateral"));
+  EXPECT_THAT(rejection_of(resting_stone, {"joints.floor.restitution=1.5"}), HasSubstr("joints.floor.restitution"));
+  EXPECT_THAT(rejection_of(resting_stone, {"joints.floor.unilateral=false", "joints.floor.restitution=0.5"}),
               HasSubstr("unilateral: true"));
   // Four legs: which of them carry load is undetermined for rigid bodies.
   std::string table = R"yaml(
@@ -260,7 +260,7 @@ joints:
         "unilateral: true}}\n",
         name, x, y);
   }
-  EXPECT_THAT(memory_error_of(table + "analysis: {end_time: 0.1}\noutput: {interval: 0.01}\n"),
+  EXPECT_THAT(rejection_of(table + "analysis: {end_time: 0.1}\noutput: {interval: 0.01}\n"),
               HasSubstr("unilateral joints: expected forces determined by the motion"));
 }
 
