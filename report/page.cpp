@@ -679,11 +679,15 @@ std::string comparison_page(const Json& comparison, std::span<const RunData> run
   if (sweep) page.add("sweep", "Result against parameter", sweep_place);
   page.add("comparison", sweep ? "Results and cost" : "Accuracy and cost", comparison_tables(comparison, units));
   page.add_html(problems(runs));
+  const std::size_t n_rows = comparison.at("rows").size();
+  if (n_rows > max_runs_with_curves) {
+    page.add_html(fmt::format("<p class=\"note\">Below: the first {} of {} runs.</p>\n", runs.size(), n_rows));
+  }
   page.add("pressure", "Pressure map", pressure_html(runs, units));
   if (data.contains("scenes")) page.add("fields", "In 3D", scenes_html(runs));
   add_common_sections(page, runs, units, compared);
   page.add("what", "Run parameters", facts_table(runs));
-  return document(title, fmt::format("<span>{} runs</span>", runs.size()), description_of(runs) + page.html(), data);
+  return document(title, fmt::format("<span>{} runs</span>", n_rows), description_of(runs) + page.html(), data);
 }
 
 std::string measurement_page(const GrfPage& page, const Json& stances) {

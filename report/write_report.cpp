@@ -48,6 +48,7 @@ std::string page_of_comparison(const fs::path& folder, const Catalog& catalog) {
     std::vector<RunData> runs;
     for (const Json& row : comparison.at("rows")) {
       const std::string name = row.at("folder");
+      if (runs.size() == max_runs_with_curves) break;
       if (!name.empty()) runs.push_back(read_run_data(folder / name, row.at("backend"), name, catalog));
     }
     const std::size_t n = std::min(runs.size(), runs_in_3d);

@@ -21,60 +21,61 @@ struct Quantity {
   const char* heading;
   int digits;     ///< on the terminal
   bool compared;  ///< deviation from the reference is shown
-  std::optional<double> (*value)(const ComparisonRow&);
+  std::optional<double> (*value)(const RunSummary&, const PeakContact&);
 };
 
 template <class Member>
-std::optional<double> of_first_contact(const ComparisonRow& row, Member ContactEpisode::*member) {
-  if (row.summary.contacts.empty()) return std::nullopt;
-  return row.summary.contacts.front().*member;
+std::optional<double> of_first_contact(const RunSummary& run, Member ContactEpisode::*member) {
+  if (run.contacts.empty()) return std::nullopt;
+  return run.contacts.front().*member;
 }
-std::optional<double> duration(const ComparisonRow& row) {
-  const auto& contacts = row.summary.contacts;
-  if (contacts.empty() || !contacts.front().end) return std::nullopt;
-  return *contacts.front().end - contacts.front().onset;
+std::optional<double> duration(const RunSummary& run) {
+  if (run.contacts.empty() || !run.contacts.front().end) return std::nullopt;
+  return *run.contacts.front().end - run.contacts.front().onset;
 }
 template <class Integer>
 std::optional<double> count(Integer n) {
   return static_cast<double>(n);
 }
-/// A value that the run does not have is NaN.
-std::optional<double> known(double value) {
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
-}
 
 const std::vector<Quantity>& quantities() {
-  using S = const ComparisonRow&;
+  using S = const RunSummary&;
+  using P = const PeakContact&;
   static const std::vector<Quantity> all = {
-      {"max_force_N", "max force N", 6, true, [](S s) { return of_first_contact(s, &ContactEpisode::max_force); }},
+      {"max_force_N", "max force N", 6, true, [](S s, P) { return of_first_contact(s, &ContactEpisode::max_force); }},
       {"max_indentation_m", "max indentation m", 5, true,
-       [](S s) { return of_first_contact(s, &ContactEpisode::max_indentation); }},
-      {"peak_pressure_Pa", "peak pressure Pa", 5, true, [](S s) { return s.largest.peak_pressure; }},
-      {"area_m2", "area m2", 5, true, [](S s) { return s.largest.area; }},
-      {"contact_duration_s", "duration s", 5, true, [](S s) { return duration(s); }},
+       [](S s, P) { return of_first_contact(s, &ContactEpisode::max_indentation); }},
+      {"peak_pressure_Pa", "peak pressure Pa", 5, true, [](S, P p) { return p.peak_pressure; }},
+      {"area_m2", "area m2", 5, true, [](S, P p) { return p.area; }},
+      {"contact_duration_s", "duration s", 5, true, [](S s, P) { return duration(s); }},
       {"separation_velocity_m_s", "separation m/s", 5, true,
-       [](S s) { return of_first_contact(s, &ContactEpisode::separation_velocity); }},
+       [](S s, P) { return of_first_contact(s, &ContactEpisode::separation_velocity); }},
       {"effective_restitution", "restitution", 5, true,
-       [](S s) { return of_first_contact(s, &ContactEpisode::effective_restitution); }},
-      {"energy_balance_error_J", "balance J", 2, false, [](S s) { return known(s.summary.energy.balance_error); }},
-      {"steps", "steps", 9, false, [](S s) { return count(s.summary.integrator.steps); }},
-      {"contact_evaluations", "evaluations", 9, false, [](S s) { return count(s.summary.contact_evaluations); }},
+       [](S s, P) { return of_first_contact(s, &ContactEpisode::effective_restitution); }},
+      {"energy_balance_error_J", "balance J", 2, false, [](S s, P) { return count(s.energy.balance_error); }},
+      {"steps", "steps", 9, false, [](S s, P) { return count(s.integrator.steps); }},
+      {"contact_evaluations", "evaluations", 9, false, [](S s, P) { return count(s.contact_evaluations); }},
       {"exchanges", "exchanges", 9, false,
-       [](S s) { return s.summary.coupling ? count(s.summary.coupling->exchanges) : std::nullopt; }},
+       [](S s, P) { return s.coupling ? count(s.coupling->exchanges) : std::nullopt; }},
       {"coupling_iterations", "iterations", 9, false,
-       [](S s) { return s.summary.coupling ? count(s.summary.coupling->iterations) : std::nullopt; }},
+       [](S s, P) { return s.coupling ? count(s.coupling->iterations) : std::nullopt; }},
       {"rejected_macro_steps", "repeated", 9, false,
-       [](S s) { return s.summary.coupling ? count(s.summary.coupling->rejected_macro_steps) : std::nullopt; }},
-      {"wall_time_s", "wall s", 3, false, [](S s) { return count(s.summary.wall_time); }},
+       [](S s, P) { return s.coupling ? count(s.coupling->rejected_macro_steps) : std::nullopt; }},
+      {"wall_time_s", "wall s", 3, false, [](S s, P) { return count(s.wall_time); }},
   };
   return all;
+}
+
+std::optional<double> value_of(const Quantity& quantity, const ComparisonRow& row) {
+  const auto found = row.quantities.find(quantity.key);
+  return found == row.quantities.end() ? std::nullopt : std::optional(found->second);
 }
 
 /// Quantities that at least one row has.
 std::vector<Quantity> quantities_of(const Comparison& comparison) {
   std::vector<Quantity> present;
   for (const Quantity& q : quantities()) {
-    if (std::ranges::any_of(comparison.rows, [&](const ComparisonRow& row) { return q.value(row).has_value(); })) {
+    if (std::ranges::any_of(comparison.rows, [&](const ComparisonRow& row) { return value_of(q, row).has_value(); })) {
       present.push_back(q);
     }
   }
@@ -109,14 +110,14 @@ const ComparisonRow* find(const Comparison& comparison, const std::string& backe
 /// (value - reference) / reference, if both exist and the reference is not zero.
 std::optional<double> deviation(const Quantity& quantity, const ComparisonRow& row, const ComparisonRow* reference) {
   if (reference == nullptr || !quantity.compared) return std::nullopt;
-  const auto value = quantity.value(row);
-  const auto base = quantity.value(*reference);
+  const auto value = value_of(quantity, row);
+  const auto base = value_of(quantity, *reference);
   if (!value || !base || *base == 0.0) return std::nullopt;
   return (*value - *base) / *base;
 }
 
 bool has_numbers(const ComparisonRow& row) {
-  return row.failure.empty() || row.summary.status == "incomplete";
+  return row.failure.empty() || row.status == "incomplete";
 }
 
 bool is_whole(const ComparisonRow& row) {
@@ -170,6 +171,15 @@ PeakContact find_peak_contact(const TimeSeries& run) {
   return {.peak_pressure = largest(".peak_pressure_Pa"), .area = largest(".area_m2")};
 }
 
+Quantities quantities_of(const RunSummary& summary, const PeakContact& peak) {
+  Quantities known;
+  for (const Quantity& q : quantities()) {
+    // A value that the run does not have is NaN.
+    if (const auto value = q.value(summary, peak); value && std::isfinite(*value)) known[q.key] = *value;
+  }
+  return known;
+}
+
 ExitCode Comparison::exit_code() const {
   if (!std::ranges::all_of(rows, has_numbers)) return ExitCode::run_failed;
   return std::ranges::all_of(rows, is_whole) ? ExitCode::ok : ExitCode::incomplete;
@@ -196,14 +206,14 @@ Table Comparison::table() const {
   }
   for (const ComparisonRow& row : rows) {
     const bool marked = has_numbers(row) && !is_whole(row);
-    std::vector<std::string> line = {marked ? fmt::format("{} ({})", row.backend, row.summary.status) : row.backend};
+    std::vector<std::string> line = {marked ? fmt::format("{} ({})", row.backend, row.status) : row.backend};
     if (positions) {
       const auto& error = row.position_error;
       line.push_back(error ? number_text(error->largest, 3) : "-");
       line.push_back(error ? fmt::format("{:.2g}", 100.0 * error->relative) : "-");
     }
     for (const Quantity& q : quantities_of(*this)) {
-      const auto value = has_numbers(row) ? q.value(row) : std::nullopt;
+      const auto value = has_numbers(row) ? value_of(q, row) : std::nullopt;
       line.push_back(value ? number_text(*value, q.digits) : "-");
       if (base == nullptr || !q.compared) continue;
       const auto off = is_whole(row) && is_whole(*base) ? deviation(q, row, base) : std::nullopt;
@@ -229,7 +239,7 @@ std::string Comparison::csv() const {
   header.insert(header.end(), {"folder", "failure"});
   std::string text = csv_line(header);
   for (const ComparisonRow& row : rows) {
-    std::vector<std::string> line = {row.backend, row.summary.status};
+    std::vector<std::string> line = {row.backend, row.status};
     for (const auto& [key, value] : row.parameters) line.push_back(value);
     if (positions) {
       const auto& error = row.position_error;
@@ -237,7 +247,7 @@ std::string Comparison::csv() const {
       line.push_back(exact(error ? std::optional(error->relative) : std::nullopt));
     }
     for (const Quantity& q : quantities_of(*this)) {
-      line.push_back(has_numbers(row) ? exact(q.value(row)) : "");
+      line.push_back(has_numbers(row) ? exact(value_of(q, row)) : "");
       if (base == nullptr || !q.compared) continue;
       line.push_back(is_whole(row) && is_whole(*base) ? exact(deviation(q, row, base)) : "");
     }
@@ -253,14 +263,14 @@ std::string Comparison::json() const {
   Json json = {
       {"scenario", scenario}, {"reference", reference.empty() ? Json() : Json(reference)}, {"rows", Json::array()}};
   for (const ComparisonRow& row : rows) {
-    Json line = {{"backend", row.backend}, {"status", row.summary.status}};
+    Json line = {{"backend", row.backend}, {"status", row.status}};
     for (const auto& [key, value] : row.parameters) line["parameters"][key] = parameter_json(value);
     if (const auto& error = row.position_error) {
       line[position_key] = error->largest;
       line[fmt::format("{}_relative_deviation", position_key)] = error->relative;
     }
     for (const Quantity& q : quantities_of(*this)) {
-      line[q.key] = has_numbers(row) ? number(q.value(row)) : Json();
+      line[q.key] = has_numbers(row) ? number(value_of(q, row)) : Json();
       if (base == nullptr || !q.compared) continue;
       line[fmt::format("{}_relative_deviation", q.key)] =
           is_whole(row) && is_whole(*base) ? number(deviation(q, row, base)) : Json();

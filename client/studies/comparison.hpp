@@ -1,6 +1,7 @@
 /// Comparison of a scenario with several back-ends or coupling schemes.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,16 +35,21 @@ inline constexpr const char* first_contact_note =
     "Force, indentation, duration, velocity and restitution are those of the first contact; pressure and area are the "
     "peak values of the run.\n";
 
+/// The quantities of a comparison that a run has, by their column names in files ("max_force_N"), finite.
+using Quantities = std::map<std::string, double>;
+/// @param peak  of the rows of the run
+[[nodiscard]] Quantities quantities_of(const RunSummary& summary, const PeakContact& peak = {});
+
 /// One line of a comparison.
 struct ComparisonRow {
   std::string backend;
   /// Keys that a sweep varies, with their values as assigned; the same keys in every row.
   std::vector<std::pair<std::string, std::string>> parameters = {};
-  std::string folder;   ///< of the run, relative to the folder of the comparison; empty when it was not started
-  RunSummary summary;   ///< outcome
-  std::string failure;  ///< reason for missing or incomplete results; empty when the run completed
+  std::string folder;             ///< of the run, relative to that of the comparison; empty when it was not started
+  std::string status = "failed";  ///< of the run, see RunSummary
+  std::string failure;            ///< reason for missing or incomplete results; empty when the run completed
   std::optional<PositionError> position_error = {};  ///< of coupling schemes
-  PeakContact largest = {};
+  Quantities quantities = {};
 };
 
 /// Force, indentation, duration, separation velocity and restitution are those of the first contact of the run, so that

@@ -237,25 +237,28 @@ RunFolder open_folder(const CompareOptions& options, const fs::path& path, RunRe
 /// comparison.
 ComparisonRow run_one(const CompareOptions& options, const Variant& variant, const BackendSchemas& schemas,
                       Runner& runner, const fs::path& folder, bool quiet, std::stop_token stop) {
-  ComparisonRow row{.backend = variant.label, .folder = {}, .summary = {}, .failure = {}};
-  row.summary.status = "failed";
+  ComparisonRow row{.backend = variant.label, .folder = {}, .failure = {}};
   try {
     RunRequest request = load_request(options.scenario, variant.overrides, schemas);
     for (const std::string& note : request.notes) print_message("note", note);
     row.folder = variant.folder;  // also of a run that fails: its log and its rows are there
     if (options.resume && is_done(folder / variant.folder, request.yaml)) {
-      row.summary = read_summary(folder / variant.folder);
-      row.largest = find_peak_contact(read_timeseries(folder / variant.folder));
+      row.status = "completed";
+      row.quantities = quantities_of(read_summary(folder / variant.folder),
+                                     find_peak_contact(read_timeseries(folder / variant.folder)));
       return row;
     }
     RunFolder run_folder = open_folder(options, folder / variant.folder, request);
     report::write_shapes(run_folder, body_shapes(request.scenario, request.files, report::max_displayed_triangles));
-    row.summary = execute(runner, request, run_folder, quiet, stop);
-    if (row.summary.status != "completed") {
-      row.failure = row.summary.error ? row.summary.error->what() : "stopped on request";
+    const RunSummary summary = execute(runner, request, run_folder, quiet, stop);
+    row.status = summary.status;
+    PeakContact peak;
+    if (summary.status != "completed") {
+      row.failure = summary.error ? summary.error->what() : "stopped on request";
     } else {
-      row.largest = find_peak_contact(read_timeseries(folder / variant.folder));
+      peak = find_peak_contact(read_timeseries(folder / variant.folder));
     }
+    row.quantities = quantities_of(summary, peak);
   } catch (const Error& error) {
     // A full disk or a lost server would fail every further variant as well, each after its time limits.
     const ExitCode code = exit_code(error);

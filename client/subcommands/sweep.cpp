@@ -1,4 +1,4 @@
-// heelstrike sweep: a grid of runs of one scenario, each in a separate process.
+// heelstrike sweep: a grid of runs of one scenario, computed by workers on this machine or on many.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,18 +12,18 @@
 #include <utility>
 
 #include "client/studies/comparison.hpp"
-#include "client/studies/sweep_grid.hpp"
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/stored_command.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "client/sweeps/plan_sweep.hpp"
+#include "client/sweeps/sweep_engines.hpp"
+#include "client/sweeps/sweep_plan.hpp"
+#include "client/sweeps/sweep_queue.hpp"
+#include "client/sweeps/sweep_status.hpp"
+#include "client/sweeps/work_on_sweep.hpp"
 #include "common/errors/error.hpp"
-#include "common/files/output_file.hpp"
-#include "common/process/process.hpp"
-#include "common/results/run_folder.hpp"
-#include "library/registries/catalog.hpp"
+#include "library/runs/file_kind.hpp"
 #include "library/terminal/screen.hpp"
-#include "report/write_report.hpp"
-#include "scenario/schema/document.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -32,7 +32,9 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds poll_interval{20};  // bounds the idle time of a core between two runs
-constexpr std::chrono::seconds stop_grace{10};          // before a run is killed
+constexpr std::chrono::seconds stop_grace{10};          // before a worker is killed
+constexpr std::size_t max_logged_runs = 100;            // each with a line
+constexpr int max_fruitless_starts = 3;                 // of workers that end without a result
 
 struct SweepOptions {
   fs::path scenario;
@@ -41,216 +43,176 @@ struct SweepOptions {
   unsigned jobs = 0;
   bool quiet = false;
   Overrides overrides;
+  std::string engine = "local";
+  std::string command;
+  std::string slurm;
+  WorkOptions work;
+  fs::path status_folder;
+  fs::path explained_folder;
+  std::size_t explained_run = 0;
 };
 
-enum class State { waiting, running, done, failed };
-
-/// One point of the grid with its run.
-struct Task {
-  SweepPoint point;
-  Overrides overrides;
-  State state = State::waiting;
-  bool found = false;       ///< completed by an earlier sweep into the same folder
-  bool can_resume = false;  ///< begun by an earlier sweep and has a checkpoint
-  std::unique_ptr<ChildProcess> child;
-  ComparisonRow row;
-};
-
-fs::path log_of(const fs::path& folder, const Task& task) {
-  return folder / "logs" / (task.point.folder + ".log");
-}
-
-std::string last_line(const fs::path& file) {
-  std::string text = fs::exists(file) ? read_whole_file(file) : "";
-  while (text.ends_with('\n')) text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
-}
-
-void read_results(Task& task, const fs::path& folder) {
-  const fs::path run = folder / task.point.folder;
-  task.row.folder = task.point.folder;
-  task.row.summary = read_summary(run);
-  if (fs::exists(run / "timeseries.csv")) task.row.largest = find_peak_contact(read_timeseries(run));
-}
-
-/// The request of a point. Its values are applied as by --set, which errors then name; the user wrote --vary.
-RunRequest request_of(const Task& task, const SweepOptions& options, const BackendSchemas& schemas) {
-  try {
-    return load_request(options.scenario, task.overrides, schemas);
-  } catch (const Error& error) {
-    std::string message = error.what();
-    for (const std::string& assignment : task.point.assignments) {
-      const std::string set = "--set " + config::excerpt(assignment);
-      if (message.starts_with(set)) message.replace(0, std::string_view("--set").size(), "--vary");
-    }
-    throw Error(error.code(), message, error.field());
+/// The runs of a sweep while its workers compute them.
+class Follower {
+ public:
+  Follower(const SweepOptions& options, const fs::path& folder)
+      : folder_(folder), quiet_(options.quiet), results_(folder, SweepPlan(folder).size()) {
+    refresh();
+    n_found_ = results_.n_ended();
   }
-}
 
-std::vector<Task> make_tasks(const SweepOptions& options, const BackendSchemas& schemas, const fs::path& folder) {
-  std::vector<Variation> variations;
-  for (const std::string& text : options.vary) variations.push_back(parse_variation(text));
-  std::vector<Task> tasks;
-  for (SweepPoint& point : sweep_points(variations)) {
-    Task task{.point = std::move(point), .overrides = options.overrides, .child = nullptr, .row = {}};
-    task.overrides.assignments.insert(task.overrides.assignments.end(), task.point.assignments.begin(),
-                                      task.point.assignments.end());
-    task.row.backend = task.point.label;
-    for (const std::string& assignment : task.point.assignments) {
-      const auto equals = assignment.find('=');
-      task.row.parameters.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
-    }
-    task.row.summary.status = "failed";
-    const RunRequest request = request_of(task, options, schemas);
-    if (is_done(folder / task.point.folder, request.yaml)) {
-      task.state = State::done;
-      task.found = true;
-      read_results(task, folder);
-    }
-    task.can_resume = can_resume(folder / task.point.folder, request.yaml);
-    tasks.push_back(std::move(task));
-  }
-  return tasks;
-}
-
-/// Each run is a process of its own: one that crashes or exhausts the memory is a failed row and leaves the others
-/// alone.
-std::vector<std::string> arguments_of(const Task& task, const SweepOptions& options, const fs::path& folder) {
-  const std::string run = (folder / task.point.folder).string();
-  const std::string parent = fmt::format("--exit-with-parent={}", ::getpid());
-  if (task.can_resume) return {"resume", run, "--in-process", "--quiet", parent};
-  std::vector<std::string> arguments = {
-      "run", fs::absolute(options.scenario).string(), "--in-process", "--quiet", parent, "--force", "-o", run};
-  if (!task.overrides.backend.empty()) arguments.insert(arguments.end(), {"--backend", task.overrides.backend});
-  for (const std::string& assignment : task.overrides.assignments) {
-    arguments.insert(arguments.end(), {"--set", assignment});
-  }
-  return arguments;
-}
-
-void start(Task& task, const SweepOptions& options, const fs::path& folder) {
-  std::error_code ignored;
-  fs::remove(log_of(folder, task), ignored);
-  task.child = std::make_unique<ChildProcess>(ChildOptions{.name = task.point.label,
-                                                           .program = "/proc/self/exe",
-                                                           .arguments = arguments_of(task, options, folder),
-                                                           .log = log_of(folder, task)});
-  task.state = State::running;
-}
-
-/// Stores the result of a run that has ended.
-void finish(Task& task, const ProcessEnd& how, const fs::path& folder) {
-  task.child.reset();
-  const bool rejected =
-      !how.by_signal && (how.code == to_int(ExitCode::file) || how.code == to_int(ExitCode::bad_input));
-  if (rejected && std::exchange(task.can_resume, false)) {
-    task.state = State::waiting;  // the checkpoint is unusable: restart from the beginning
-    return;
-  }
-  if (fs::exists(folder / task.point.folder / "summary.json")) read_results(task, folder);
-  if (how.success()) {
-    task.state = State::done;
-    return;
-  }
-  task.state = State::failed;
-  if (task.row.summary.error) {
-    task.row.failure = task.row.summary.error->what();
-    return;
-  }
-  const std::string last_message = last_line(log_of(folder, task));
-  task.row.failure = last_message.empty() ? how.text() : fmt::format("{} ({})", last_message, how.text());
-}
-
-/// "12 of 20 runs, 1 failed, 2 running, 0:30 left"
-void show(const std::vector<Task>& tasks, Clock::time_point started, bool quiet) {
-  if (quiet) return;
-  const auto count = [&](State state) {
-    return std::count_if(tasks.begin(), tasks.end(), [&](const Task& t) { return t.state == state; });
-  };
-  const auto found = std::count_if(tasks.begin(), tasks.end(), [](const Task& t) { return t.found; });
-  const auto ended = count(State::done) + count(State::failed);
-  std::string text = fmt::format("{} of {} runs, {} failed, {} running", ended, tasks.size(), count(State::failed),
-                                 count(State::running));
-  if (ended > found && ended < static_cast<long>(tasks.size())) {
-    const double elapsed = std::chrono::duration<double>(Clock::now() - started).count();
-    text += fmt::format(", about {:.0f} s left", elapsed / static_cast<double>(ended - found) *
-                                                     static_cast<double>(static_cast<long>(tasks.size()) - ended));
-  }
-  const bool terminal = ::isatty(STDERR_FILENO) != 0;
-  if (const std::size_t width = screen_width(Stream::err); terminal && width > 1) text = text.substr(0, width - 1);
-  fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", text, terminal ? "" : "\n");
-  std::fflush(stderr);
-}
-
-void run_all(std::vector<Task>& tasks, const SweepOptions& options, const fs::path& folder,
-             const std::stop_token& stop) {
-  const unsigned cores = options.jobs > 0 ? options.jobs : std::max(1U, std::thread::hardware_concurrency());
-  const auto started = Clock::now();
-  show(tasks, started, options.quiet);
-  while (true) {
-    unsigned running = 0;
-    bool changed = false;
-    for (Task& task : tasks) {
-      if (task.state == State::running) {
-        if (stop.stop_requested()) task.child->stop(stop_grace);
-        if (const auto how = task.child->ended()) {
-          finish(task, *how, folder);
-          changed = true;
-        }
+  /// Starts workers until every run has ended. @returns the reason why it gave up; empty = all ended, or stopped
+  std::string follow(SweepEngine& engine, unsigned n_workers, const std::stop_token& stop) {
+    show();
+    int fruitless = 0;
+    while (!stop.stop_requested()) {
+      const std::size_t seen = n_events_;
+      const unsigned active = engine.n_active();
+      refresh();
+      if (n_events_ != seen) {
+        fruitless = 0;
+        show();
       }
-      running += task.state == State::running ? 1U : 0U;
+      const std::size_t open = results_.size() - results_.n_ended();
+      if (open == 0 && active == 0) return {};
+      const auto wanted = static_cast<unsigned>(std::min<std::size_t>(n_workers, open));
+      if (active == 0 || (active < wanted && engine.replaces_single_workers())) {
+        if (n_started_ > 0) {
+          if (const std::string refusal = engine.refusal(); !refusal.empty()) return refusal;
+          // The first start, and as many replacements as there are workers, come without a result.
+          if (++fruitless > max_fruitless_starts * static_cast<int>(n_workers))
+            return "the workers end without a result: " + engine.last_message();
+        }
+        engine.start(wanted - active);
+        n_started_ += wanted - active;
+        continue;
+      }
+      std::this_thread::sleep_for(poll_interval);
     }
-    // After all ended runs have been counted, so that a free core is used in the same round.
-    for (Task& task : tasks) {
-      if (running >= cores || stop.stop_requested()) break;
-      if (task.state != State::waiting) continue;
-      start(task, options, folder);
-      ++running;
-      changed = true;
-    }
-    if (changed) show(tasks, started, options.quiet);
-    if (running == 0) break;
-    std::this_thread::sleep_for(poll_interval);
+    engine.stop(stop_grace);
+    refresh();
+    return {};
   }
-  if (!options.quiet && ::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
-}
 
-ExitCode sweep(const SweepOptions& options, bool json, std::stop_token stop) {
-  const BackendSchemas schemas = schemas_of(known_backends({}));
+  [[nodiscard]] bool all_ended() const { return results_.n_ended() == results_.size(); }
+  void clear_line() const {
+    if (!quiet_ && ::isatty(STDERR_FILENO) != 0) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  void refresh() {
+    results_.refresh([&](const auto& event) {
+      ++n_events_;
+      if (event.value("event", "") != "ended") return;
+      if (const std::string status = event.value("status", ""); status != "completed" && status != "incomplete")
+        ++n_failed_;
+    });
+  }
+
+  /// "12 of 20 runs, 1 failed, about 30 s left"
+  void show() const {
+    if (quiet_) return;
+    const std::size_t n = results_.size(), ended = results_.n_ended();
+    std::string text = fmt::format("{} of {} runs, {} failed", ended, n, n_failed_);
+    if (ended > n_found_ && ended < n) {
+      const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
+      text += fmt::format(", about {:.0f} s left",
+                          elapsed / static_cast<double>(ended - n_found_) * static_cast<double>(n - ended));
+    }
+    const bool terminal = ::isatty(STDERR_FILENO) != 0;
+    // A log of thousands of runs has a line every few seconds.
+    if (!terminal && n > max_logged_runs && ended < n && Clock::now() < next_line_) return;
+    next_line_ = Clock::now() + std::chrono::seconds(2);
+    if (const std::size_t width = screen_width(Stream::err); terminal && width > 1) text = text.substr(0, width - 1);
+    fmt::print(stderr, "{}{}{}", terminal ? "\r\033[K" : "", text, terminal ? "" : "\n");
+    std::fflush(stderr);
+  }
+
+  fs::path folder_;
+  bool quiet_;
+  SweepResults results_;
+  std::size_t n_events_ = 0, n_failed_ = 0, n_found_ = 0, n_started_ = 0;
+  Clock::time_point started_ = Clock::now();
+  mutable Clock::time_point next_line_;
+};
+
+ExitCode sweep(const SweepOptions& options, bool json, const std::stop_token& stop) {
+  if (options.scenario.empty()) throw input_error("scenario", "sweep: expected a scenario file, found none");
+  if (options.vary.empty()) {
+    throw input_error("vary", "sweep: expected --vary KEY=FROM:TO:STEP or --vary KEY=VALUE,VALUE,..., found none");
+  }
   const fs::path folder = fs::absolute(
       options.output.empty() ? fs::path("runs") / (options.scenario.stem().string() + "-sweep") : options.output);
-  std::vector<Task> tasks = make_tasks(options, schemas, folder);
-  std::error_code failure;
-  fs::create_directories(folder / "logs", failure);
-  if (failure)
-    throw file_error(folder.string(), fmt::format("{} cannot be created: {}", folder.string(), failure.message()));
+  const EngineEntry& engine = find_engine(options.engine);
+  const EngineOptions engine_options{
+      .folder = folder,
+      .name = options.scenario.stem().string(),
+      .lease = options.work.lease,
+      .command = options.command,
+      .slurm = options.slurm,
+      .n_workers = options.jobs > 0 ? options.jobs : std::max(1U, std::thread::hardware_concurrency())};
+  const auto workers = engine.make != nullptr ? engine.make(engine_options) : nullptr;
+  plan_sweep(folder, {.scenario = options.scenario, .vary = options.vary, .overrides = options.overrides}, stop);
   store_command(folder);
-  run_all(tasks, options, folder, stop);
-  Comparison comparison;
-  comparison.scenario = options.scenario.stem().string();
-  for (Task& task : tasks) {
-    if (task.state == State::waiting) continue;
-    comparison.rows.push_back(std::move(task.row));
+  if (!workers) {
+    fmt::print("plan        {}\n{}", folder.string(), engine.instructions(engine_options));
+    return ExitCode::ok;
   }
-  write_whole_file(folder / "comparison.csv", comparison.csv());
-  write_whole_file(folder / "comparison.json", comparison.json());
-  write_whole_file(folder / "comparison.md", comparison.markdown());
-  const fs::path page = report::write_report(folder, scenario_catalog());
+  Follower follower(options, folder);
+  const std::string reason = follower.follow(*workers, engine_options.n_workers, stop);
+  follower.clear_line();
+  const Comparison comparison = write_sweep_tables(folder);
   fmt::print("{}", json ? comparison.json() : comparison.table().fitted(screen_width(Stream::out)));
-  if (!json && !options.quiet) fmt::print("results     {}\npage        {}\n", folder.string(), file_link(page));
+  if (!json && !options.quiet)
+    fmt::print("results     {}\npage        {}\n", folder.string(), file_link(folder / "report.html"));
   for (const std::string& failure : comparison.failures()) print_message("error", failure);
-  if (stop.stop_requested()) {
-    print_message("note", fmt::format("stopped; heelstrike resume {} continues the sweep", folder.string()));
-    return ExitCode::interrupted;
-  }
-  return comparison.exit_code();
+  if (follower.all_ended()) return comparison.exit_code();
+  if (!reason.empty()) print_message("error", reason);
+  print_message("note", fmt::format("stopped; heelstrike resume {} continues the sweep", folder.string()));
+  return stop.stop_requested() ? ExitCode::interrupted : ExitCode::run_failed;
+}
+
+ExitCode work(const SweepOptions& options, const std::stop_token& stop) {
+  WorkOptions work = options.work;
+  work.folder = fs::absolute(work.folder);
+  work_on_sweep(work, stop);
+  return stop.stop_requested() ? ExitCode::interrupted : ExitCode::ok;
+}
+
+void add_engine_options(CLI::App& command, SweepOptions& options) {
+  const std::string group = "Many machines";
+  std::string names;
+  for (const EngineEntry& engine : sweep_engines())
+    names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", engine.name, engine.summary);
+  command.add_option("--on", options.engine, "Engine that starts the workers: " + names)
+      ->type_name("ENGINE")
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--command", options.command, "Of the engine command: {} is the command of a worker, {n} its number")
+      ->type_name("CMD")
+      ->group(group);
+  command.add_option("--slurm", options.slurm, "Further options of sbatch, e.g. '--partition=short --time=4:00:00'")
+      ->type_name("OPTIONS")
+      ->group(group);
+  command.add_option("--worker", options.work.folder, "Compute runs of the sweep in this folder until all have ended")
+      ->type_name("FOLDER")
+      ->group(group);
+  command.add_flag("--tables", options.work.writes_tables, "With --worker: write the tables after the last run")
+      ->group(group);
+  command.add_flag("--supervised", options.work.is_supervised)->group("");
+  command
+      .add_option("--lease", options.work.lease, "Time after which a worker that gives no sign of life is replaced [s]")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str()
+      ->type_name("SECONDS")
+      ->group(group);
 }
 
 Action add_sweep(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<SweepOptions>();
-  add_scenario_argument(command, options->scenario);
+  command.add_option("scenario", options->scenario, "Scenario file (YAML)")->type_name("FILE");
   command.add_option("--vary", options->vary, "Key to vary, repeatable: KEY=FROM:TO:STEP or KEY=VALUE,VALUE,...")
-      ->required()
       ->allow_extra_args(false)
       ->take_all()
       ->type_name("VARIATION");
@@ -259,20 +221,42 @@ Action add_sweep(CLI::App& command, bool& as_json) {
                   "Folder; default runs/SCENARIO-sweep. Complete runs in it are kept, interrupted ones are "
                   "resumed")
       ->type_name("FOLDER");
-  command.add_option("--jobs", options->jobs, "Number of parallel runs; default one per core")->type_name("N");
+  command.add_option("--jobs", options->jobs, "Number of workers; default one per core")->type_name("N");
   add_override_options(command, options->overrides);
   command.add_flag("--quiet", options->quiet, "No progress, only the table and errors");
   command.add_flag("--json", as_json, "Print the table as JSON");
-  return [options](bool json, const std::stop_token& stop) { return sweep(*options, json, stop); };
+  add_exit_with_parent(command);
+  add_engine_options(command, *options);
+  CLI::App* status = command.add_subcommand("status", "Progress, rate, failures and workers of a sweep");
+  status->add_option("folder", options->status_folder, "Folder of the sweep")->required()->type_name("FOLDER");
+  status->add_flag("--json", as_json, "Print the state as JSON");
+  CLI::App* explain = command.add_subcommand("explain", "Why a run has its state");
+  explain->add_option("folder", options->explained_folder, "Folder of the sweep")->required()->type_name("FOLDER");
+  explain->add_option("run", options->explained_run, "Number of the run, from 1")->required()->type_name("RUN");
+  return [options, status, explain](bool json, const std::stop_token& stop) {
+    if (status->parsed()) {
+      const SweepStatus state = sweep_status(options->status_folder);
+      fmt::print("{}", json ? state.json() : state.text());
+      return ExitCode::ok;
+    }
+    if (explain->parsed()) {
+      fmt::print("{}", explain_run(options->explained_folder, options->explained_run));
+      return ExitCode::ok;
+    }
+    return options->work.folder.empty() ? sweep(*options, json, stop) : work(*options, stop);
+  };
 }
 
 }  // namespace
 
 Subcommand sweep_command() {
   return {.name = "sweep",
-          .summary = "Run a grid of variations of a scenario on the available cores",
+          .summary = "Run a grid of variations of a scenario on the available cores, or on a cluster",
           .examples =
-              "  heelstrike sweep examples/bouncing_ball.yaml --vary contact.restitution=0.2:1:0.2\n\n"
+              "  heelstrike sweep examples/bouncing_ball.yaml --vary contact.restitution=0.2:1:0.2\n"
+              "  heelstrike sweep foot.yaml --vary contact.youngs_modulus=2e5:4e5:2e4 --on slurm --jobs 20 -o moduli\n"
+              "  heelstrike sweep status moduli\n"
+              "  heelstrike sweep explain moduli 7\n\n"
               "A failed run is a row with its reason; the exit code is then 3. The same command, or `heelstrike resume "
               "FOLDER`, runs only missing, failed or changed points, and resumes interrupted runs.",
           .add = add_sweep};

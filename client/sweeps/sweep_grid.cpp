@@ -1,4 +1,4 @@
-#include "client/studies/sweep_grid.hpp"
+#include "client/sweeps/sweep_grid.hpp"
 
 #include <fmt/format.h>
 

@@ -184,8 +184,8 @@ class _Process:
 
 def sweep(scenario: Scenario, vary: Mapping[str, Any] | Iterable[str], *, backend: str | None = None,
           set: Mapping[str, Any] | Iterable[str] | None = None, output: Path | None = None, jobs: int | None = None,
-          progress: bool | Progress | None = None) -> Sweep:
-    """Runs a scenario for every combination of the values of some keys, several runs at a time, each in its own process.
+          progress: bool | Progress | None = None, client: Any = None) -> Sweep:
+    """Runs a scenario for every combination of the values of some keys, several runs at a time.
 
         sweep = hs.sweep("ball.yaml", {"contact.restitution": [0.4, 0.6, 0.8], "contact.stiffness": "1e8:3e8:1e8"})
         sweep.table                                   # one row for each run
@@ -196,8 +196,10 @@ def sweep(scenario: Scenario, vary: Mapping[str, Any] | Iterable[str], *, backen
     backend, set  changes of all runs, as in run()
     output     folder of the sweep; default: a temporary folder that is removed with the Sweep. The same call with the folder
                of an earlier sweep keeps its complete runs, resumes interrupted ones, and repeats those that failed
-    jobs       number of parallel runs; default: one for each processor
+    jobs       number of workers; default: one for each processor, with a client one for each of its workers
     progress   as in run(); the stage is the number of runs, time and end_time are the numbers of ended runs and of all runs
+    client     dask.distributed.Client whose workers compute the runs: this package is installed there too, and they see
+               the scenario and `output` at the same paths
 
     The command `heelstrike sweep` computes it: folder, table and bits of the results are the same, and `heelstrike resume`
     continues it. Ctrl-C stops the runs cleanly. A run that fails is in `failures`. Raises its error when all fail;
@@ -220,7 +222,9 @@ def sweep(scenario: Scenario, vary: Mapping[str, Any] | Iterable[str], *, backen
     bar = display(progress, "sweep")
     process = _Process(arguments, bar)
     try:
-        code, out = process.run()
+        if client is not None:
+            _compute_by_dask(client, arguments, folder, jobs)
+        code, out = process.run()  # after a client: what its workers left, and the tables
     finally:
         if bar is not None:
             bar.close()
@@ -236,6 +240,25 @@ def sweep(scenario: Scenario, vary: Mapping[str, Any] | Iterable[str], *, backen
     if not done.runs:
         raise next(iter(done.failures.values()))
     return done
+
+
+def _work(folder: str) -> int:
+    """A worker of the sweep on this machine, until all runs have ended. Returns its exit code."""
+    return subprocess.run([str(program()), "sweep", "--worker", folder], check=False).returncode
+
+
+def _compute_by_dask(client: Any, arguments: list[str], folder: pathlib.Path, jobs: int | None) -> None:
+    process = _Process([*arguments, "--on", "none"], None)
+    code, _ = process.run()
+    if code != 0:
+        return  # the command without a client reports the error
+    n_workers = jobs or max(1, len(client.scheduler_info()["workers"]))
+    futures = [client.submit(_work, str(folder.resolve()), pure=False) for _ in range(n_workers)]
+    try:
+        client.gather(futures, errors="skip")
+    except BaseException:
+        client.cancel(futures)
+        raise
 
 
 def _file(scenario: Scenario, folder: pathlib.Path) -> pathlib.Path:

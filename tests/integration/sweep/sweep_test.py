@@ -1,4 +1,4 @@
-"""A sweep survives the kill of one run, can be stopped, and continues.
+"""A sweep survives the crash of one run, can be stopped, and continues.
 
 Usage: sweep_test.py HEELSTRIKE SCENARIO OUTPUT_FOLDER
 """
@@ -59,10 +59,14 @@ def wait_for(what, condition, limit=60.0):
 
 
 def endless_run(sweep):
-    """The process of the endless run, once it is writing its folder."""
-    for pid, line in children(sweep.pid):
-        if f'analysis.end_time={endless}' in line and os.path.exists(os.path.join(folder_of(endless), 'timeseries.csv')):
-            return pid
+    """The worker of the endless run, once it is writing its folder, running/KEY.HOST-PID-START."""
+    workers = {pid for pid, _ in children(sweep.pid)}
+    for rows in glob.glob(output + '/running/*/timeseries.csv'):
+        run = os.path.dirname(rows)
+        with open(run + '/scenario.yaml') as scenario_of_run:
+            pid = int(run.split('-')[-2])
+            if f'end_time: {endless}' in scenario_of_run.read() and pid in workers:
+                return pid
     return None
 
 
@@ -96,10 +100,10 @@ class Sweep(unittest.TestCase):
         values = f'0.5,0.6,{endless}'
         sweep = self.start(values)
         wait_for('complete runs', lambda: is_complete('0.5') and is_complete('0.6'))
-        os.kill(wait_for('endless run', lambda: endless_run(sweep)), signal.SIGKILL)
+        os.kill(wait_for('endless run', lambda: endless_run(sweep)), signal.SIGSEGV)
         _, complaints = sweep.communicate(timeout=60)
         self.assertEqual(sweep.returncode, failed_code, complaints)
-        self.assertIn('signal 9', complaints)
+        self.assertIn('signal 11', complaints)
         after_kill = rows()
         self.assertEqual(len(after_kill), 3, after_kill.keys())
         self.assertEqual(sorted(row['status'] for row in after_kill.values()), ['completed', 'completed', 'failed'])
@@ -137,14 +141,17 @@ class Sweep(unittest.TestCase):
 
         subprocess.run(command(expected), check=True, capture_output=True, timeout=60)
         sweep = subprocess.Popen(command(killed), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        runs = wait_for('checkpoint', lambda: glob.glob(killed + '/*/checkpoints/*.ckpt') and children(sweep.pid))
+        runs = wait_for('checkpoint', lambda: glob.glob(killed + '/running/*/checkpoints/*.ckpt') and children(sweep.pid))
         sweep.kill()
         sweep.wait()
         wait_for('end of its runs', lambda: not any(alive(pid) for pid, _ in runs))
         os.rename(killed, moved)
         resumed = subprocess.run([program, 'resume', moved], capture_output=True, text=True, timeout=60)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
-        logs = ''.join(open(log).read() for log in glob.glob(moved + '/*/run.log'))
+        logs = ''
+        for log in glob.glob(moved + '/*/run.log'):
+            with open(log) as file:
+                logs += file.read()
         self.assertIn('resumed from step_', logs)
         for table in glob.glob(expected + '/*/timeseries.csv'):
             with open(table, 'rb') as a, open(table.replace(expected, moved), 'rb') as b:

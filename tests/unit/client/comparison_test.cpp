@@ -17,21 +17,22 @@ ComparisonRow completed(const std::string& backend, double force) {
   ComparisonRow row;
   row.backend = backend;
   row.folder = backend;
-  row.summary.status = "completed";
+  row.status = "completed";
   ContactEpisode first;
   first.onset = 0.5;
   first.end = 0.75;
   first.max_force = force;
   ContactEpisode second = first;
   second.max_force = 7.0 * force;
-  row.summary.contacts = {first, second};
+  RunSummary summary;
+  summary.contacts = {first, second};
+  row.quantities = quantities_of(summary);
   return row;
 }
 
 ComparisonRow failed(const std::string& backend) {
   ComparisonRow row;
   row.backend = backend;
-  row.summary.status = "failed";
   row.failure = "no parameter \"exponent\", at all";
   return row;
 }
@@ -65,7 +66,9 @@ TEST(Comparison, SchemesAreComparedByPositionsAtCommonTimes) {
   EXPECT_THAT(one.csv(), Not(HasSubstr("exchanges"))) << "back-ends have none";
   one.subject = "coupling scheme";
   one.rows[1].position_error = error;
-  one.rows[1].summary.coupling = {.scheme = "implicit", .exchanges = 11, .rejected_macro_steps = 0, .iterations = 33};
+  RunSummary coupled;
+  coupled.coupling = {.scheme = "implicit", .exchanges = 11, .rejected_macro_steps = 0, .iterations = 33};
+  one.rows[1].quantities = quantities_of(coupled);
   const auto row = nlohmann::json::parse(one.json())["rows"][1];
   EXPECT_EQ(row["position_error_m"], 0.5);
   EXPECT_EQ(row["exchanges"], 11);
@@ -75,8 +78,10 @@ TEST(Comparison, SchemesAreComparedByPositionsAtCommonTimes) {
 }
 
 TEST(Comparison, OpenContactHasNoDuration) {
+  RunSummary open;
+  open.contacts = {ContactEpisode{.pair = "ball", .onset = 0.5, .end = {}, .max_force = 150.0}};
   Comparison one = comparison();
-  one.rows[1].summary.contacts[0].end.reset();
+  one.rows[1].quantities = quantities_of(open);
   EXPECT_TRUE(nlohmann::json::parse(one.json())["rows"][1]["contact_duration_s"].is_null());
 }
 
@@ -95,8 +100,11 @@ TEST(Comparison, FailureIsARowWithItsReason) {
 TEST(Comparison, IncompleteRunIsMarkedAndNotCompared) {
   Comparison one = comparison();
   EXPECT_EQ(one.exit_code(), ExitCode::ok);
-  one.rows[1].summary.status = "incomplete";
-  one.rows[1].summary.energy.balance_error = std::numeric_limits<double>::quiet_NaN();
+  RunSummary broken;
+  broken.contacts = {ContactEpisode{.pair = "ball", .onset = 0.5, .end = {}, .max_force = 150.0}};
+  broken.energy.balance_error = std::numeric_limits<double>::quiet_NaN();
+  one.rows[1].status = "incomplete";
+  one.rows[1].quantities = quantities_of(broken);
   one.rows[1].failure = "14 of 20 frames have no solution";
   EXPECT_EQ(one.exit_code(), ExitCode::incomplete);
   const auto row = nlohmann::json::parse(one.json())["rows"][1];

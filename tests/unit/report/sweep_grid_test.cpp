@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "client/studies/sweep_grid.hpp"
+#include "client/sweeps/sweep_grid.hpp"
 #include "common/errors/error.hpp"
 
 namespace heelstrike::client {

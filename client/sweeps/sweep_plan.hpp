@@ -1,0 +1,64 @@
+/// The plan of a sweep, FOLDER/plan.jsonl: a header and one line for each run. Every worker reads it; it is replaced as
+/// a whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "client/sweeps/sweep_grid.hpp"
+#include "library/runs/run_request.hpp"
+
+namespace heelstrike::client {
+
+struct SweepHeader {
+  std::string version;             ///< of the program that planned: workers of another version refuse
+  std::filesystem::path scenario;  ///< absolute
+  std::string identity;            ///< sha256 of the scenario and of the files that it names
+  Overrides overrides = {};        ///< of all runs: back-end and assignments
+};
+
+/// One line of a plan.
+struct SweepRun {
+  std::size_t number = 0;  ///< from 1
+  std::string key;         ///< 16 hexadecimal digits: a digest of all inputs, equal for equal runs of different plans
+  SweepPoint point;
+};
+
+class SweepPlan {
+ public:
+  /// @throws Error{file}
+  static void write(const std::filesystem::path& folder, const SweepHeader& header,
+                    const std::vector<SweepPoint>& points);
+  static void remove(const std::filesystem::path& folder);
+  /// 16 hexadecimal digits.
+  [[nodiscard]] static std::string key_of(const SweepHeader& header, const SweepPoint& point);
+  /// Keeps the positions of the lines (8 bytes a run), not the lines. @throws Error{file} for a missing, truncated or
+  /// damaged plan
+  explicit SweepPlan(const std::filesystem::path& folder);
+
+  [[nodiscard]] const SweepHeader& header() const { return header_; }
+  [[nodiscard]] std::size_t size() const { return lines_.size(); }
+  /// @param number  1 to size(). @throws Error{file}
+  [[nodiscard]] SweepRun run(std::size_t number) const;
+  /// The request of a run. Its values are applied as by --set, which errors then name; the user wrote --vary.
+  /// @throws as load_request
+  [[nodiscard]] static RunRequest request(const SweepHeader& header, const SweepPoint& point,
+                                          const BackendSchemas& schemas, const std::stop_token& stop = {});
+
+ private:
+  [[noreturn]] void fail(const std::string& found) const;
+
+  std::filesystem::path path_;
+  SweepHeader header_;
+  std::vector<std::uint64_t> lines_;
+  mutable std::ifstream file_;
+};
+
+/// Digest of a scenario, of its changes and of the files that it names. @param request  of any run of the sweep
+[[nodiscard]] std::string sweep_identity(const std::filesystem::path& scenario, const RunRequest& request);
+
+}  // namespace heelstrike::client

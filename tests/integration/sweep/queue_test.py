@@ -1,0 +1,328 @@
+"""The folder of a sweep as its queue: workers by hand, by a command and by Slurm; workers that are killed, suspended, of
+another version or of another plan; damaged results.
+
+Usage: queue_test.py HEELSTRIKE SCENARIO OUTPUT_FOLDER SLURM_HERE
+"""
+import csv
+import glob
+import json
+import os
+import random
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+import yaml
+
+program, scenario, output, slurm_here = sys.argv[1:5]
+bad_input, unavailable, file_code, version_code = 2, 4, 5, 6
+skipped_without_slurm = 'skipped: no Slurm here (scripts/setup --group cluster, as root)'
+
+
+def wait_for(what, condition, limit=120.0):
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise AssertionError(f'no {what} within {limit} s')
+
+
+def read(path):
+    with open(path, 'rb') as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(text)
+
+
+def events(folder):
+    found = []
+    for log in glob.glob(folder + '/results/*.jsonl'):
+        for line in read(log).decode().splitlines():
+            found.append(json.loads(line))
+    return found
+
+
+def table(folder):
+    with open(folder + '/comparison.csv', newline='', encoding='utf-8') as file:
+        return list(csv.DictReader(file))
+
+
+def results(folder):
+    """What a run computes, without wall times, by point."""
+    found = {}
+    for row in table(folder):
+        run = os.path.join(folder, row['folder'])
+        found[row['backend']] = (row['status'], row['max_force_N'], read(run + '/timeseries.csv'), read(run + '/summary.json'))
+    return found
+
+
+class Queue(unittest.TestCase):
+    def folder(self, name):
+        path = os.path.join(output, name)
+        shutil.rmtree(path, ignore_errors=True)
+        return path
+
+    def sweep(self, folder, *options, vary='contact.restitution=0.2:0.9:0.1', set_='analysis.end_time=2', code=0, **more):
+        done = subprocess.run([program, 'sweep', scenario, '--vary', vary, '--set', set_, '--quiet', '-o', folder, *options],
+                              capture_output=True, text=True, timeout=300, check=False, **more)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def worker(self, folder, *options):
+        worker = subprocess.Popen([program, 'sweep', '--worker', folder, *options], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: worker.poll() is not None or (worker.kill(), worker.wait()))
+        self.addCleanup(lambda: (worker.stdout.close(), worker.stderr.close()))
+        return worker
+
+    def assert_same(self, folder, expected):
+        """The table has each run once, and results have the bytes of a sweep on one core."""
+        found = results(folder)
+        self.assertEqual(len(table(folder)), len(found), 'a run is twice in the table')
+        self.assertEqual(found.keys(), expected.keys())
+        for point, result in expected.items():
+            self.assertTrue(found[point] == result, point)
+        ended = [event['run'] for event in events(folder) if event['event'] == 'ended']
+        self.assertEqual(len(ended), len(set(ended)), ended)
+        self.assertEqual(glob.glob(folder + '/running/*'), [])
+
+    def test_workers_by_hand_give_the_bytes_of_a_local_sweep(self):
+        local, folder = self.folder('local'), self.folder('by_hand')
+        self.sweep(local, '--jobs', '1')
+        planned = self.sweep(folder, '--on', 'none').stdout
+        command = shlex.split(planned.splitlines()[-1])
+        self.assertEqual(json.loads(subprocess.run([program, 'sweep', 'status', folder, '--json'], capture_output=True,
+                                                   check=True).stdout)['ended'], 0)
+        self.assertIn('no worker is active', subprocess.run([program, 'sweep', 'explain', folder, '3'], capture_output=True,
+                                                            text=True, check=True).stdout)
+        workers = [subprocess.Popen(command) for _ in range(2)]
+        for worker in workers:
+            self.assertEqual(worker.wait(timeout=120), 0)
+        self.assert_same(folder, results(local))
+        self.assertTrue(os.path.exists(folder + '/report.html'), 'the last worker writes the tables')
+        self.assertRegex(subprocess.run([program, 'sweep', 'explain', folder, '3'], capture_output=True, text=True,
+                                        check=True).stdout, 'completed +in .* s by worker')
+        size = sum(os.path.getsize(file) for place in ('plan.jsonl', 'results/*', 'workers/*')
+                   for file in glob.glob(os.path.join(folder, place)))
+        self.assertLess(size / 8, 1000 + 400, 'bytes of bookkeeping a run, with those of the folder as a whole')
+
+    def test_kills_at_random_instants_lose_nothing(self):
+        local, folder = self.folder('local_long'), self.folder('killed')
+        settings = {'set_': 'analysis.end_time=20', 'vary': 'contact.restitution=0.3:0.74:0.04'}
+        self.sweep(local, '--jobs', '2', '--set', 'output.checkpoint_period=0.05', **settings)
+        self.sweep(folder, '--on', 'none', '--set', 'output.checkpoint_period=0.05', **settings)
+        instants = random.Random(20)
+        workers = [self.worker(folder, '--tables') for _ in range(2)]
+        for kill in range(20):
+            time.sleep(instants.uniform(0.05, 0.6))  # the instant of the kill, not a condition
+            victim = instants.randrange(2)
+            workers[victim].kill()
+            workers[victim].wait()
+            workers[victim] = self.worker(folder, '--tables')
+        for worker in workers:
+            self.assertEqual(worker.wait(timeout=300), 0, worker.stderr.read())
+        self.assertTrue(os.path.exists(folder + '/comparison.csv'))
+        self.assert_same(folder, results(local))
+
+    def test_damaged_results_are_computed_again(self):
+        folder = self.folder('damaged')
+        self.sweep(folder, '--jobs', '1')
+        expected = results(folder)
+        # A line with a changed digit, a truncated file, and a run folder that lost half of its summary.
+        log = max(glob.glob(folder + '/results/*.jsonl'), key=os.path.getsize)
+        lines = read(log).decode().splitlines(keepends=True)
+        lines[1] = lines[1].replace('"max_force_N":', '"max_force_N":9', 1)
+        write(log, ''.join(lines)[:-40])
+        summary = os.path.join(folder, json.loads(lines[3])['folder'], 'summary.json')
+        write(summary, read(summary).decode()[:100])
+        before = {row['backend']: os.stat(os.path.join(folder, row['folder'], 'summary.json')).st_mtime_ns
+                  for row in table(folder)}
+        self.sweep(folder, '--jobs', '1')
+        self.assert_same(folder, expected)
+        after = {row['backend']: os.stat(os.path.join(folder, row['folder'], 'summary.json')).st_mtime_ns
+                 for row in table(folder)}
+        self.assertEqual(sum(before[name] != after[name] for name in before), 3, 'the others are kept')
+
+    def test_damaged_line_is_computed_again_by_a_worker(self):
+        folder = self.folder('damaged_line')
+        self.sweep(folder, '--on', 'none')
+        worker = self.worker(folder)
+        self.assertEqual(worker.wait(timeout=120), 0, worker.stderr.read())
+        log = max(glob.glob(folder + '/results/*.jsonl'), key=os.path.getsize)
+        write(log, read(log).decode()[:-40])
+        worker = self.worker(folder, '--tables')
+        self.assertEqual(worker.wait(timeout=120), 0, worker.stderr.read())
+        self.assertEqual(len(results(folder)), 8)
+
+    def test_suspended_worker_is_replaced_and_discards_its_result(self):
+        folder = self.folder('suspended')
+        self.sweep(folder, '--on', 'none', vary='contact.restitution=0.5', set_='analysis.end_time=60')
+        first = self.worker(folder, '--lease', '0.5')
+        wait_for('run in progress', lambda: glob.glob(folder + '/running/*/timeseries.csv'))
+        first.send_signal(signal.SIGSTOP)
+        second = self.worker(folder, '--lease', '0.5', '--tables')
+        wait_for('takeover', lambda: any(event['event'] == 'lost' for event in events(folder)))
+        self.assertEqual(second.wait(timeout=120), 0, second.stderr.read())
+        first.send_signal(signal.SIGCONT)
+        self.assertEqual(first.wait(timeout=120), 0)
+        self.assertIn('discarded', first.stderr.read())
+        self.assertEqual([row['status'] for row in table(folder)], ['completed'])
+        self.assertEqual(glob.glob(folder + '/running/*'), [])
+
+    def test_a_crash_is_a_row_with_its_signal_and_six_kills_too(self):
+        for sent, times, said in ((signal.SIGSEGV, 1, 'signal 11'), (signal.SIGKILL, 6, 'signal 9.*so did the 5 before it')):
+            folder = self.folder(f'crash_{sent}')
+            command = [program, 'sweep', scenario, '--vary', 'analysis.end_time=0.5,100000', '--set',
+                       'analysis.budget.rows=200000000', '--jobs', '2', '-o', folder]
+            sweep = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(lambda s=sweep: s.poll() is not None or (s.send_signal(signal.SIGINT), s.communicate()))
+            killed = set()
+            for _ in range(times):
+                def victim():
+                    for run in glob.glob(folder + '/running/*/timeseries.csv'):
+                        if run not in killed and b'100000' in read(os.path.dirname(run) + '/scenario.yaml'):
+                            return run
+                    return None
+                run = wait_for('endless run', victim)
+                killed.add(run)
+                os.kill(int(run.split('/')[-2].split('-')[-2]), sent)
+            _, complaints = sweep.communicate(timeout=120)
+            self.assertEqual(sweep.returncode, 3, complaints)
+            self.assertRegex(complaints, said)
+            self.assertEqual(sorted(row['status'] for row in table(folder)), ['completed', 'failed'])
+
+    def test_other_plans_versions_and_inputs_are_refused(self):
+        folder = self.folder('refused')
+        copy = os.path.join(output, 'copy.yaml')
+        shutil.copy(scenario, copy)
+        self.sweep(folder, '--on', 'none', vary='contact.restitution=0.5', set_='analysis.end_time=60')
+        worker = self.worker(folder)
+        wait_for('run in progress', lambda: glob.glob(folder + '/running/*/timeseries.csv'))
+        other = self.sweep(folder, vary='contact.restitution=0.6', code=file_code)
+        self.assertIn('1 workers of another plan', other.stderr)
+        worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(timeout=60), 130)
+        plan = read(folder + '/plan.jsonl').decode()
+        write(folder + '/plan.jsonl', re.sub('"version":"[^"]*"', '"version":"0.0.1"', plan))
+        newer = subprocess.run([program, 'sweep', '--worker', folder], capture_output=True, text=True, check=False)
+        self.assertEqual(newer.returncode, version_code, newer.stderr)
+        self.assertIn('0.0.1', newer.stderr)
+        write(folder + '/plan.jsonl', plan[:-20])
+        short = subprocess.run([program, 'sweep', '--worker', folder], capture_output=True, text=True, check=False)
+        self.assertEqual(short.returncode, file_code, short.stderr)
+        self.assertIn('0 of 1 lines', short.stderr)
+        changed = self.folder('changed')
+        subprocess.run([program, 'sweep', copy, '--vary', 'contact.restitution=0.5', '--on', 'none', '-o', changed],
+                       check=True, capture_output=True)
+        with open(copy, 'a', encoding='utf-8') as file:
+            file.write('# changed\n')
+        refused = subprocess.run([program, 'sweep', '--worker', changed], capture_output=True, text=True, check=False)
+        self.assertEqual(refused.returncode, bad_input, refused.stderr)
+        self.assertIn('found changed ones', refused.stderr)
+
+    def test_a_command_starts_the_workers(self):
+        local, folder = self.folder('local_2'), self.folder('command')
+        self.sweep(local, '--jobs', '1')
+        self.sweep(folder, '--on', 'command', '--command', 'WORKER={n} exec env {}', '--jobs', '2')
+        self.assert_same(folder, results(local))
+        self.assertIn("found ''", self.sweep(folder, '--on', 'command', code=bad_input).stderr)
+        broken = self.sweep(self.folder('broken'), '--on', 'command', '--command', 'echo no route to {}; false', code=3)
+        self.assertIn('the workers end without a result: no route', broken.stderr)
+
+    def test_kubernetes_manifest_is_an_indexed_job(self):
+        folder = self.folder('kubernetes')
+        said = self.sweep(folder, '--on', 'kubernetes', '--jobs', '7').stdout
+        self.assertIn('kubectl apply', said)
+        with open(folder + '/kubernetes-job.yaml', encoding='utf-8') as file:
+            job = yaml.safe_load(file)
+        self.assertEqual((job['apiVersion'], job['kind']), ('batch/v1', 'Job'))
+        self.assertRegex(job['metadata']['name'], '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')
+        self.assertEqual((job['spec']['completionMode'], job['spec']['completions']), ('Indexed', 7))
+        pod = job['spec']['template']['spec']
+        container = pod['containers'][0]
+        self.assertEqual({mount['name'] for mount in container['volumeMounts']}, {volume['name'] for volume in pod['volumes']})
+        self.assertIn(pod['restartPolicy'], ('Never', 'OnFailure'))
+        # Its command is that of a worker.
+        done = subprocess.run([program, *container['command'][1:]], capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(table(folder)), 8)
+
+    def test_slurm_is_asked_for_where_it_is_missing(self):
+        folder = self.folder('no_slurm')
+        said = self.sweep(folder, '--on', 'slurm', code=bad_input, env={'PATH': '/nonexistent'}).stderr
+        self.assertIn('found no sbatch', said)
+        self.assertFalse(os.path.exists(folder))
+        self.assertIn("did you mean 'slurm'", self.sweep(folder, '--on', 'slrum', code=bad_input).stderr)
+
+
+class Slurm(unittest.TestCase):
+    """A real controller with two nodes on this machine."""
+
+    @classmethod
+    def setUpClass(cls):
+        if os.geteuid() != 0 or not all(shutil.which(name) for name in ('slurmctld', 'slurmd', 'sbatch')):
+            raise unittest.SkipTest(skipped_without_slurm)
+        cls.cluster = os.path.join(output, 'slurm')
+        subprocess.run([slurm_here, 'start', '--folder', cls.cluster], check=True)
+        os.environ['SLURM_CONF'] = cls.cluster + '/slurm.conf'
+
+    @classmethod
+    def tearDownClass(cls):
+        subprocess.run([slurm_here, 'stop', '--folder', cls.cluster], check=True)
+        del os.environ['SLURM_CONF']
+
+    folder = Queue.folder
+    sweep = Queue.sweep
+    assert_same = Queue.assert_same
+
+    def test_job_array_gives_the_bytes_of_a_local_sweep(self):
+        local, folder = self.folder('local_3'), self.folder('array')
+        self.sweep(local, '--jobs', '1')
+        self.sweep(folder, '--on', 'slurm', '--jobs', '3')
+        self.assert_same(folder, results(local))
+
+    def start(self, folder, *options):
+        command = [program, 'sweep', scenario, '--vary', 'contact.restitution=0.3,0.7', '--set', 'analysis.end_time=300',
+                   '--set', 'analysis.budget.rows=200000000', '--on', 'slurm', '--jobs', '2', '-o', folder, *options]
+        sweep = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(lambda: sweep.poll() is not None or (sweep.kill(), sweep.communicate()))
+        wait_for('runs in progress', lambda: len(glob.glob(folder + '/running/*/timeseries.csv')) == 2)
+        return sweep
+
+    def test_cancelled_job_is_not_submitted_again(self):
+        folder = self.folder('cancelled')
+        sweep = self.start(folder)
+        subprocess.run(['scancel', '--name', 'heelstrike-bouncing_ball'], check=True)
+        _, complaints = sweep.communicate(timeout=120)
+        self.assertEqual(sweep.returncode, 3, complaints)
+        self.assertIn('was cancelled', complaints)
+        self.assertIn('heelstrike resume', complaints)
+
+    def test_ctrl_c_ends_the_job_with_checkpoints(self):
+        folder = self.folder('stopped')
+        sweep = self.start(folder)
+        sweep.send_signal(signal.SIGINT)
+        _, complaints = sweep.communicate(timeout=120)
+        self.assertEqual(sweep.returncode, 130, complaints)
+        self.assertEqual(sum(event['event'] == 'stopped' for event in events(folder)), 2)
+        self.assertEqual(subprocess.run(['squeue', '--noheader'], capture_output=True, check=True).stdout, b'')
+
+    def test_unknown_partition_is_reported(self):
+        said = self.sweep(self.folder('partition'), '--on', 'slurm', '--slurm=--partition=gpu', code=bad_input).stderr
+        self.assertIn('invalid partition', said)
+
+
+if __name__ == '__main__':
+    shutil.rmtree(output, ignore_errors=True)
+    os.makedirs(output)
+    unittest.main(argv=[sys.argv[0], *sys.argv[5:]], verbosity=2)
