@@ -48,7 +48,7 @@ ExitCode write(const Hdf5Options& options) {
 
 Action add_hdf5(CLI::App& command, bool& /*as_json*/) {
   const auto options = std::make_shared<Hdf5Options>();
-  command.add_option("RUN", options->run, "Run folder")->required()->type_name("FOLDER");
+  command.add_option("RUN", options->run, "Folder of a run, sweep or comparison")->required()->type_name("FOLDER");
   command.add_option("-o,--output", options->output, "File to write; default RUN.h5")->type_name("FILE");
   command.add_flag("--force", options->force, "Replace an existing file");
   return [options](bool /*json*/, const std::stop_token& /*stop*/) { return write(*options); };
@@ -58,7 +58,7 @@ Action add_hdf5(CLI::App& command, bool& /*as_json*/) {
 
 Subcommand hdf5_command() {
   return {.name = "hdf5",
-          .summary = "Write the time series and fields of a run into one HDF5 file",
+          .summary = "Write the time series and fields of a run, or the table of a sweep, into one HDF5 file",
           .examples = "  heelstrike hdf5 runs/bouncing_ball-flores -o ball.h5",
           .add = add_hdf5};
 }

@@ -22,6 +22,7 @@
 #include "client/sweeps/sweep_status.hpp"
 #include "client/sweeps/work_on_sweep.hpp"
 #include "common/errors/error.hpp"
+#include "common/files/output_file.hpp"
 #include "library/runs/file_kind.hpp"
 #include "library/terminal/screen.hpp"
 
@@ -33,8 +34,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds poll_interval{20};  // bounds the idle time of a core between two runs
 constexpr std::chrono::seconds stop_grace{10};          // before a worker is killed
-constexpr std::size_t max_logged_runs = 100;            // each with a line
-constexpr int max_fruitless_starts = 3;                 // of workers that end without a result
+constexpr std::chrono::seconds min_table_interval{2};
+constexpr std::size_t max_logged_runs = 100;  // each with a line
+constexpr int max_fruitless_starts = 3;       // of workers that end without a result
 
 struct SweepOptions {
   fs::path scenario;
@@ -71,8 +73,9 @@ class Follower {
       refresh();
       if (n_events_ != seen) {
         fruitless = 0;
-        show();
+        write_table_so_far();
       }
+      if (n_events_ != seen || std::exchange(n_active_, active) != active) show();
       const std::size_t open = results_.size() - results_.n_ended();
       if (open == 0 && active == 0) return {};
       const auto wanted = static_cast<unsigned>(std::min<std::size_t>(n_workers, open));
@@ -109,11 +112,19 @@ class Follower {
     });
   }
 
-  /// "12 of 20 runs, 1 failed, about 30 s left"
+  /// The table can be opened while the sweep runs. Writing it takes at most a twentieth of the time.
+  void write_table_so_far() {
+    const auto begun = Clock::now();
+    if (begun < next_table_ || all_ended()) return;
+    write_whole_file(folder_ / "comparison.csv", sweep_comparison(folder_).csv());
+    next_table_ = Clock::now() + std::max<Clock::duration>(min_table_interval, 20 * (Clock::now() - begun));
+  }
+
+  /// "12 of 20 runs, 1 failed, 2 running, about 30 s left"
   void show() const {
     if (quiet_) return;
     const std::size_t n = results_.size(), ended = results_.n_ended();
-    std::string text = fmt::format("{} of {} runs, {} failed", ended, n, n_failed_);
+    std::string text = fmt::format("{} of {} runs, {} failed, {} running", ended, n, n_failed_, n_active_);
     if (ended > n_found_ && ended < n) {
       const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
       text += fmt::format(", about {:.0f} s left",
@@ -132,8 +143,10 @@ class Follower {
   bool quiet_;
   SweepResults results_;
   std::size_t n_events_ = 0, n_failed_ = 0, n_found_ = 0, n_started_ = 0;
+  unsigned n_active_ = 0;  ///< workers
   Clock::time_point started_ = Clock::now();
   mutable Clock::time_point next_line_;
+  Clock::time_point next_table_ = Clock::now() + min_table_interval;
 };
 
 ExitCode sweep(const SweepOptions& options, bool json, const std::stop_token& stop) {

@@ -13,9 +13,8 @@
 #include <unordered_map>
 
 #include "client/sweeps/sweep_queue.hpp"
+#include "client/sweeps/work_on_sweep.hpp"
 #include "common/errors/error.hpp"
-#include "common/files/digest.hpp"
-#include "common/files/output_file.hpp"
 #include "common/process/process.hpp"
 #include "common/process/version.hpp"
 #include "library/registries/catalog.hpp"
@@ -69,10 +68,8 @@ std::unordered_map<std::string, Json> completed_runs(const fs::path& folder) {
   std::unordered_map<std::string, Json> completed;
   for_each_event(folder, [&](const Json& event) {
     if (event.value("event", "") != "ended" || event.value("status", "") != "completed") return;
-    const fs::path summary = folder / event.value("folder", "none") / "summary.json";
-    std::error_code ignored;
-    if (!fs::exists(summary, ignored) || sha256_hex(read_whole_file(summary)) != event.value("summary_digest", ""))
-      return;
+    const std::string digest = summary_digest(folder / event.value("folder", "none"));
+    if (digest.empty() || digest != event.value("summary_digest", "")) return;
     completed.emplace(event.value("key", ""), event);
   });
   return completed;

@@ -299,7 +299,8 @@ std::string write_kubernetes_job(const EngineOptions& options) {
   const fs::path mounted = common_folder(options.folder, fs::current_path());
   write_whole_file(file,
                    fmt::format(R"(# Workers of a sweep as an indexed Job. The volume claim has the files of {1}, and is
-# mounted there: the plan names the scenario by its path on the machine that planned.
+# mounted there: the plan names the scenario by its path on the machine that planned. The image is the target `client` of
+# the Dockerfile; its user has the number 10001 and needs to write there.
 apiVersion: batch/v1
 kind: Job
 metadata:
@@ -318,7 +319,7 @@ spec:
       terminationGracePeriodSeconds: 60
       containers:
         - name: worker
-          image: heelstrike:{4}
+          image: heelstrike-client:{4}
           command: ["heelstrike", "sweep", "--worker", "{5}", "--lease", "{6:g}", "--tables"]
           volumeMounts:
             - name: sweep

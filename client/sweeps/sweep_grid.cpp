@@ -82,6 +82,10 @@ Variation parse_variation(const std::string& text) {
   return variation;
 }
 
+std::string sweep_folder(std::size_t number, const std::string& label) {
+  return fmt::format("{:04}_{}", number, file_name(label));
+}
+
 std::vector<SweepPoint> sweep_points(const std::vector<Variation>& variations) {
   std::vector<SweepPoint> points(1);
   for (std::size_t v = 0; v < variations.size(); ++v) {
@@ -102,13 +106,12 @@ std::vector<SweepPoint> sweep_points(const std::vector<Variation>& variations) {
         SweepPoint made = point;
         made.assignments.push_back(fmt::format("{}={}", variation.key, value));
         made.label += fmt::format("{}{}={}", made.label.empty() ? "" : " ", short_key, value);
-        made.folder = file_name(made.label);
         next.push_back(std::move(made));
       }
     }
     points = std::move(next);
   }
-  for (std::size_t p = 0; p < points.size(); ++p) points[p].folder = fmt::format("{:04}_{}", p + 1, points[p].folder);
+  for (std::size_t p = 0; p < points.size(); ++p) points[p].folder = sweep_folder(p + 1, points[p].label);
   return points;
 }
 

@@ -39,7 +39,6 @@ void SweepPlan::write(const fs::path& folder, const SweepHeader& header, const s
       lines += text_of({{"run", p + 1},
                         {"key", key_of(header, points[p])},
                         {"label", points[p].label},
-                        {"folder", points[p].folder},
                         {"set", points[p].assignments}});
       if (lines.size() < 1'000'000 && p + 1 < points.size()) continue;
       file.write(lines);
@@ -91,7 +90,7 @@ SweepRun SweepPlan::run(std::size_t number) const {
     const Json json = Json::parse(line);
     SweepRun run{.number = json.at("run"), .key = json.at("key"), .point = {}};
     run.point.label = json.at("label");
-    run.point.folder = json.at("folder");
+    run.point.folder = sweep_folder(number, run.point.label);
     run.point.assignments = json.at("set").get<std::vector<std::string>>();
     if (run.number == number) return run;
     fail(fmt::format("run {} in line {}", run.number, number + 1));

@@ -15,7 +15,7 @@
 namespace heelstrike::client {
 
 struct SweepHeader {
-  std::string version;             ///< of the program that planned: workers of another version refuse
+  std::string version;             ///< of the program that planned: workers of another version end with an error
   std::filesystem::path scenario;  ///< absolute
   std::string identity;            ///< sha256 of the scenario and of the files that it names
   Overrides overrides = {};        ///< of all runs: back-end and assignments

@@ -59,8 +59,6 @@ std::string last_checkpoint(const fs::path& run) {
 Json ended_event(const SweepRun& run, const Outcome& outcome, const fs::path& folder, const std::string& worker) {
   Json parameters = Json::object();
   for (const auto& [key, value] : outcome.row.parameters) parameters[key] = value;
-  std::error_code ignored;
-  const fs::path summary = folder / run.point.folder / "summary.json";
   return {{"run", run.number},
           {"event", "ended"},
           {"key", run.key},
@@ -73,7 +71,7 @@ Json ended_event(const SweepRun& run, const Outcome& outcome, const fs::path& fo
           {"seconds", outcome.seconds},
           {"time", std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count()},
           {"worker", worker},
-          {"summary_digest", fs::exists(summary, ignored) ? sha256_hex(read_whole_file(summary)) : ""}};
+          {"summary_digest", summary_digest(folder / run.point.folder)}};
 }
 
 class Work {
@@ -85,7 +83,7 @@ class Work {
         results_(options.folder, plan.size()),
         taken_(plan.size(), false),
         writes_tables_(options.writes_tables),
-        patience_(std::clamp(options.lease / 10.0, 0.02, 1.0)) {
+        recheck_interval_(std::clamp(options.lease / 10.0, 0.02, 1.0)) {
     // Workers that start together begin at different runs: each claim that another one has costs a call of the file
     // system.
     next_ = std::hash<std::string>{}(worker_.id()) % plan.size();
@@ -179,7 +177,7 @@ class Work {
     std::mutex mutex;
     std::condition_variable_any stopped;
     std::unique_lock lock(mutex);
-    stopped.wait_for(lock, stop, std::chrono::duration<double>(patience_), [] { return false; });
+    stopped.wait_for(lock, stop, std::chrono::duration<double>(recheck_interval_), [] { return false; });
   }
 
   ComparisonRow row_of(const SweepRun& run) const {
@@ -280,7 +278,7 @@ class Work {
       }
       report::write_shapes(*folder, body_shapes(request->scenario, request->files, report::max_displayed_triangles));
       const RunSummary summary = execute(*runner_, *request, *folder, true, stop);
-      report::write_results(path, {}, scenario_catalog());
+      if (plan_.size() <= max_runs_with_page) report::write_results(path, {}, scenario_catalog());
       outcome.row.status = summary.status;
       outcome.is_stopped = summary.status == "cancelled";
       if (summary.status != "completed") outcome.row.failure = summary.error ? summary.error->what() : "stopped";
@@ -307,7 +305,7 @@ class Work {
   std::vector<bool> taken_;  ///< claimed by some worker, as far as known
   bool writes_tables_;
   bool is_last_ = false;  ///< has ended the last run
-  double patience_;       ///< [s] between two looks at claims of others
+  double recheck_interval_;       ///< [s] between two looks at claims of others
   std::size_t next_ = 0;
   BackendSchemas schemas_ = schemas_of(embedded_backends());
   std::unique_ptr<Runner> runner_ = make_embedded_runner();
@@ -315,20 +313,31 @@ class Work {
 
 }  // namespace
 
-Comparison write_sweep_tables(const fs::path& folder) {
+std::string summary_digest(const fs::path& run) {
+  std::error_code ignored;
+  const fs::path summary = run / "summary.json";
+  return fs::exists(summary, ignored) ? sha256_hex(read_whole_file(summary)).substr(0, 16) : "";
+}
+
+Comparison sweep_comparison(const fs::path& folder) {
   const SweepPlan plan(folder);
   std::map<std::size_t, ComparisonRow> rows;
   SweepResults(folder, plan.size()).refresh([&](const Json& event) {
     if (event.value("event", "") == "ended") rows.emplace(event.value("run", std::size_t{0}), row_of_event(event));
   });
-  if (rows.size() == plan.size()) {
+  Comparison comparison;
+  comparison.scenario = plan.header().scenario.stem().string();
+  for (auto& [number, row] : rows) comparison.rows.push_back(std::move(row));
+  return comparison;
+}
+
+Comparison write_sweep_tables(const fs::path& folder) {
+  Comparison comparison = sweep_comparison(folder);
+  if (comparison.rows.size() == SweepPlan(folder).size()) {
     // Left by workers that were killed while they took a run over.
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder / "running", ignored)) fs::remove_all(entry.path(), ignored);
   }
-  Comparison comparison;
-  comparison.scenario = plan.header().scenario.stem().string();
-  for (auto& [number, row] : rows) comparison.rows.push_back(std::move(row));
   write_whole_file(folder / "comparison.csv", comparison.csv());
   write_whole_file(folder / "comparison.json", comparison.json());
   write_whole_file(folder / "comparison.md", comparison.markdown());

@@ -15,6 +15,9 @@ inline constexpr double default_lease = 60.0;  // [s]
 /// servers of a run.
 inline constexpr int max_losses = 6;
 
+/// Runs of a larger sweep get no page: 100,000 pages would take 80 GB. `heelstrike report FOLDER/RUN` writes one.
+inline constexpr std::size_t max_runs_with_page = 100;
+
 struct WorkOptions {
   std::filesystem::path folder;
   double lease = default_lease;  ///< [s]
@@ -22,9 +25,13 @@ struct WorkOptions {
   bool writes_tables = false;    ///< the worker that ends the last run writes the tables: no other process will
 };
 
-/// Writes comparison.csv, .json, .md of the runs that have ended, and report.html. @returns the comparison
+/// The runs that have ended, by their numbers. @throws Error{file}
+[[nodiscard]] Comparison sweep_comparison(const std::filesystem::path& folder);
+/// Writes comparison.csv, .json, .md of these runs, and report.html. @returns the comparison
 /// @throws Error{file}
 Comparison write_sweep_tables(const std::filesystem::path& folder);
+/// Digest of summary.json, by which a later plan knows that a folder is intact; empty without one.
+[[nodiscard]] std::string summary_digest(const std::filesystem::path& run);
 
 /// Returns when all runs of the plan have ended, or on a stop; the run in progress then writes a checkpoint, from which
 /// any worker continues it. Runs that fail are recorded with their reason. While other workers compute the last runs,

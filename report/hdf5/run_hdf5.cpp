@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -18,12 +20,14 @@
 #include "common/results/run_folder.hpp"
 #include "report/fields_data.hpp"
 #include "report/tables.hpp"
+#include "report/write_report.hpp"
 
 namespace heelstrike {
 namespace {
 
 namespace fs = std::filesystem;
 using Extents = std::vector<hsize_t>;
+using Json = nlohmann::ordered_json;
 
 /// An open HDF5 object.
 class Handle {
@@ -181,13 +185,79 @@ void put_series(hid_t fields, const fs::path& run, const std::string& name, cons
   }
 }
 
+void put_text_column(hid_t where, const std::string& name, const std::vector<std::string>& texts) {
+  const Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  require(H5Tset_size(type.id(), H5T_VARIABLE));
+  require(H5Tset_cset(type.id(), H5T_CSET_UTF8));
+  const hsize_t n = texts.size();
+  const Handle space(H5Screate_simple(1, &n, nullptr), H5Sclose);
+  const Handle dataset(H5Dcreate2(where, name.c_str(), type.id(), space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                       H5Dclose);
+  std::vector<const char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(text.c_str());
+  if (n > 0) require(H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()));
+}
+
+/// A column of the table: numbers where all values are numbers or missing (NaN), else texts.
+void put_column(hid_t where, const std::string& name, const std::vector<Json>& values) {
+  const auto is_number = [](const Json& value) { return value.is_number() || value.is_null(); };
+  if (std::ranges::all_of(values, is_number) && !std::ranges::all_of(values, &Json::is_null)) {
+    std::vector<double> numbers;
+    for (const Json& value : values) {
+      numbers.push_back(value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>());
+    }
+    put(where, name, numbers, {numbers.size()});
+    return;
+  }
+  std::vector<std::string> texts;
+  for (const Json& value : values) {
+    texts.push_back(value.is_string() ? value.get<std::string>() : value.is_null() ? "" : value.dump());
+  }
+  put_text_column(where, name, texts);
+}
+
+void put_comparison(hid_t root, const fs::path& file) {
+  std::vector<std::string> names;
+  std::map<std::string, std::vector<Json>> columns;
+  try {
+    const Json comparison = Json::parse(read_whole_file(file));
+    const Json& rows = comparison.at("rows");
+    const auto add = [&](const std::string& name, const Json& value, std::size_t row) {
+      const auto [column, is_new] = columns.try_emplace(name, rows.size());
+      if (is_new) names.push_back(name);
+      column->second[row] = value;
+    };
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      for (const auto& [name, value] : rows[row].items()) {
+        if (name != "parameters") {
+          add(name, value, row);
+        } else {
+          for (const auto& [key, parameter] : value.items()) add(key, parameter, row);
+        }
+      }
+    }
+  } catch (const Json::exception& error) {
+    throw file_error(file.string(), fmt::format("{}: expected the table of a sweep or comparison, found: {}",
+                                                file.string(), error.what()));
+  }
+  const Handle table(H5Gcreate2(root, "table", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+  put_texts(table.id(), "columns", names, false);
+  for (const std::string& name : names) put_column(table.id(), name, columns.at(name));
+}
+
 void write_parts(const fs::path& run, const fs::path& path, bool with_fields) {
   const Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
   const Handle root(H5Gopen2(file.id(), "/", H5P_DEFAULT), H5Gclose);
   const int format_version = 1;
-  put_text(root.id(), "format", "heelstrike run");
+  const bool is_table = report::is_comparison(run);
+  put_text(root.id(), "format", is_table ? "heelstrike comparison" : "heelstrike run");
   require(H5LTset_attribute_int(root.id(), ".", "format_version", &format_version, 1));
   put_text(root.id(), "heelstrike", std::string(program_version));
+  if (is_table) {
+    put_comparison(root.id(), run / "comparison.json");
+    require(H5Fflush(file.id(), H5F_SCOPE_GLOBAL));
+    return;
+  }
   put_text(root.id(), "summary", text_of(run / "summary.json"));
   put_text(root.id(), "scenario", text_of(run / "scenario.yaml"));
   put_timeseries(root.id(), run);
@@ -223,9 +293,11 @@ void write_hdf5(const fs::path& run, const fs::path& file, bool force) {
     throw file_error(file.string(),
                      fmt::format("{} exists; choose another name with -o, or replace it with --force", file.string()));
   }
-  if (!fs::exists(run / "timeseries.csv", failure)) {
+  if (!fs::exists(run / "timeseries.csv", failure) && !report::is_comparison(run)) {
     throw file_error(run.string(),
-                     fmt::format("{}: expected the folder of a run, found no timeseries.csv in it", run.string()));
+                     fmt::format("{}: expected the folder of a run or sweep, found neither timeseries.csv nor "
+                                 "comparison.json in it",
+                                 run.string()));
   }
   write_whole(run, file, true);
 }

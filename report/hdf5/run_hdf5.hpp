@@ -11,13 +11,18 @@
 ///         points             float64 (stored, n, 3) [m] in the world
 ///         QUANTITY           float64 (stored, n) or (stored, n, 3), attribute unit
 ///         of_triangles/      float64 (stored, m): quantities of the triangles, where there are any
+///
+/// Of a sweep or comparison its table: format = "heelstrike comparison", and
+///
+///     /table/COLUMN          float64 (runs), NaN = missing, or text (runs); attribute columns of the group: their
+///     order
 #pragma once
 
 #include <filesystem>
 
 namespace heelstrike {
 
-/// @param run    complete or not
+/// @param run    complete or not; or the folder of a sweep or comparison
 /// @param file   written completely or not at all
 /// @param force  replaces an existing file
 /// @throws Error{file} for a folder without a time series, for fields that cannot be read, when `file` exists and

@@ -5,6 +5,7 @@ import importlib.metadata
 import importlib.util
 import inspect
 import io
+import json
 import multiprocessing
 import os
 import pathlib
@@ -324,6 +325,25 @@ class Sweeps(unittest.TestCase):
         with self.assertRaises(hs.InputError) as caught:
             hs.sweep("/nonexistent.yaml", GRID)
         self.assertEqual(caught.exception.file, "/nonexistent.yaml")
+
+    @unittest.skipUnless(importlib.util.find_spec("distributed"), "dask.distributed is not installed")
+    def test_workers_of_dask_give_the_same_bits(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = f"""
+import distributed, heelstrike as hs
+if __name__ == "__main__":
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        with distributed.Client(cluster) as client:
+            print(len(hs.sweep({str(BALL)!r}, {GRID!r}, set={SHORT!r}, output={folder + "/dask"!r}, client=client)))"""
+            file = pathlib.Path(folder, "by_dask.py")
+            file.write_text(program.replace("np.float64(0.6)", "0.6"))
+            done = subprocess.run([sys.executable, file], capture_output=True, text=True)
+            self.assertEqual(done.stdout, "4\n", done.stderr)
+            here = hs.sweep(BALL, GRID, set=SHORT, output=f"{folder}/here")
+            workers = {json.loads(line)["worker"] for line in pathlib.Path(folder, "dask/results/0.jsonl").read_text().splitlines()}
+            self.assertGreater(len(workers), 0)
+            for point, run in hs.open_sweep(f"{folder}/dask").runs.items():
+                self.assertEqual((here[point].folder / "timeseries.csv").read_bytes(), (run.folder / "timeseries.csv").read_bytes())
 
     def test_ctrl_c_stops_the_runs_and_the_same_call_continues(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -201,7 +201,7 @@ class Queue(unittest.TestCase):
             self.assertRegex(complaints, said)
             self.assertEqual(sorted(row['status'] for row in table(folder)), ['completed', 'failed'])
 
-    def test_other_plans_versions_and_inputs_are_refused(self):
+    def test_other_plans_versions_and_inputs_are_rejected(self):
         folder = self.folder('refused')
         copy = os.path.join(output, 'copy.yaml')
         shutil.copy(scenario, copy)
@@ -257,7 +257,7 @@ class Queue(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(table(folder)), 8)
 
-    def test_slurm_is_asked_for_where_it_is_missing(self):
+    def test_missing_slurm_is_reported(self):
         folder = self.folder('no_slurm')
         said = self.sweep(folder, '--on', 'slurm', code=bad_input, env={'PATH': '/nonexistent'}).stderr
         self.assertIn('found no sbatch', said)
