@@ -304,8 +304,8 @@ class Work {
   SweepResults results_;
   std::vector<bool> taken_;  ///< claimed by some worker, as far as known
   bool writes_tables_;
-  bool is_last_ = false;  ///< has ended the last run
-  double recheck_interval_;       ///< [s] between two looks at claims of others
+  bool is_last_ = false;     ///< has ended the last run
+  double recheck_interval_;  ///< [s] between two looks at claims of others
   std::size_t next_ = 0;
   BackendSchemas schemas_ = schemas_of(embedded_backends());
   std::unique_ptr<Runner> runner_ = make_embedded_runner();

@@ -56,7 +56,7 @@ def in_place_of_the_csv(heelstrike, examples, scratch):
     assert 'href="timeseries.h5"' in page and 'href="timeseries.csv"' not in page
     refused(5, "found timeseries.h5", heelstrike, "report", run)
     assert (run / "report.html").read_text() == page, "the page was made anew without its rows"
-    refused(5, "no timeseries.csv", heelstrike, "hdf5", run)
+    refused(5, "neither timeseries.csv", heelstrike, "hdf5", run)
 
     cut = scratch / "cut"
     command = [heelstrike, "run", *ball, "-o", cut, "--hdf5"]
@@ -70,6 +70,25 @@ def in_place_of_the_csv(heelstrike, examples, scratch):
     failing = [heelstrike, "run", *ball, "-o", run, "--force", "--hdf5", "--set", "analysis.budget.steps=100"]
     assert subprocess.run(failing, stderr=subprocess.DEVNULL).returncode != 0
     assert (run / "timeseries.csv").exists() and not (run / "timeseries.h5").exists()
+
+
+def table_of_a_sweep(heelstrike, examples, scratch):
+    """The table of a sweep as columns; a failed run has NaN and its reason."""
+    folder = scratch / "sweep"
+    done = subprocess.run([heelstrike, "sweep", pathlib.Path(examples) / "bouncing_ball.yaml", "--vary", "contact.restitution=0.4,0.6",
+                           "--vary", "analysis.budget.steps=10,100000", "--set", "analysis.end_time=0.5", "--quiet", "-o", folder],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 3, done.stderr
+    subprocess.run([heelstrike, "hdf5", folder], check=True, stdout=subprocess.DEVNULL)
+    rows = json.loads((folder / "comparison.json").read_text())["rows"]
+    with h5py.File(scratch / "sweep.h5") as file:
+        assert file.attrs["format"] == "heelstrike comparison"
+        table = file["table"]
+        assert set(table.attrs["columns"]) == set(table)
+        assert list(table["contact.restitution"]) == [0.4, 0.4, 0.6, 0.6]
+        assert [text.decode() for text in table["status"]] == [row["status"] for row in rows]
+        np.testing.assert_array_equal(table["max_force_N"], [np.nan if row["max_force_N"] is None else row["max_force_N"] for row in rows])
+        assert np.isnan(table["max_force_N"][0]) and table["failure"][0].decode().startswith("the run took 10 steps"), table["failure"][0]
 
 
 def main(heelstrike, examples, scratch):
@@ -98,7 +117,8 @@ def main(heelstrike, examples, scratch):
         assert np.all(np.diff(ball["contact_pressure"][()].max(axis=1)) > 0)
     refused(5, "exists", heelstrike, "hdf5", run)
     subprocess.run([heelstrike, "hdf5", run, "--force"], check=True, stdout=subprocess.DEVNULL)
-    refused(5, "no timeseries.csv", heelstrike, "hdf5", scratch)
+    refused(5, "neither timeseries.csv nor comparison.json", heelstrike, "hdf5", scratch)
+    table_of_a_sweep(heelstrike, examples, scratch)
     refused(5, "cannot be written", heelstrike, "hdf5", run, "-o", scratch / "nowhere/run.h5")
     (run / "fields/ball-ground_ball_00002.vtu").write_text("<VTKFile>")
     refused(5, "ball-ground_ball_00002.vtu", heelstrike, "hdf5", run, "--force")

@@ -79,7 +79,7 @@ TEST(Comparison, SchemesAreComparedByPositionsAtCommonTimes) {
 
 TEST(Comparison, OpenContactHasNoDuration) {
   RunSummary open;
-  open.contacts = {ContactEpisode{.pair = "ball", .onset = 0.5, .end = {}, .max_force = 150.0}};
+  open.contacts.emplace_back().max_force = 150.0;
   Comparison one = comparison();
   one.rows[1].quantities = quantities_of(open);
   EXPECT_TRUE(nlohmann::json::parse(one.json())["rows"][1]["contact_duration_s"].is_null());
@@ -101,7 +101,7 @@ TEST(Comparison, IncompleteRunIsMarkedAndNotCompared) {
   Comparison one = comparison();
   EXPECT_EQ(one.exit_code(), ExitCode::ok);
   RunSummary broken;
-  broken.contacts = {ContactEpisode{.pair = "ball", .onset = 0.5, .end = {}, .max_force = 150.0}};
+  broken.contacts.emplace_back().max_force = 150.0;
   broken.energy.balance_error = std::numeric_limits<double>::quiet_NaN();
   one.rows[1].status = "incomplete";
   one.rows[1].quantities = quantities_of(broken);
