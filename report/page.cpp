@@ -687,7 +687,11 @@ std::string comparison_page(const Json& comparison, std::span<const RunData> run
   if (data.contains("scenes")) page.add("fields", "In 3D", scenes_html(runs));
   add_common_sections(page, runs, units, compared);
   page.add("what", "Run parameters", facts_table(runs));
-  return document(title, fmt::format("<span>{} runs</span>", n_rows), description_of(runs) + page.html(), data);
+  const std::size_t n_planned = comparison.value("planned", n_rows);
+  const std::string header = n_planned > n_rows
+                                 ? fmt::format("<span>{} of {} runs so far; reload for more</span>", n_rows, n_planned)
+                                 : fmt::format("<span>{} runs</span>", n_rows);
+  return document(title, header, description_of(runs) + page.html(), data);
 }
 
 std::string measurement_page(const GrfPage& page, const Json& stances) {

@@ -262,6 +262,7 @@ std::string Comparison::json() const {
   const auto number = [](std::optional<double> value) { return value ? Json(*value) : Json(); };
   Json json = {
       {"scenario", scenario}, {"reference", reference.empty() ? Json() : Json(reference)}, {"rows", Json::array()}};
+  if (n_planned > rows.size()) json["planned"] = n_planned;
   for (const ComparisonRow& row : rows) {
     Json line = {{"backend", row.backend}, {"status", row.status}};
     for (const auto& [key, value] : row.parameters) line["parameters"][key] = parameter_json(value);

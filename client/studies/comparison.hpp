@@ -1,6 +1,7 @@
 /// Comparison of a scenario with several back-ends or coupling schemes.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -61,6 +62,7 @@ struct Comparison {
   std::string reference;             ///< back-end or scheme for the deviations; empty = none
   std::string subject = "back-end";  ///< kind of the rows
   std::vector<ComparisonRow> rows;
+  std::size_t n_planned = 0;  ///< runs of a sweep, ended or not; 0 = those of the rows
 
   /// Worst code of the rows: failures before incomplete runs.
   [[nodiscard]] ExitCode exit_code() const;

@@ -22,7 +22,6 @@
 #include "client/sweeps/sweep_status.hpp"
 #include "client/sweeps/work_on_sweep.hpp"
 #include "common/errors/error.hpp"
-#include "common/files/output_file.hpp"
 #include "library/runs/file_kind.hpp"
 #include "library/terminal/screen.hpp"
 
@@ -112,11 +111,15 @@ class Follower {
     });
   }
 
-  /// The table can be opened while the sweep runs. Writing it takes at most a twentieth of the time.
+  /// Table and page can be opened while the sweep runs. Writing them takes at most a twentieth of the time.
   void write_table_so_far() {
     const auto begun = Clock::now();
     if (begun < next_table_ || all_ended()) return;
-    write_whole_file(folder_ / "comparison.csv", sweep_comparison(folder_).csv());
+    try {
+      (void)write_sweep_tables(folder_);
+    } catch (const Error& error) {
+      print_message("warning", fmt::format("the table is not up to date: {}", error.what()));
+    }
     next_table_ = Clock::now() + std::max<Clock::duration>(min_table_interval, 20 * (Clock::now() - begun));
   }
 

@@ -15,6 +15,8 @@
 #include "client/sweeps/sweep_queue.hpp"
 #include "client/sweeps/work_on_sweep.hpp"
 #include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
+#include "common/files/output_file.hpp"
 #include "common/process/process.hpp"
 #include "common/process/version.hpp"
 #include "library/registries/catalog.hpp"
@@ -119,8 +121,8 @@ std::vector<std::string> first_events(const fs::path& folder, const SweepHeader&
 bool is_same_plan(const fs::path& folder, const SweepHeader& header, const std::vector<SweepPoint>& points) {
   try {
     const SweepPlan plan(folder);
-    if (plan.header().identity != header.identity || plan.header().version != header.version ||
-        plan.header().overrides.backend != header.overrides.backend ||
+    if (plan.header().identity != header.identity || plan.header().files != header.files ||
+        plan.header().version != header.version || plan.header().overrides.backend != header.overrides.backend ||
         plan.header().overrides.assignments != header.overrides.assignments || plan.size() != points.size()) {
       return false;
     }
@@ -143,11 +145,12 @@ void plan_sweep(const fs::path& folder, const PlanRequest& request, const std::s
   SweepHeader header{.version = std::string(program_version),
                      .scenario = fs::absolute(request.scenario),
                      .identity = {},
+                     .files = {},
                      .overrides = request.overrides};
   for (const std::size_t p : checked_points(variations, points.size())) {
-    const RunRequest checked = SweepPlan::request(header, points[p], schemas, stop);
-    if (header.identity.empty()) header.identity = sweep_identity(header.scenario, checked);
+    header.files.merge(file_digests(SweepPlan::request(header, points[p], schemas, stop)));
   }
+  header.identity = sha256_hex(read_whole_file(header.scenario));
   make_queue_folders(folder);
   const PlanLock lock(folder);
   const auto workers = find_workers(folder);

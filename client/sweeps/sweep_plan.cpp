@@ -31,6 +31,7 @@ void SweepPlan::write(const fs::path& folder, const SweepHeader& header, const s
                         {"version", header.version},
                         {"scenario", header.scenario.string()},
                         {"identity", header.identity},
+                        {"files", header.files},
                         {"backend", header.overrides.backend},
                         {"set", header.overrides.assignments},
                         {"runs", points.size()}}));
@@ -53,6 +54,7 @@ void SweepPlan::remove(const fs::path& folder) {
 
 std::string SweepPlan::key_of(const SweepHeader& header, const SweepPoint& point) {
   std::string inputs = header.identity + '\n' + header.overrides.backend;
+  for (const auto& [name, digest] : header.files) inputs += '\n' + name + '\n' + digest;
   for (const auto* assignments : {&header.overrides.assignments, &point.assignments}) {
     for (const std::string& assignment : *assignments) inputs += '\n' + assignment;
   }
@@ -69,6 +71,7 @@ SweepPlan::SweepPlan(const fs::path& folder) : path_(folder / plan_name), file_(
     header_.version = json.at("version");
     header_.scenario = json.at("scenario").get<std::string>();
     header_.identity = json.at("identity");
+    header_.files = json.at("files").get<std::map<std::string, std::string>>();
     header_.overrides.backend = json.at("backend");
     header_.overrides.assignments = json.at("set").get<std::vector<std::string>>();
     n_runs = json.at("runs");
@@ -122,11 +125,19 @@ void SweepPlan::fail(const std::string& found) const {
                                path_.string(), found));
 }
 
-std::string sweep_identity(const fs::path& scenario, const RunRequest& request) {
-  Sha256 digest;
-  digest.add(read_whole_file(scenario));
-  for (const auto& [name, content] : file_digests(request)) digest.add('\n' + name + '\n' + content);
-  return digest.hex();
+void check_planned_inputs(const SweepHeader& header, const RunRequest& request) {
+  std::string changed;
+  if (sha256_hex(read_whole_file(header.scenario)) != header.identity) changed = header.scenario.string();
+  for (const auto& [name, digest] : file_digests(request)) {
+    // A file that only an unchecked combination names is not in the plan.
+    if (const auto planned = header.files.find(name); planned != header.files.end() && planned->second != digest)
+      changed = name;
+  }
+  if (changed.empty()) return;
+  throw input_error("scenario",
+                    fmt::format("{}: expected the file as it was when the sweep was planned, found a changed "
+                                "one; repeat the command heelstrike sweep",
+                                changed));
 }
 
 }  // namespace heelstrike::client

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,10 @@ namespace heelstrike::client {
 struct SweepHeader {
   std::string version;             ///< of the program that planned: workers of another version end with an error
   std::filesystem::path scenario;  ///< absolute
-  std::string identity;            ///< sha256 of the scenario and of the files that it names
-  Overrides overrides = {};        ///< of all runs: back-end and assignments
+  std::string identity;            ///< sha256 of the text of the scenario
+  /// sha256 of the files of all runs that were checked, by their names in the scenario
+  std::map<std::string, std::string> files = {};
+  Overrides overrides = {};  ///< of all runs: back-end and assignments
 };
 
 /// One line of a plan.
@@ -58,7 +61,7 @@ class SweepPlan {
   mutable std::ifstream file_;
 };
 
-/// Digest of a scenario, of its changes and of the files that it names. @param request  of any run of the sweep
-[[nodiscard]] std::string sweep_identity(const std::filesystem::path& scenario, const RunRequest& request);
+/// @throws Error{invalid_input} when the scenario, or a file of the request, differs from that of the plan
+void check_planned_inputs(const SweepHeader& header, const RunRequest& request);
 
 }  // namespace heelstrike::client

@@ -169,7 +169,12 @@ class Work {
     outcome.row.failure = fmt::format("its worker {} (worker {})", loss.reason, loss.worker);
     if (!loss.is_crash)
       outcome.row.failure += fmt::format("; so did the {} before it, without progress of the run", max_losses - 1);
-    if (worker_.claim(run.number)) worker_.record(ended_event(run, outcome, folder_, worker_.id()));
+    if (!worker_.claim(run.number)) return;
+    if (!kept.empty()) {
+      move_to_end(folder_ / "running" / kept, folder_ / run.point.folder);  // its log is there
+      outcome.row.folder = run.point.folder;
+    }
+    worker_.record(ended_event(run, outcome, folder_, worker_.id()));
     results_.refresh();
   }
 
@@ -262,12 +267,7 @@ class Work {
       outcome.is_stopped = error.code() == ErrorCode::cancelled;
       return outcome;
     }
-    // Its runs would not be those of the other workers.
-    if (sweep_identity(plan_.header().scenario, *request) != plan_.header().identity) {
-      throw input_error("scenario", fmt::format("{}: expected the scenario and files of the plan of this sweep, found "
-                                                "changed ones; repeat the command heelstrike sweep",
-                                                plan_.header().scenario.string()));
-    }
+    check_planned_inputs(plan_.header(), *request);  // else its runs would not be those of the other workers
     try {
       outcome.row.folder = run.point.folder;
       auto folder = resumed(run, path, *request);
@@ -319,7 +319,7 @@ std::string summary_digest(const fs::path& run) {
   return fs::exists(summary, ignored) ? sha256_hex(read_whole_file(summary)).substr(0, 16) : "";
 }
 
-Comparison sweep_comparison(const fs::path& folder) {
+Comparison write_sweep_tables(const fs::path& folder) {
   const SweepPlan plan(folder);
   std::map<std::size_t, ComparisonRow> rows;
   SweepResults(folder, plan.size()).refresh([&](const Json& event) {
@@ -327,13 +327,9 @@ Comparison sweep_comparison(const fs::path& folder) {
   });
   Comparison comparison;
   comparison.scenario = plan.header().scenario.stem().string();
+  comparison.n_planned = plan.size();
   for (auto& [number, row] : rows) comparison.rows.push_back(std::move(row));
-  return comparison;
-}
-
-Comparison write_sweep_tables(const fs::path& folder) {
-  Comparison comparison = sweep_comparison(folder);
-  if (comparison.rows.size() == SweepPlan(folder).size()) {
+  if (comparison.rows.size() == comparison.n_planned) {
     // Left by workers that were killed while they took a run over.
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(folder / "running", ignored)) fs::remove_all(entry.path(), ignored);
@@ -341,7 +337,7 @@ Comparison write_sweep_tables(const fs::path& folder) {
   write_whole_file(folder / "comparison.csv", comparison.csv());
   write_whole_file(folder / "comparison.json", comparison.json());
   write_whole_file(folder / "comparison.md", comparison.markdown());
-  (void)report::write_report(folder, scenario_catalog());
+  if (!comparison.rows.empty()) (void)report::write_report(folder, scenario_catalog());
   return comparison;
 }
 

@@ -25,9 +25,8 @@ struct WorkOptions {
   bool writes_tables = false;    ///< the worker that ends the last run writes the tables: no other process will
 };
 
-/// The runs that have ended, by their numbers. @throws Error{file}
-[[nodiscard]] Comparison sweep_comparison(const std::filesystem::path& folder);
-/// Writes comparison.csv, .json, .md of these runs, and report.html. @returns the comparison
+/// Writes comparison.csv, .json, .md of the runs that have ended, in the order of the plan, and report.html. @returns
+/// the comparison
 /// @throws Error{file}
 Comparison write_sweep_tables(const std::filesystem::path& folder);
 /// Digest of summary.json, by which a later plan knows that a folder is intact; empty without one.

@@ -200,6 +200,8 @@ class Queue(unittest.TestCase):
             self.assertEqual(sweep.returncode, 3, complaints)
             self.assertRegex(complaints, said)
             self.assertEqual(sorted(row['status'] for row in table(folder)), ['completed', 'failed'])
+            failed = [row for row in table(folder) if row['status'] == 'failed']
+            self.assertTrue(os.path.exists(os.path.join(folder, failed[0]['folder'], 'run.log')), failed)
 
     def test_other_plans_versions_and_inputs_are_rejected(self):
         folder = self.folder('refused')
@@ -228,7 +230,7 @@ class Queue(unittest.TestCase):
             file.write('# changed\n')
         refused = subprocess.run([program, 'sweep', '--worker', changed], capture_output=True, text=True, check=False)
         self.assertEqual(refused.returncode, bad_input, refused.stderr)
-        self.assertIn('found changed ones', refused.stderr)
+        self.assertIn('found a changed one', refused.stderr)
 
     def test_a_command_starts_the_workers(self):
         local, folder = self.folder('local_2'), self.folder('command')
@@ -238,6 +240,35 @@ class Queue(unittest.TestCase):
         self.assertIn("found ''", self.sweep(folder, '--on', 'command', code=bad_input).stderr)
         broken = self.sweep(self.folder('broken'), '--on', 'command', '--command', 'echo no route to {}; false', code=3)
         self.assertIn('the workers end without a result: no route', broken.stderr)
+
+    def test_varied_files_are_computed_and_a_changed_one_is_noticed(self):
+        folder, here = self.folder('files'), os.path.join(output, 'files_scenario')
+        os.makedirs(here)
+        for name, half in (('small', 0.05), ('large', 0.1)):
+            write(f'{here}/{name}.obj', ''.join(f'v {x} {y} {z}\n' for x, y, z in (
+                (half, 0, 0), (-half, 0, 0), (0, half, 0), (0, -half, 0), (0, 0, half), (0, 0, -half))) +
+                ''.join(f'f {a} {b} {c}\n' for a, b, c in ((1, 3, 5), (3, 2, 5), (2, 4, 5), (4, 1, 5), (3, 1, 6), (2, 3, 6),
+                                                          (4, 2, 6), (1, 4, 6))))
+        with open(scenario, encoding='utf-8') as file:
+            text = yaml.safe_load(file)
+        (pair,) = text['contact'].values()
+        pair['main']['surface'] = {'mesh': {'file': 'small.obj'}}
+        pair['main']['material'] = {'youngs_modulus': 5e6, 'poissons_ratio': 0.45}
+        pair.update(backend='elastic_foundation', parameters={'thickness': 5e-3})
+        pair.pop('materials', None)
+        write(here + '/stone.yaml', yaml.safe_dump(text))
+        command = [program, 'sweep', here + '/stone.yaml', '--vary', f'contact.{next(iter(text["contact"]))}.main.surface.mesh.file='
+                   'small.obj,large.obj', '--set', 'analysis.end_time=0.05', '--quiet', '-o', folder]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(len(table(folder)), 2)
+        small = read(f'{here}/small.obj').decode()
+        write(f'{here}/small.obj', small.replace('0.05', '0.06'))
+        worker = subprocess.run([program, 'sweep', '--worker', folder], capture_output=True, text=True, check=False)
+        self.assertEqual(worker.returncode, 0, 'all runs have ended: ' + worker.stderr)
+        before = results(folder)
+        self.assertEqual(subprocess.run(command, capture_output=True, check=False).returncode, 0)
+        self.assertNotEqual(before['file=small.obj'][3], results(folder)['file=small.obj'][3])
 
     def test_kubernetes_manifest_is_an_indexed_job(self):
         folder = self.folder('kubernetes')
