@@ -43,7 +43,8 @@ std::vector<std::string> with_folder(const std::vector<std::string>& arguments, 
       result.push_back(argument);
     }
   }
-  result.insert(result.end(), {"-o", fs::absolute(folder).string()});
+  // What follows "--" are no options.
+  result.insert(std::ranges::find(result, "--"), {"-o", fs::absolute(folder).string()});
   if (result.front() == "compare") result.emplace_back("--resume");
   return result;
 }

@@ -50,7 +50,7 @@ struct SweepOptions {
   WorkOptions work;
   fs::path status_folder;
   fs::path explained_folder;
-  std::size_t explained_run = 0;
+  long explained_run = 0;
 };
 
 /// The runs of a sweep while its workers compute them.
@@ -103,12 +103,7 @@ class Follower {
 
  private:
   void refresh() {
-    results_.refresh([&](const auto& event) {
-      ++n_events_;
-      if (event.value("event", "") != "ended") return;
-      if (const std::string status = event.value("status", ""); status != "completed" && status != "incomplete")
-        ++n_failed_;
-    });
+    results_.refresh([&](const auto&) { ++n_events_; });
   }
 
   /// Table and page can be opened while the sweep runs. Writing them takes at most a twentieth of the time.
@@ -127,7 +122,7 @@ class Follower {
   void show() const {
     if (quiet_) return;
     const std::size_t n = results_.size(), ended = results_.n_ended();
-    std::string text = fmt::format("{} of {} runs, {} failed, {} running", ended, n, n_failed_, n_active_);
+    std::string text = fmt::format("{} of {} runs, {} failed, {} running", ended, n, results_.n_failed(), n_active_);
     if (ended > n_found_ && ended < n) {
       const double elapsed = std::chrono::duration<double>(Clock::now() - started_).count();
       text += fmt::format(", about {:.0f} s left",
@@ -145,7 +140,7 @@ class Follower {
   fs::path folder_;
   bool quiet_;
   SweepResults results_;
-  std::size_t n_events_ = 0, n_failed_ = 0, n_found_ = 0, n_started_ = 0;
+  std::size_t n_events_ = 0, n_found_ = 0, n_started_ = 0;
   unsigned n_active_ = 0;  ///< workers
   Clock::time_point started_ = Clock::now();
   mutable Clock::time_point next_line_;
@@ -157,18 +152,27 @@ ExitCode sweep(const SweepOptions& options, bool json, const std::stop_token& st
   if (options.vary.empty()) {
     throw input_error("vary", "sweep: expected --vary KEY=FROM:TO:STEP or --vary KEY=VALUE,VALUE,..., found none");
   }
+  if (!options.work.folder.empty() || options.work.writes_tables) {
+    throw input_error("worker", "sweep: expected either a scenario with --vary, or --worker FOLDER, found both");
+  }
+  if (!options.command.empty() && options.engine != "command")
+    throw input_error("command", "--command: expected together with --on command");
+  if (!options.slurm.empty() && options.engine != "slurm")
+    throw input_error("slurm", "--slurm: expected together with --on slurm");
   const fs::path folder = fs::absolute(
       options.output.empty() ? fs::path("runs") / (options.scenario.stem().string() + "-sweep") : options.output);
   const EngineEntry& engine = find_engine(options.engine);
   const EngineOptions engine_options{
       .folder = folder,
       .name = options.scenario.stem().string(),
+      .scenario = fs::absolute(options.scenario),
       .lease = options.work.lease,
       .command = options.command,
       .slurm = options.slurm,
       .n_workers = options.jobs > 0 ? options.jobs : std::max(1U, std::thread::hardware_concurrency())};
   const auto workers = engine.make != nullptr ? engine.make(engine_options) : nullptr;
-  plan_sweep(folder, {.scenario = options.scenario, .vary = options.vary, .overrides = options.overrides}, stop);
+  const Descriptor active =
+      plan_sweep(folder, {.scenario = options.scenario, .vary = options.vary, .overrides = options.overrides}, stop);
   store_command(folder);
   if (!workers) {
     fmt::print("plan        {}\n{}", folder.string(), engine.instructions(engine_options));
@@ -259,7 +263,8 @@ Action add_sweep(CLI::App& command, bool& as_json) {
       fmt::print("{}", explain_run(options->explained_folder, options->explained_run));
       return ExitCode::ok;
     }
-    return options->work.folder.empty() ? sweep(*options, json, stop) : work(*options, stop);
+    const bool is_worker = !options->work.folder.empty() && options->scenario.empty() && options->vary.empty();
+    return is_worker ? work(*options, stop) : sweep(*options, json, stop);
   };
 }
 

@@ -30,22 +30,36 @@ using Json = nlohmann::ordered_json;
 /// Of a larger grid only the values are checked: a request takes about a millisecond.
 constexpr std::size_t max_checked_points = 200;
 
-/// One process plans at a time; the others wait.
-class PlanLock {
- public:
-  explicit PlanLock(const fs::path& folder)
-      : file_(::open((folder / ".plan.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    if (file_.get() < 0) {
-      throw file_error(folder.string(), fmt::format("{}: expected a folder in which files can be written, found: {}",
-                                                    folder.string(), std::generic_category().message(errno)));
-    }
-    while (::flock(file_.get(), LOCK_EX) != 0 && errno == EINTR) {
-    }
-  }
+constexpr const char* lock_name = ".plan.lock";      // of the process that plans; the others wait
+constexpr const char* active_name = ".active.lock";  // shared by the processes that follow the workers
 
- private:
-  Descriptor file_;
-};
+Descriptor open_lock(const fs::path& file) {
+  Descriptor lock(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (lock.get() >= 0) return lock;
+  throw file_error(file.string(), fmt::format("{}: expected a folder in which files can be written, found: {}",
+                                              file.parent_path().string(), std::generic_category().message(errno)));
+}
+
+/// @returns false if another process has the lock and `operation` does not wait
+bool lock(const Descriptor& file, int operation) {
+  while (::flock(file.get(), operation) != 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
+}
+
+/// A folder of the user may have folders of these names, whose content is not to be removed.
+void check_is_sweep(const fs::path& folder) {
+  std::error_code ignored;
+  if (fs::exists(folder / lock_name, ignored)) return;
+  for (const char* name : {"results", "claims", "workers", "running", "comparison.csv"}) {
+    if (!fs::exists(folder / name, ignored)) continue;
+    throw file_error(folder.string(),
+                     fmt::format("{}: expected a new folder or that of a sweep, found {} that is not of a "
+                                 "sweep; choose another folder with -o",
+                                 folder.string(), name));
+  }
+}
 
 /// Indices of the points that are checked: the last variation changes fastest.
 std::vector<std::size_t> checked_points(const std::vector<Variation>& variations, std::size_t n_points) {
@@ -101,15 +115,30 @@ std::unordered_map<std::string, std::string> unfinished_runs(const fs::path& fol
 /// The events with which the queue of a plan begins.
 std::vector<std::string> first_events(const fs::path& folder, const SweepHeader& header,
                                       const std::vector<SweepPoint>& points) {
-  auto completed = completed_runs(folder);
+  const auto completed = completed_runs(folder);
   const auto unfinished = unfinished_runs(folder);
+  std::unordered_map<std::string, std::string> owners;  // keys of the planned runs, by folder
+  if (!completed.empty()) {
+    for (const SweepPoint& point : points) owners[point.folder] = SweepPlan::key_of(header, point);
+  }
   std::vector<std::string> lines;
   for (std::size_t p = 0; p < points.size() && !(completed.empty() && unfinished.empty()); ++p) {
     const std::string key = SweepPlan::key_of(header, points[p]);
     if (const auto found = completed.find(key); found != completed.end()) {
-      Json event = std::move(found->second);
+      Json event = found->second;
       event.erase("check");
       event["run"] = p + 1;
+      event["label"] = points[p].label;
+      event["parameters"] = Json::object();
+      for (const std::string& assignment : points[p].assignments) {
+        event["parameters"][assignment.substr(0, assignment.find('='))] = assignment.substr(assignment.find('=') + 1);
+      }
+      // Another run of this plan may have the folder's name: its number, and a label that differs in other characters.
+      const std::string name = event.value("folder", "");
+      if (const auto owner = owners.find(name); owner != owners.end() && owner->second != key) {
+        event["folder"] = name + "-" + key.substr(0, 6);
+        fs::rename(folder / name, folder / event.value("folder", ""));
+      }
       lines.push_back(event_line(std::move(event)));
     } else if (const auto begun = unfinished.find(key); begun != unfinished.end()) {
       lines.push_back(event_line({{"run", p + 1}, {"event", "stopped"}, {"running", begun->second}}));
@@ -137,7 +166,7 @@ bool is_same_plan(const fs::path& folder, const SweepHeader& header, const std::
 
 }  // namespace
 
-void plan_sweep(const fs::path& folder, const PlanRequest& request, const std::stop_token& stop) {
+Descriptor plan_sweep(const fs::path& folder, const PlanRequest& request, const std::stop_token& stop) {
   std::vector<Variation> variations;
   for (const std::string& text : request.vary) variations.push_back(parse_variation(text));
   const std::vector<SweepPoint> points = sweep_points(variations);
@@ -151,16 +180,23 @@ void plan_sweep(const fs::path& folder, const PlanRequest& request, const std::s
     header.files.merge(file_digests(SweepPlan::request(header, points[p], schemas, stop)));
   }
   header.identity = sha256_hex(read_whole_file(header.scenario));
+  check_is_sweep(folder);
   make_queue_folders(folder);
-  const PlanLock lock(folder);
+  const Descriptor planning = open_lock(folder / lock_name);
+  (void)lock(planning, LOCK_EX);
+  Descriptor active = open_lock(folder / active_name);
+  const bool is_followed = !lock(active, LOCK_EX | LOCK_NB);
   const auto workers = find_workers(folder);
   const auto n_alive = std::ranges::count_if(workers, [](const WorkerState& w) { return w.is_alive(); });
-  if (n_alive > 0) {
-    if (is_same_plan(folder, header, points)) return;
-    throw file_error(folder.string(),
-                     fmt::format("{0}: expected a folder without an active sweep, found {1} workers of another plan; "
-                                 "choose another folder with -o, or wait: heelstrike sweep status {0}",
-                                 folder.string(), n_alive));
+  if (is_followed || n_alive > 0) {
+    if (!is_same_plan(folder, header, points)) {
+      throw file_error(folder.string(),
+                       fmt::format("{0}: expected a folder without an active sweep, found {1} workers of another plan; "
+                                   "choose another folder with -o, or wait: heelstrike sweep status {0}",
+                                   folder.string(), n_alive));
+    }
+    (void)lock(active, LOCK_SH);
+    return active;
   }
   // Events name runs by their numbers in the plan: a process that is killed here leaves no plan, and all results, which
   // the next plan finds by their keys.
@@ -168,6 +204,8 @@ void plan_sweep(const fs::path& folder, const PlanRequest& request, const std::s
   reset_queue(folder, first_events(folder, header, points));
   SweepPlan::write(folder, header, points);
   fs::remove(folder / "comparison.csv");  // of the former plan
+  (void)lock(active, LOCK_SH);
+  return active;
 }
 
 }  // namespace heelstrike::client

@@ -7,6 +7,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 #include <system_error>
@@ -106,6 +107,11 @@ class ChildrenEngine : public SweepEngine {
     last_message_ = line.empty() ? end.text() : fmt::format("{} ({})", line, end.text());
   }
   [[nodiscard]] const EngineOptions& options() const { return options_; }
+  [[nodiscard]] std::vector<pid_t> process_numbers() const {
+    std::vector<pid_t> numbers;
+    for (const Child& child : children_) numbers.push_back(child.process->pid());
+    return numbers;
+  }
 
  private:
   EngineOptions options_;
@@ -140,6 +146,20 @@ class CommandEngine final : public ChildrenEngine {
   using ChildrenEngine::ChildrenEngine;
   ~CommandEngine() override = default;
 
+  /// The shell of a command may have started the worker as its child.
+  void stop(std::chrono::milliseconds grace) override {
+    const auto groups = process_numbers();
+    for (const pid_t group : groups) ::kill(-group, SIGTERM);
+    const auto end = Clock::now() + grace;
+    const auto is_left = [](pid_t group) { return ::kill(-group, 0) == 0; };
+    while (Clock::now() < end && std::ranges::any_of(groups, is_left)) {
+      (void)n_active();
+      ::usleep(20'000);
+    }
+    for (const pid_t group : groups) ::kill(-group, SIGKILL);
+    (void)n_active();
+  }
+
  private:
   ChildOptions child_of(unsigned number) const override {
     std::string text = options().command;
@@ -160,6 +180,13 @@ struct CommandResult {
   ProcessEnd end;
 };
 
+/// sbatch replaces %A, %j, ... in names of files.
+std::string without_patterns(const std::string& path) {
+  std::string text;
+  for (const char c : path) text += c == '%' ? std::string("%%") : std::string(1, c);
+  return text;
+}
+
 class SlurmEngine final : public SweepEngine {
  public:
   explicit SlurmEngine(EngineOptions options) : options_(std::move(options)) {}
@@ -170,10 +197,11 @@ class SlurmEngine final : public SweepEngine {
     const CommandResult result = call(fmt::format(
         "sbatch --parsable --array=1-{} --job-name={} --output={} --open-mode=append --signal=B:TERM@60 {} --wrap={}",
         n, shell_quoted("heelstrike-" + options_.name),
-        shell_quoted((options_.folder / "logs/slurm-%A_%a.log").string()), options_.slurm,
+        shell_quoted(without_patterns((options_.folder / "logs").string()) + "/slurm-%A_%a.log"), options_.slurm,
         shell_quoted("exec " + worker_command(options_))));
     const std::string last = result.out.substr(result.out.rfind('\n') + 1);
     if (!result.end.success() || last.empty() || std::isdigit(static_cast<unsigned char>(last[0])) == 0) {
+      if (!job_.empty()) throw unavailable_error("sbatch did not accept the job again: " + result.out);
       throw input_error("on",
                         fmt::format("--on slurm: expected that sbatch accepts the job, found: {} ({}); correct the "
                                     "options in --slurm",
@@ -212,6 +240,10 @@ class SlurmEngine final : public SweepEngine {
 
   std::string refusal() override {
     const CommandResult result = call("scontrol --oneliner show job " + job_);
+    // Some tasks may have been cancelled alone, or have reached their walltime.
+    for (const char* other : {"JobState=TIMEOUT", "JobState=NODE_FAIL", "JobState=FAILED", "JobState=COMPLETED"}) {
+      if (result.out.find(other) != std::string::npos) return {};
+    }
     if (result.out.find("JobState=CANCELLED") == std::string::npos) return {};
     return fmt::format("the job {} was cancelled", job_);
   }
@@ -287,6 +319,11 @@ fs::path common_folder(const fs::path& a, const fs::path& b) {
   return common;
 }
 
+/// As in JSON, and so in YAML.
+std::string quoted(const fs::path& path) {
+  return nlohmann::json(path.string()).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 std::string write_kubernetes_job(const EngineOptions& options) {
   std::string name = "heelstrike-";
   for (const char c : options.name) {
@@ -296,7 +333,13 @@ std::string write_kubernetes_job(const EngineOptions& options) {
   name = name.substr(0, 50);
   while (name.ends_with('-')) name.pop_back();
   const fs::path file = options.folder / "kubernetes-job.yaml";
-  const fs::path mounted = common_folder(options.folder, fs::current_path());
+  const fs::path mounted = common_folder(options.folder, options.scenario.parent_path());
+  if (mounted == mounted.root_path()) {
+    throw input_error("on",
+                      fmt::format("--on kubernetes: expected a folder that contains both {} and {}, to be mounted in "
+                                  "the containers, found none but /; choose another folder with -o",
+                                  options.folder.string(), options.scenario.string()));
+  }
   write_whole_file(file,
                    fmt::format(R"(# Workers of a sweep as an indexed Job. The volume claim has the files of {1}, and is
 # mounted there: the plan names the scenario by its path on the machine that planned. The image is the target `client` of
@@ -320,17 +363,17 @@ spec:
       containers:
         - name: worker
           image: heelstrike-client:{4}
-          command: ["heelstrike", "sweep", "--worker", "{5}", "--lease", "{6:g}", "--tables"]
+          command: ["heelstrike", "sweep", "--worker", {5}, "--lease", "{6:g}", "--tables"]
           volumeMounts:
             - name: sweep
-              mountPath: "{1}"
+              mountPath: {7}
       volumes:
         - name: sweep
           persistentVolumeClaim:
             claimName: heelstrike
 )",
                                name, mounted.string(), options.n_workers, 3 * options.n_workers, program_version,
-                               options.folder.string(), options.lease));
+                               quoted(options.folder), options.lease, quoted(mounted)));
   return fmt::format("the manifest is {0}; start the workers with\n  kubectl apply -f {0}\n", file.string());
 }
 

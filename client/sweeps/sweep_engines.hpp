@@ -12,11 +12,12 @@
 namespace heelstrike::client {
 
 struct EngineOptions {
-  std::filesystem::path folder;  ///< of the sweep, absolute
-  std::string name;              ///< of the sweep, for job names
-  double lease = 0.0;            ///< [s] of the workers
-  std::string command = {};      ///< of the engine `command`: {} is the command of a worker, {n} its number
-  std::string slurm = {};        ///< further options of sbatch, as in a shell
+  std::filesystem::path folder;         ///< of the sweep, absolute
+  std::string name;                     ///< of the sweep, for job names
+  std::filesystem::path scenario = {};  ///< absolute
+  double lease = 0.0;                   ///< [s] of the workers
+  std::string command = {};             ///< of the engine `command`: {} is the command of a worker, {n} its number
+  std::string slurm = {};               ///< further options of sbatch, as in a shell
   unsigned n_workers = 1;
 };
 

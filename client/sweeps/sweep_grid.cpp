@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "client/studies/quantity.hpp"
 #include "common/errors/error.hpp"
@@ -76,14 +77,18 @@ Variation parse_variation(const std::string& text) {
   const auto parts = split(rest, ':');
   reject_other_ranges(text, parts);
   variation.values = parts.size() == 3 ? range_values(text, parts) : split(rest, ',');
+  std::set<std::string> given;
   for (const std::string& value : variation.values) {
     if (value.empty()) throw input_error("vary", fmt::format("--vary {}: a value is empty", text));
+    if (!given.insert(value).second)
+      throw input_error("vary", fmt::format("--vary {}: the value {} is given twice", text, value));
   }
   return variation;
 }
 
 std::string sweep_folder(std::size_t number, const std::string& label) {
-  return fmt::format("{:04}_{}", number, file_name(label));
+  // File systems limit a name to 255 bytes; the number alone makes it unique.
+  return fmt::format("{:04}_{}", number, file_name(label).substr(0, 150));
 }
 
 std::vector<SweepPoint> sweep_points(const std::vector<Variation>& variations) {

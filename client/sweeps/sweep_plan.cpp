@@ -23,6 +23,13 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+[[noreturn]] void fail_changed(const std::string& file) {
+  throw input_error("scenario",
+                    fmt::format("{}: expected the file as it was when the sweep was planned, found a changed "
+                                "one; repeat the command heelstrike sweep",
+                                file));
+}
+
 }  // namespace
 
 void SweepPlan::write(const fs::path& folder, const SweepHeader& header, const std::vector<SweepPoint>& points) {
@@ -53,7 +60,7 @@ void SweepPlan::remove(const fs::path& folder) {
 }
 
 std::string SweepPlan::key_of(const SweepHeader& header, const SweepPoint& point) {
-  std::string inputs = header.identity + '\n' + header.overrides.backend;
+  std::string inputs = header.version + '\n' + header.identity + '\n' + header.overrides.backend;
   for (const auto& [name, digest] : header.files) inputs += '\n' + name + '\n' + digest;
   for (const auto* assignments : {&header.overrides.assignments, &point.assignments}) {
     for (const std::string& assignment : *assignments) inputs += '\n' + assignment;
@@ -125,19 +132,16 @@ void SweepPlan::fail(const std::string& found) const {
                                path_.string(), found));
 }
 
-void check_planned_inputs(const SweepHeader& header, const RunRequest& request) {
-  std::string changed;
-  if (sha256_hex(read_whole_file(header.scenario)) != header.identity) changed = header.scenario.string();
+void check_planned_scenario(const SweepHeader& header) {
+  if (sha256_hex(read_whole_file(header.scenario)) != header.identity) fail_changed(header.scenario.string());
+}
+
+void check_planned_files(const SweepHeader& header, const RunRequest& request) {
   for (const auto& [name, digest] : file_digests(request)) {
     // A file that only an unchecked combination names is not in the plan.
     if (const auto planned = header.files.find(name); planned != header.files.end() && planned->second != digest)
-      changed = name;
+      fail_changed(name);
   }
-  if (changed.empty()) return;
-  throw input_error("scenario",
-                    fmt::format("{}: expected the file as it was when the sweep was planned, found a changed "
-                                "one; repeat the command heelstrike sweep",
-                                changed));
 }
 
 }  // namespace heelstrike::client

@@ -61,7 +61,9 @@ class SweepPlan {
   mutable std::ifstream file_;
 };
 
-/// @throws Error{invalid_input} when the scenario, or a file of the request, differs from that of the plan
-void check_planned_inputs(const SweepHeader& header, const RunRequest& request);
+/// @throws Error{invalid_input} when the text of the scenario differs from that of the plan, Error{file} without it
+void check_planned_scenario(const SweepHeader& header);
+/// @throws Error{invalid_input} when a file of the request differs from that of the plan
+void check_planned_files(const SweepHeader& header, const RunRequest& request);
 
 }  // namespace heelstrike::client

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <condition_variable>
 #include <cstring>
 #include <fstream>
@@ -136,10 +137,11 @@ double server_time(const fs::path& folder) {
   const fs::path probe = folder / "workers" / fmt::format(".time-{}", this_worker(0.0).id);
   const Descriptor file(::open(probe.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   struct stat status {};
-  if (file.get() < 0 || ::futimens(file.get(), nullptr) != 0 || ::fstat(file.get(), &status) != 0)
-    fail(probe, "touch this file", errno);
-  ::unlink(probe.c_str());
-  return seconds_of(status.st_mtim);
+  const bool is_known = file.get() >= 0 && ::futimens(file.get(), nullptr) == 0 && ::fstat(file.get(), &status) == 0;
+  if (file.get() >= 0) ::unlink(probe.c_str());
+  if (is_known) return seconds_of(status.st_mtim);
+  // The state of a sweep of somebody else can be read without being allowed to write.
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 /// A process of this host, in the numbering of this process, that has ended.
@@ -172,9 +174,16 @@ std::optional<LostClaim> loss_of(const fs::path& folder, const FileState& claim)
   if (is_gone_from_host(owner))
     return LostClaim{.worker = owner.id, .reason = "its process has ended", .is_gone = true};
   const double age = server_time(folder) - seconds_of(claim.status.st_mtim);
-  if (age <= owner.lease) return std::nullopt;
+  if (std::abs(age) <= owner.lease) return std::nullopt;  // a time in the future is not that of a renewal
   return LostClaim{.worker = owner.id,
                    .reason = fmt::format("not renewed for {:.0f} s (lease {:g} s)", age, owner.lease)};
+}
+
+[[noreturn]] void fail_planned_anew(const fs::path& path) {
+  throw file_error(path.string(),
+                   fmt::format("{}: expected a file of this worker, found that the sweep was planned anew; "
+                               "start the worker again",
+                               path.string()));
 }
 
 void write_event_file(const fs::path& path, const std::vector<std::string>& lines) {
@@ -232,6 +241,7 @@ bool SweepWorker::claim(std::size_t run) {
     if (::link(own.c_str(), file.c_str()) == 0) return true;
     if (errno == EEXIST) return false;
   }
+  if (errno == ENOENT) fail_planned_anew(own);
   fail(file, "claim a run by a hard link", errno);
 }
 
@@ -257,23 +267,24 @@ std::optional<LostClaim> SweepWorker::remove_lost_claim(std::size_t run) const {
   const bool same = found && found->status.st_ino == judged->status.st_ino;
   // A claim that was made since: it is put back; if a third worker claims at this moment, the second one notices.
   if (!same) (void)!::link(removed.c_str(), file.c_str());
-  ::unlink(removed.c_str());
+  std::error_code ignored;
+  fs::remove_all(removed, ignored);
   if (!same) loss.reset();
   return loss;
 }
 
 void SweepWorker::record(Json event) const {
-  const std::string line = event_line(std::move(event));
+  std::string line = event_line(std::move(event));
   const fs::path log = folder_ / "results" / (record_.id + log_extension);
   // Opened for each event: closing passes the data to an NFS server, and a file that has gone is not made again.
-  Descriptor file(::open(log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  if (file.get() < 0 && errno == ENOENT) {
-    throw file_error(log.string(), fmt::format("{}: expected the results of this worker, found that the sweep was "
-                                               "planned anew; start the worker again",
-                                               log.string()));
-  }
+  Descriptor file(::open(log.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+  if (file.get() < 0 && errno == ENOENT) fail_planned_anew(log);
   struct stat status {};
   if (file.get() < 0 || ::fstat(file.get(), &status) != 0) fail(log, "open this file", errno);
+  // The rest of a line that was cut off must not join this one.
+  char last = '\n';
+  if (status.st_size > 0 && ::pread(file.get(), &last, 1, status.st_size - 1) == 1 && last != '\n')
+    line.insert(0, 1, '\n');
   const ssize_t n = ::write(file.get(), line.data(), line.size());
   if (n == static_cast<ssize_t>(line.size())) return;
   const int code = n < 0 ? errno : ENOSPC;
@@ -301,6 +312,12 @@ std::optional<Json> read_event(const std::string& line) {
 
 void SweepResults::refresh(const OnEvent& on_event) {
   std::error_code ignored;
+  for (const auto& [name, at] : read_) {
+    const std::uint64_t size = fs::file_size(folder_ / "results" / name, ignored);
+    if (ignored || size >= at) continue;
+    *this = SweepResults(folder_, runs_.size());  // truncated: results that were read are lost
+    break;
+  }
   for (const auto& entry : fs::directory_iterator(folder_ / "results", ignored)) {
     if (entry.path().extension() != log_extension) continue;
     std::uint64_t& at = read_[entry.path().filename().string()];
@@ -327,12 +344,15 @@ void SweepResults::read(const std::string& line, const OnEvent& on_event) {
   if (kind == "ended") {
     if (std::exchange(run.ended, true)) return;
     ++n_ended_;
+    const std::string status = event->value("status", "");
+    if (status != "completed" && status != "incomplete") ++n_failed_;
     unfinished_.erase(number);
     checkpoints_.erase(number);
   } else if (kind == "lost" || kind == "stopped") {
     unfinished_[number] = event->value("running", "");
   }
-  if (kind == "lost") {
+  // The event of a new plan has no worker: what was stopped before does not count.
+  if (kind == "lost" || (kind == "stopped" && event->contains("worker"))) {
     std::string checkpoint = event->value("checkpoint", "");
     std::string& last = checkpoints_[number];
     run.losses = checkpoint == last ? static_cast<std::uint8_t>(std::min(run.losses + 1, 255)) : std::uint8_t{1};
@@ -375,7 +395,7 @@ std::vector<WorkerState> find_workers(const fs::path& folder) {
       continue;  // in the course of being written
     }
     if (!now) now = server_time(folder);
-    worker.age = std::max(0.0, *now - seconds_of(state->status.st_mtim));
+    worker.age = std::abs(*now - seconds_of(state->status.st_mtim));
     if (const auto end = recorded_end(folder, worker.record.id)) {
       worker.ended = end->value("how", "");
     } else if (is_gone_from_host(worker.record)) {
@@ -388,6 +408,10 @@ std::vector<WorkerState> find_workers(const fs::path& folder) {
 
 void record_worker_end(const fs::path& folder, const std::string& id, const std::string& how, bool is_crash) {
   write_whole_file(worker_file(folder, id + end_extension), Json{{"how", how}, {"crash", is_crash}}.dump() + "\n");
+}
+
+bool has_claim(const fs::path& folder, std::size_t run) {
+  return ::access(claim_file(folder, run).c_str(), F_OK) == 0;
 }
 
 std::string claimant(const fs::path& folder, std::size_t run) {

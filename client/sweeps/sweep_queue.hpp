@@ -94,10 +94,13 @@ class SweepResults {
 
   SweepResults(std::filesystem::path folder, std::size_t n_runs) : folder_(std::move(folder)), runs_(n_runs) {}
   /// Reads what was appended since the last call. A line that is incomplete, or differs from its check sum, is ignored:
-  /// its run is repeated. @param on_event  may be empty; of two results of a run only the first is passed on
+  /// its run is repeated; after a file was truncated all are read again. @param on_event  may be empty; of two results
+  /// of a run only the first is passed on
   void refresh(const OnEvent& on_event = {});
   [[nodiscard]] const RunState& run(std::size_t number) const { return runs_.at(number - 1); }
   [[nodiscard]] std::size_t n_ended() const { return n_ended_; }
+  /// Ended with another status than completed or incomplete.
+  [[nodiscard]] std::size_t n_failed() const { return n_failed_; }
   [[nodiscard]] std::size_t size() const { return runs_.size(); }
   /// Folder of a run that was stopped or lost, relative to running/; empty without one.
   [[nodiscard]] std::string unfinished(std::size_t number) const;
@@ -112,6 +115,7 @@ class SweepResults {
   std::map<std::size_t, std::string> unfinished_;
   std::map<std::size_t, std::string> checkpoints_;  ///< the last one of runs that were lost
   std::size_t n_ended_ = 0;
+  std::size_t n_failed_ = 0;
   std::size_t n_damaged_ = 0;
 };
 
@@ -134,7 +138,9 @@ struct WorkerState {
 /// Records how a worker process ended. @param id  of worker_of()
 void record_worker_end(const std::filesystem::path& folder, const std::string& id, const std::string& how,
                        bool is_crash);
-/// The worker that has a claim; empty = none.
+/// The run is claimed.
+[[nodiscard]] bool has_claim(const std::filesystem::path& folder, std::size_t run);
+/// The worker that has a claim; empty = none, or its claim is damaged.
 [[nodiscard]] std::string claimant(const std::filesystem::path& folder, std::size_t run);
 
 /// Subfolders of a sweep. @throws Error{file}

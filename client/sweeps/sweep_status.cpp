@@ -158,11 +158,12 @@ std::string SweepStatus::json() const {
   return json.dump(2) + "\n";
 }
 
-std::string explain_run(const fs::path& folder, std::size_t number) {
+std::string explain_run(const fs::path& folder, long run_number) {
   const SweepPlan plan(folder);
-  if (number == 0 || number > plan.size()) {
-    throw input_error("run", fmt::format("expected a run from 1 to {}, found {}", plan.size(), number));
+  if (run_number < 1 || run_number > static_cast<long>(plan.size())) {
+    throw input_error("run", fmt::format("expected a run from 1 to {}, found {}", plan.size(), run_number));
   }
+  const auto number = static_cast<std::size_t>(run_number);
   const SweepRun run = plan.run(number);
   SweepResults results(folder, plan.size());
   std::string history, result;

@@ -38,7 +38,7 @@ struct SweepStatus {
 [[nodiscard]] SweepStatus sweep_status(const std::filesystem::path& folder);
 /// Why a run has its state: its result, its worker, or what it waits for. @throws Error{invalid_input} for another
 /// number
-[[nodiscard]] std::string explain_run(const std::filesystem::path& folder, std::size_t number);
+[[nodiscard]] std::string explain_run(const std::filesystem::path& folder, long run_number);
 
 /// The row of a comparison that an event "ended" describes.
 [[nodiscard]] ComparisonRow row_of_event(const nlohmann::ordered_json& event);

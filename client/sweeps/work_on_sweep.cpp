@@ -91,10 +91,12 @@ class Work {
 
   void until_all_ended(const std::stop_token& stop) {
     results_.refresh();
+    bool must_wait = false;  // a claim that was found free was not available
     while (!stop.stop_requested()) {
       const std::optional<std::size_t> run = next_run();
       if (run) {
         compute(plan_.run(*run), stop);
+        must_wait = false;
         continue;
       }
       results_.refresh();
@@ -104,7 +106,8 @@ class Work {
         if (is_last_ || are_missing) (void)write_sweep_tables(folder_);
         return;
       }
-      if (!find_lost_claims()) wait(stop);
+      if (!find_lost_claims() || must_wait) wait(stop);
+      must_wait = true;
     }
   }
 
@@ -126,7 +129,9 @@ class Work {
     bool found = false;
     for (std::size_t number = 1; number <= plan_.size(); ++number) {
       if (results_.run(number).ended) continue;
-      if (claimant(folder_, number).empty()) {
+      // Of this worker itself when its results were damaged.
+      if (claimant(folder_, number) == worker_.id()) worker_.release(number);
+      if (!has_claim(folder_, number)) {
         taken_[number - 1] = false;  // given back by a worker that was stopped
         found = true;
         continue;
@@ -155,6 +160,8 @@ class Work {
       }
       if (failure) kept.clear();
     }
+    // It ended before it took the folder of an earlier worker.
+    if (kept.empty()) kept = results_.unfinished(run.number);
     print_message("warning", fmt::format("run {} ({}) was lost: worker {} {}", run.number, run.point.label, loss.worker,
                                          loss.reason));
     worker_.record({{"run", run.number},
@@ -213,9 +220,21 @@ class Work {
       return;
     }
     if (outcome.is_stopped) {
-      worker_.record({{"run", run.number}, {"event", "stopped"}, {"running", running}});
-      worker_.release(run.number);
-      return;
+      worker_.record({{"run", run.number},
+                      {"event", "stopped"},
+                      {"worker", worker_.id()},
+                      {"running", running},
+                      {"checkpoint", last_checkpoint(folder_ / "running" / running)}});
+      results_.refresh();
+      if (results_.run(run.number).losses < max_losses) {
+        worker_.release(run.number);
+        return;
+      }
+      outcome.row.status = "failed";
+      outcome.row.failure = fmt::format(
+          "its workers were stopped {} times before it reached a checkpoint; give them more "
+          "time",
+          max_losses);
     }
     if (!outcome.row.folder.empty()) move_to_end(folder_ / "running" / running, folder_ / run.point.folder);
     worker_.record(ended_event(run, outcome, folder_, worker_.id()));
@@ -260,6 +279,7 @@ class Work {
     const auto started = Clock::now();
     Outcome outcome{.row = row_of(run)};
     std::optional<RunRequest> request;
+    check_planned_scenario(plan_.header());  // else its runs would not be those of the other workers
     try {
       request = SweepPlan::request(plan_.header(), run.point, schemas_, stop);
     } catch (const Error& error) {
@@ -267,7 +287,7 @@ class Work {
       outcome.is_stopped = error.code() == ErrorCode::cancelled;
       return outcome;
     }
-    check_planned_inputs(plan_.header(), *request);  // else its runs would not be those of the other workers
+    check_planned_files(plan_.header(), *request);
     try {
       outcome.row.folder = run.point.folder;
       auto folder = resumed(run, path, *request);

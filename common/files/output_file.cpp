@@ -81,7 +81,9 @@ void OutputFile::fail(int error_number) const {
 }
 
 void write_whole_file(const std::filesystem::path& path, const std::function<void(OutputFile&)>& write) {
-  const std::filesystem::path temporary = std::filesystem::path(path) += temporary_extension;
+  // Of this process: two may write one file, e.g. the table of a sweep that both follow.
+  const std::filesystem::path temporary = std::filesystem::path(path) +=
+      fmt::format(".{}{}", ::getpid(), temporary_extension);
   try {
     OutputFile file(temporary);
     write(file);

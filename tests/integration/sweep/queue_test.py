@@ -62,7 +62,7 @@ def results(folder):
     found = {}
     for row in table(folder):
         run = os.path.join(folder, row['folder'])
-        found[row['backend']] = (row['status'], row['max_force_N'], read(run + '/timeseries.csv'), read(run + '/summary.json'))
+        found[row['backend']] = (row['status'], row.get('max_force_N'), read(run + '/timeseries.csv'), read(run + '/summary.json'))
     return found
 
 
@@ -72,8 +72,8 @@ class Queue(unittest.TestCase):
         shutil.rmtree(path, ignore_errors=True)
         return path
 
-    def sweep(self, folder, *options, vary='contact.restitution=0.2:0.9:0.1', set_='analysis.end_time=2', code=0, **more):
-        done = subprocess.run([program, 'sweep', scenario, '--vary', vary, '--set', set_, '--quiet', '-o', folder, *options],
+    def sweep(self, folder, *options, vary='contact.restitution=0.2:0.9:0.1', set_='analysis.end_time=2', code=0, of=None, **more):
+        done = subprocess.run([program, 'sweep', of or scenario, '--vary', vary, '--set', set_, '--quiet', '-o', folder, *options],
                               capture_output=True, text=True, timeout=300, check=False, **more)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done
@@ -270,9 +270,62 @@ class Queue(unittest.TestCase):
         self.assertEqual(subprocess.run(command, capture_output=True, check=False).returncode, 0)
         self.assertNotEqual(before['file=small.obj'][3], results(folder)['file=small.obj'][3])
 
+    def test_damaged_claims_and_results_of_living_workers_do_not_stall(self):
+        local, folder = self.folder('local_4'), self.folder('damaged_claims')
+        self.sweep(local, '--jobs', '1')
+        self.sweep(folder, '--on', 'none')
+        write(folder + '/claims/1', '')
+        write(folder + '/claims/2', 'not JSON')
+        os.mkdir(folder + '/claims/3')
+        worker = self.worker(folder, '--tables')
+        log = wait_for('result', lambda: [file for file in glob.glob(folder + '/results/*.jsonl') if os.path.getsize(file) > 60])[0]
+        os.truncate(log, os.path.getsize(log) - 30)
+        self.assertEqual(worker.wait(timeout=120), 0, worker.stderr.read())
+        self.assertTrue(results(folder) == results(local))
+
+    def test_equal_sweeps_at_once_share_the_runs(self):
+        local, folder = self.folder('local_5'), self.folder('at_once')
+        self.sweep(local, '--jobs', '1')
+        command = [program, 'sweep', scenario, '--vary', 'contact.restitution=0.2:0.9:0.1', '--set', 'analysis.end_time=2', '--quiet',
+                   '--jobs', '1', '-o', folder]
+        sweeps = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+        for sweep in sweeps:
+            _, complaints = sweep.communicate(timeout=120)
+            self.assertEqual(sweep.returncode, 0, complaints)
+        self.assert_same(folder, results(local))
+
+    def test_files_of_others_are_left_alone(self):
+        folder = self.folder('project')
+        os.makedirs(folder + '/results')
+        write(folder + '/results/mine.csv', 'data')
+        self.assertIn('not of a sweep', self.sweep(folder, code=file_code).stderr)
+        self.assertEqual(os.listdir(folder), ['results'])
+        self.assertIn('given twice', self.sweep(folder, vary='contact.restitution=0.5,0.5', code=bad_input).stderr)
+
+    def test_other_grids_keep_the_right_results(self):
+        folder, fresh = self.folder('grids'), self.folder('grids_fresh')
+        for vary in ('description=zz,x/y', 'description=x/y,x y'):
+            self.sweep(folder, vary=vary, set_='analysis.end_time=0.5')
+        self.sweep(fresh, vary='description=x/y,x y', set_='analysis.end_time=0.5')
+        self.assertEqual(results(folder), results(fresh))
+        self.assertEqual(len({row['folder'] for row in table(folder)}), 2)
+
+    def test_ctrl_c_reaches_the_workers_of_a_command(self):
+        folder = self.folder('command_stopped')
+        sweep = subprocess.Popen([program, 'sweep', scenario, '--vary', 'contact.restitution=0.5,0.6', '--set', 'analysis.end_time=3000',
+                                  '--set', 'analysis.budget.rows=200000000', '--on', 'command', '--command', '{}; true', '--jobs', '2',
+                                  '-o', folder], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        wait_for('runs in progress', lambda: len(glob.glob(folder + '/running/*/timeseries.csv')) == 2)
+        sweep.send_signal(signal.SIGINT)
+        _, complaints = sweep.communicate(timeout=120)
+        self.assertEqual(sweep.returncode, 130, complaints)
+        self.assertEqual(sum(event['event'] == 'stopped' for event in events(folder)), 2)
+
     def test_kubernetes_manifest_is_an_indexed_job(self):
         folder = self.folder('kubernetes')
-        said = self.sweep(folder, '--on', 'kubernetes', '--jobs', '7').stdout
+        beside = os.path.join(output, 'beside.yaml')
+        shutil.copy(scenario, beside)
+        said = self.sweep(folder, '--on', 'kubernetes', '--jobs', '7', of=beside).stdout
         self.assertIn('kubectl apply', said)
         with open(folder + '/kubernetes-job.yaml', encoding='utf-8') as file:
             job = yaml.safe_load(file)
@@ -280,6 +333,7 @@ class Queue(unittest.TestCase):
         self.assertRegex(job['metadata']['name'], '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')
         self.assertEqual((job['spec']['completionMode'], job['spec']['completions']), ('Indexed', 7))
         pod = job['spec']['template']['spec']
+        self.assertEqual(pod['containers'][0]['volumeMounts'][0]['mountPath'], output)
         container = pod['containers'][0]
         self.assertEqual({mount['name'] for mount in container['volumeMounts']}, {volume['name'] for volume in pod['volumes']})
         self.assertIn(pod['restartPolicy'], ('Never', 'OnFailure'))

@@ -76,6 +76,14 @@ TEST(SweepQueue, LossesCountWhileTheCheckpointDoesNotAdvance) {
   append(file, event_line(lost(1, "step_00000010.ckpt")));
   results.refresh();
   EXPECT_EQ(results.run(1).losses, 1);
+  // Stops at a walltime count in the same way; those before the plan have no worker.
+  Event stopped = lost(1, "step_00000010.ckpt");
+  stopped["event"] = "stopped";
+  append(file, event_line(stopped));
+  stopped.erase("worker");
+  append(file, event_line(stopped));
+  results.refresh();
+  EXPECT_EQ(results.run(1).losses, 2);
   append(file, event_line(ended(1)));
   results.refresh();
   EXPECT_EQ(results.unfinished(1), "");
