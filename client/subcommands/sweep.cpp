@@ -76,7 +76,10 @@ class Follower {
       }
       if (n_events_ != seen || std::exchange(n_active_, active) != active) show();
       const std::size_t open = results_.size() - results_.n_ended();
-      if (open == 0 && active == 0) return {};
+      if (open == 0 && active == 0) {
+        if (results_.have_all_ended()) return {};
+        continue;
+      }
       const auto wanted = static_cast<unsigned>(std::min<std::size_t>(n_workers, open));
       if (active == 0 || (active < wanted && engine.replaces_single_workers())) {
         if (n_started_ > 0) {

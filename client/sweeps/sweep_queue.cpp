@@ -331,6 +331,13 @@ void SweepResults::refresh(const OnEvent& on_event) {
   }
 }
 
+bool SweepResults::have_all_ended() {
+  if (n_ended_ < runs_.size()) return false;
+  *this = SweepResults(folder_, runs_.size());
+  refresh();
+  return n_ended_ == runs_.size();
+}
+
 void SweepResults::read(const std::string& line, const OnEvent& on_event) {
   const auto event = read_event(line);
   if (!event) {

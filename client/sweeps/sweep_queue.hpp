@@ -97,6 +97,8 @@ class SweepResults {
   /// its run is repeated; after a file was truncated all are read again. @param on_event  may be empty; of two results
   /// of a run only the first is passed on
   void refresh(const OnEvent& on_event = {});
+  /// All runs have ended, by all files as they are now: one may have been cut off after it was read.
+  [[nodiscard]] bool have_all_ended();
   [[nodiscard]] const RunState& run(std::size_t number) const { return runs_.at(number - 1); }
   [[nodiscard]] std::size_t n_ended() const { return n_ended_; }
   /// Ended with another status than completed or incomplete.

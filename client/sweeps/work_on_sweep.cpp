@@ -100,7 +100,7 @@ class Work {
         continue;
       }
       results_.refresh();
-      if (results_.n_ended() == results_.size()) {
+      if (results_.have_all_ended()) {
         std::error_code ignored;
         const bool are_missing = writes_tables_ && !fs::exists(folder_ / "comparison.csv", ignored);
         if (is_last_ || are_missing) (void)write_sweep_tables(folder_);
