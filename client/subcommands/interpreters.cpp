@@ -38,14 +38,6 @@ print("\n" + json.dumps(answer))
 
 constexpr std::chrono::seconds answer_time{60};  // the first import of numpy from a slow disk
 
-std::string last_text_line(const fs::path& file) {
-  std::error_code failure;
-  if (!fs::exists(file, failure)) return {};
-  std::string text = read_whole_file(file);
-  while (text.ends_with('\n')) text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
-}
-
 }  // namespace
 
 std::vector<fs::path> find_interpreters() {
@@ -70,11 +62,11 @@ Interpreter examine_interpreter(const fs::path& file) {
   const fs::path log = scratch.path() / "python.log";
   ChildProcess child({.name = "python3", .program = file, .arguments = {"-c", question}, .log = log});
   const auto end = child.ended(answer_time);
-  const auto answer = nlohmann::json::parse(last_text_line(log), nullptr, false);
+  const auto answer = nlohmann::json::parse(last_line(log), nullptr, false);
   if (!end || !end->success() || !answer.is_object()) {
-    throw file_error(file.string(), fmt::format("{} cannot be used: {}", file.string(),
-                                                end ? fmt::format("{} ({})", last_text_line(log), end->text())
-                                                    : "no answer in a minute"));
+    throw file_error(file.string(),
+                     fmt::format("{} cannot be used: {}", file.string(),
+                                 end ? fmt::format("{} ({})", last_line(log), end->text()) : "no answer in a minute"));
   }
   const auto text = [&](const char* key) { return answer.value(key, std::string()); };
   return {.file = file,

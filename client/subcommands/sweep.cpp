@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 #include <string_view>
 #include <system_error>
@@ -74,7 +75,8 @@ class Follower {
         fruitless = 0;
         write_table_so_far();
       }
-      if (n_events_ != seen || std::exchange(n_active_, active) != active) show();
+      const bool is_other = std::exchange(n_active_, active) != active;
+      if (n_events_ != seen || is_other) show();
       const std::size_t open = results_.size() - results_.n_ended();
       if (open == 0 && active == 0) {
         if (results_.have_all_ended()) return {};
@@ -195,6 +197,12 @@ ExitCode sweep(const SweepOptions& options, bool json, const std::stop_token& st
   return stop.stop_requested() ? ExitCode::interrupted : ExitCode::run_failed;
 }
 
+/// NaN passes every range.
+void check_lease(double lease) {
+  if (!std::isfinite(lease))
+    throw input_error("lease", fmt::format("--lease: expected 0.1 to 86400 s, found {}", lease));
+}
+
 ExitCode work(const SweepOptions& options, const std::stop_token& stop) {
   WorkOptions work = options.work;
   work.folder = fs::absolute(work.folder);
@@ -266,6 +274,7 @@ Action add_sweep(CLI::App& command, bool& as_json) {
       fmt::print("{}", explain_run(options->explained_folder, options->explained_run));
       return ExitCode::ok;
     }
+    check_lease(options->work.lease);
     const bool is_worker = !options->work.folder.empty() && options->scenario.empty() && options->vary.empty();
     return is_worker ? work(*options, stop) : sweep(*options, json, stop);
   };

@@ -130,9 +130,7 @@ std::vector<std::string> first_events(const fs::path& folder, const SweepHeader&
       event["run"] = p + 1;
       event["label"] = points[p].label;
       event["parameters"] = Json::object();
-      for (const std::string& assignment : points[p].assignments) {
-        event["parameters"][assignment.substr(0, assignment.find('='))] = assignment.substr(assignment.find('=') + 1);
-      }
+      for (const auto& [name, value] : parameters_of(points[p])) event["parameters"][name] = value;
       // Another run of this plan may have the folder's name: its number, and a label that differs in other characters.
       const std::string name = event.value("folder", "");
       if (const auto owner = owners.find(name); owner != owners.end() && owner->second != key) {
@@ -181,8 +179,10 @@ Descriptor plan_sweep(const fs::path& folder, const PlanRequest& request, const 
   }
   header.identity = sha256_hex(read_whole_file(header.scenario));
   check_is_sweep(folder);
+  std::error_code failure;
+  fs::create_directories(folder, failure);                    // open_lock() reports a failure
+  const Descriptor planning = open_lock(folder / lock_name);  // first, by it a folder is known as that of a sweep
   make_queue_folders(folder);
-  const Descriptor planning = open_lock(folder / lock_name);
   (void)lock(planning, LOCK_EX);
   Descriptor active = open_lock(folder / active_name);
   const bool is_followed = !lock(active, LOCK_EX | LOCK_NB);

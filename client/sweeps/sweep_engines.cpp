@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <system_error>
 
 #include "client/sweeps/sweep_queue.hpp"
@@ -29,13 +27,6 @@ std::string shell_quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
-}
-
-std::string last_line(const fs::path& file) {
-  std::error_code ignored;
-  std::string text = fs::exists(file, ignored) ? read_whole_file(file) : "";
-  while (text.ends_with('\n')) text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
 }
 
 std::vector<std::string> worker_arguments(const EngineOptions& options) {
@@ -273,22 +264,13 @@ class SlurmEngine final : public SweepEngine {
   Clock::time_point next_look_;
 };
 
-bool is_in_path(const std::string& program) {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (::access((fs::path(folder) / program).c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
-
 std::unique_ptr<SweepEngine> make_local(const EngineOptions& options) {
   return std::make_unique<LocalEngine>(options);
 }
 
 std::unique_ptr<SweepEngine> make_slurm(const EngineOptions& options) {
   for (const char* program : {"sbatch", "squeue", "scancel", "scontrol"}) {
-    if (is_in_path(program)) continue;
+    if (!find_in_path(program).empty()) continue;
     throw input_error("on", fmt::format("--on slurm: expected the programs of Slurm in PATH, found no {}; log in to a "
                                         "machine of the cluster that submits jobs, or start one here with "
                                         "scripts/slurm-here",

@@ -21,7 +21,8 @@ struct EngineOptions {
   unsigned n_workers = 1;
 };
 
-/// Stops its workers in the destructor. Used from one thread.
+/// Child processes are stopped in the destructor; a job of Slurm goes on, and the same command joins it. Used from one
+/// thread.
 class SweepEngine {
  public:
   virtual ~SweepEngine() = default;

@@ -86,6 +86,15 @@ Variation parse_variation(const std::string& text) {
   return variation;
 }
 
+std::vector<std::pair<std::string, std::string>> parameters_of(const SweepPoint& point) {
+  std::vector<std::pair<std::string, std::string>> parameters;
+  for (const std::string& assignment : point.assignments) {
+    const auto equals = assignment.find('=');
+    parameters.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
+  }
+  return parameters;
+}
+
 std::string sweep_folder(std::size_t number, const std::string& label) {
   // File systems limit a name to 255 bytes; the number alone makes it unique.
   return fmt::format("{:04}_{}", number, file_name(label).substr(0, 150));

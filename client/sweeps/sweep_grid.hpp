@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heelstrike::client {
@@ -21,6 +22,9 @@ struct SweepPoint {
 /// "KEY=FROM:TO:STEP" (both ends included if TO is a multiple of the step from FROM) or "KEY=VALUE,VALUE,...".
 /// @throws Error{invalid_input} for another form, a step of the wrong sign, or more than 100000 values
 [[nodiscard]] Variation parse_variation(const std::string& text);
+
+/// The varied keys with their values.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> parameters_of(const SweepPoint& point);
 
 /// "0002_restitution=0.2_stiffness=1e8" @param number  of the run, from 1
 [[nodiscard]] std::string sweep_folder(std::size_t number, const std::string& label);

@@ -21,7 +21,6 @@
 #include "common/files/digest.hpp"
 #include "common/files/output_file.hpp"
 #include "common/process/process.hpp"
-#include "common/process/version.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -85,18 +84,21 @@ WorkerRecord record_of(std::int64_t pid, double lease) {
                       .pid_namespace = link_target("/proc/self/ns/pid"),
                       .pid = pid,
                       .start = start_of(pid),
-                      .version = std::string(program_version),
                       .lease = lease};
   record.id = plain_name(fmt::format("{}-{}-{}", record.host, record.pid, record.start));
   return record;
 }
 
 Json to_json(const WorkerRecord& r) {
-  return {{"id", r.id},           {"host", r.host},
-          {"boot", r.boot},       {"pid_namespace", r.pid_namespace},
-          {"pid", r.pid},         {"start", r.start},
-          {"version", r.version}, {"lease_s", r.lease},
-          {"starter", r.starter}, {"starter_start", r.starter_start}};
+  return {{"id", r.id},
+          {"host", r.host},
+          {"boot", r.boot},
+          {"pid_namespace", r.pid_namespace},
+          {"pid", r.pid},
+          {"start", r.start},
+          {"lease_s", r.lease},
+          {"starter", r.starter},
+          {"starter_start", r.starter_start}};
 }
 
 WorkerRecord record_from(const std::string& text) {
@@ -107,7 +109,6 @@ WorkerRecord record_from(const std::string& text) {
           .pid_namespace = json.at("pid_namespace"),
           .pid = json.at("pid"),
           .start = json.at("start"),
-          .version = json.at("version"),
           .lease = json.at("lease_s"),
           .starter = json.at("starter"),
           .starter_start = json.at("starter_start")};
@@ -130,18 +131,6 @@ std::optional<FileState> read_file_state(const fs::path& path) {
   const ssize_t n = ::read(file.get(), state.text.data(), state.text.size());
   state.text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
   return state;
-}
-
-/// [s] of the file server: the time of modification of a file that is touched now.
-double server_time(const fs::path& folder) {
-  const fs::path probe = folder / "workers" / fmt::format(".time-{}", this_worker(0.0).id);
-  const Descriptor file(::open(probe.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
-  struct stat status {};
-  const bool is_known = file.get() >= 0 && ::futimens(file.get(), nullptr) == 0 && ::fstat(file.get(), &status) == 0;
-  if (file.get() >= 0) ::unlink(probe.c_str());
-  if (is_known) return seconds_of(status.st_mtim);
-  // The state of a sweep of somebody else can be read without being allowed to write.
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 /// A process of this host, in the numbering of this process, that has ended.
@@ -171,7 +160,9 @@ std::optional<LostClaim> loss_of(const fs::path& folder, const FileState& claim)
                      .is_gone = true,
                      .is_crash = end->value("crash", false)};
   }
-  if (is_gone_from_host(owner))
+  // The record of its starter, which says whether the run ended the worker, comes a moment after the end.
+  const bool is_record_due = owner.starter != 0 && start_of(owner.starter) == owner.starter_start;
+  if (is_gone_from_host(owner) && !is_record_due)
     return LostClaim{.worker = owner.id, .reason = "its process has ended", .is_gone = true};
   const double age = server_time(folder) - seconds_of(claim.status.st_mtim);
   if (std::abs(age) <= owner.lease) return std::nullopt;  // a time in the future is not that of a renewal
@@ -193,6 +184,17 @@ void write_event_file(const fs::path& path, const std::vector<std::string>& line
 }
 
 }  // namespace
+
+double server_time(const fs::path& folder) {
+  const fs::path probe = folder / "workers" / fmt::format(".time-{}", this_worker(0.0).id);
+  const Descriptor file(::open(probe.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  struct stat status {};
+  const bool is_known = file.get() >= 0 && ::futimens(file.get(), nullptr) == 0 && ::fstat(file.get(), &status) == 0;
+  if (file.get() >= 0) ::unlink(probe.c_str());
+  if (is_known) return seconds_of(status.st_mtim);
+  // The state of a sweep of somebody else can be read without being allowed to write.
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
 
 WorkerRecord this_worker(double lease) {
   return record_of(::getpid(), lease);

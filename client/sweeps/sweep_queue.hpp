@@ -42,7 +42,6 @@ struct WorkerRecord {
   std::string host, boot, pid_namespace;
   std::int64_t pid = 0;
   std::uint64_t start = 0;   ///< [clock ticks] of the process since boot: a process number is used again
-  std::string version = {};  ///< of the program
   double lease = 60.0;       ///< [s]
   std::int64_t starter = 0;  ///< process of this host that records how the worker ends; 0 = none
   std::uint64_t starter_start = 0;
@@ -50,6 +49,10 @@ struct WorkerRecord {
 [[nodiscard]] WorkerRecord this_worker(double lease);
 /// Of another process of this host. @param pid  of a worker that was started
 [[nodiscard]] WorkerRecord worker_of(std::int64_t pid);
+
+/// [s] since 1970 by the clock of the file server: the time of modification of a file that is touched now. By that of
+/// this machine where nothing may be written.
+[[nodiscard]] double server_time(const std::filesystem::path& folder);
 
 /// A worker of this process. Its file is renewed by a thread until the destruction of the object.
 class SweepWorker {

@@ -30,10 +30,6 @@ double running_time(const fs::path& folder, const std::string& key, const std::s
   return now - std::chrono::duration<double>(system).count();
 }
 
-double time_now() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
 std::string run_list(const std::vector<std::size_t>& runs) {
   std::string text;
   for (std::size_t i = 0; i < std::min(runs.size(), max_displayed); ++i)
@@ -89,7 +85,7 @@ SweepStatus sweep_status(const fs::path& folder) {
   }
   status.workers = find_workers(folder);
   const auto claims = find_claims(folder, results);
-  const double now = time_now();
+  const double now = server_time(folder);
   for (const auto& [number, worker] : claims) {
     const auto found = std::ranges::find(status.workers, worker, [](const WorkerState& w) { return w.record.id; });
     if (found == status.workers.end() || !found->is_alive()) continue;
@@ -198,7 +194,7 @@ std::string explain_run(const fs::path& folder, long run_number) {
   }
   if (found != workers.end() && found->is_alive()) {
     return text + fmt::format("running     for {:.0f} s on worker {}: {}\n",
-                              running_time(folder, run.key, owner, time_now()), owner,
+                              running_time(folder, run.key, owner, server_time(folder)), owner,
                               (folder / "running" / (run.key + "." + owner)).string());
   }
   return text + fmt::format("lost        by worker {} ({}); {}\n", owner,

@@ -69,7 +69,7 @@ Json ended_event(const SweepRun& run, const Outcome& outcome, const fs::path& fo
           {"parameters", parameters},
           {"quantities", outcome.row.quantities},
           {"seconds", outcome.seconds},
-          {"time", std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count()},
+          {"time", server_time(folder)},
           {"worker", worker},
           {"summary_digest", summary_digest(folder / run.point.folder)}};
 }
@@ -193,12 +193,7 @@ class Work {
   }
 
   ComparisonRow row_of(const SweepRun& run) const {
-    ComparisonRow row{.backend = run.point.label, .folder = {}, .failure = {}};
-    for (const std::string& assignment : run.point.assignments) {
-      const auto equals = assignment.find('=');
-      row.parameters.emplace_back(assignment.substr(0, equals), assignment.substr(equals + 1));
-    }
-    return row;
+    return {.backend = run.point.label, .parameters = parameters_of(run.point), .folder = {}, .failure = {}};
   }
 
   void compute(const SweepRun& run, const std::stop_token& stop) {

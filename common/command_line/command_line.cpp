@@ -301,8 +301,12 @@ void set_help_format(CLI::App& app, std::size_t width) {
 
 std::string parse_error_message(const CLI::App& app, const CLI::ParseError& error, const std::string& program) {
   const CLI::App* command = &app;
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
-  const std::string help = command == &app ? program + " --help" : program + " " + command->get_name() + " --help";
+  std::string help = program;
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().back();
+    help += " " + command->get_name();
+  }
+  help += " --help";
   const std::vector<std::string> rest = command->remaining();
   const auto option = std::ranges::find_if(rest, [](const std::string& word) {
     return word.size() > 1 && word[0] == '-' && std::isdigit(static_cast<unsigned char>(word[1])) == 0;

@@ -125,6 +125,13 @@ std::string read_whole_file(const std::filesystem::path& path) {
   return bytes;
 }
 
+std::string last_line(const std::filesystem::path& path) {
+  std::error_code ignored;
+  std::string text = std::filesystem::exists(path, ignored) ? read_whole_file(path) : "";
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
 std::string plain_name(std::string text) {
   for (char& c : text) {
     const bool plain =

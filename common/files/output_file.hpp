@@ -50,6 +50,8 @@ void remove_temporary_files(const std::filesystem::path& folder);
 
 /// @throws Error{file}
 [[nodiscard]] std::string read_whole_file(const std::filesystem::path& path);
+/// The last line that is not empty; empty for a missing file.
+[[nodiscard]] std::string last_line(const std::filesystem::path& path);
 
 /// Letters, digits, '-' and '.' are kept, everything else becomes '_', because names of pairs and bodies allow more
 /// characters than some file systems.

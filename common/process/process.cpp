@@ -210,17 +210,22 @@ void ChildProcess::stop(std::chrono::milliseconds grace) {
   (void)ended(std::chrono::seconds(10));
 }
 
-fs::path sibling_program(const std::string& name) {
-  std::error_code ignored;
-  const fs::path own = fs::read_symlink("/proc/self/exe", ignored);
-  fs::path beside = own.parent_path() / name;
-  if (::access(beside.c_str(), X_OK) == 0) return beside;
+fs::path find_in_path(const std::string& name) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path != nullptr ? path : "");
   for (std::string folder; std::getline(folders, folder, ':');) {
     fs::path candidate = fs::path(folder) / name;
     if (!folder.empty() && ::access(candidate.c_str(), X_OK) == 0) return candidate;
   }
+  return {};
+}
+
+fs::path sibling_program(const std::string& name) {
+  std::error_code ignored;
+  const fs::path own = fs::read_symlink("/proc/self/exe", ignored);
+  fs::path beside = own.parent_path() / name;
+  if (::access(beside.c_str(), X_OK) == 0) return beside;
+  if (fs::path found = find_in_path(name); !found.empty()) return found;
   throw file_error(name, fmt::format("program {} not found, neither beside {} nor in PATH; install it, or name running "
                                      "servers with --mbs and --fem, or use --in-process",
                                      name, own.string()));

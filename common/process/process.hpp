@@ -125,6 +125,9 @@ class ChildProcess {
   std::optional<Process> process_;
 };
 
+/// A program in the folders of PATH; empty = there is none.
+[[nodiscard]] std::filesystem::path find_in_path(const std::string& name);
+
 /// Path of another program of this installation: beside the running one, else found by name in PATH.
 /// @throws Error{file} with the searched places
 [[nodiscard]] std::filesystem::path sibling_program(const std::string& name);

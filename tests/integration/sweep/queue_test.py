@@ -3,6 +3,7 @@ another version or of another plan; damaged results.
 
 Usage: queue_test.py HEELSTRIKE SCENARIO OUTPUT_FOLDER SLURM_HERE
 """
+import contextlib
 import csv
 import glob
 import json
@@ -19,19 +20,11 @@ import unittest
 
 import yaml
 
+from waiting import wait_for
+
 program, scenario, output, slurm_here = sys.argv[1:5]
 bad_input, unavailable, file_code, version_code = 2, 4, 5, 6
 skipped_without_slurm = 'skipped: no Slurm here (scripts/setup --group cluster, as root)'
-
-
-def wait_for(what, condition, limit=120.0):
-    end = time.monotonic() + limit
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f'no {what} within {limit} s')
 
 
 def read(path):
@@ -47,7 +40,7 @@ def write(path, text):
 def events(folder):
     found = []
     for log in glob.glob(folder + '/results/*.jsonl'):
-        for line in read(log).decode().splitlines():
+        for line in read(log).decode().split('\n')[:-1]:  # the last one may be in the course of being written
             found.append(json.loads(line))
     return found
 
@@ -112,9 +105,9 @@ class Queue(unittest.TestCase):
         self.assertTrue(os.path.exists(folder + '/report.html'), 'the last worker writes the tables')
         self.assertRegex(subprocess.run([program, 'sweep', 'explain', folder, '3'], capture_output=True, text=True,
                                         check=True).stdout, 'completed +in .* s by worker')
-        size = sum(os.path.getsize(file) for place in ('plan.jsonl', 'results/*', 'workers/*')
-                   for file in glob.glob(os.path.join(folder, place)))
-        self.assertLess(size / 8, 1000 + 400, 'bytes of bookkeeping a run, with those of the folder as a whole')
+        planned = read(folder + '/plan.jsonl').splitlines()[1:]
+        recorded = [line for log in glob.glob(folder + '/results/*.jsonl') for line in read(log).splitlines()]
+        self.assertLess(sum(map(len, planned + recorded)) / len(planned), 1000, 'bytes of bookkeeping a run')
 
     def test_kills_at_random_instants_lose_nothing(self):
         local, folder = self.folder('local_long'), self.folder('killed')
@@ -187,21 +180,52 @@ class Queue(unittest.TestCase):
             sweep = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             self.addCleanup(lambda s=sweep: s.poll() is not None or (s.send_signal(signal.SIGINT), s.communicate()))
             killed = set()
-            for _ in range(times):
+            # A worker that is killed before it has claimed the run again has not lost it.
+            while True:
                 def victim():
+                    if sweep.poll() is not None or sum(event['event'] == 'lost' for event in events(folder)) >= times:
+                        return 'ended'
                     for run in glob.glob(folder + '/running/*/timeseries.csv'):
                         if run not in killed and b'100000' in read(os.path.dirname(run) + '/scenario.yaml'):
                             return run
                     return None
-                run = wait_for('endless run', victim)
+                run = wait_for('endless run or end', victim)
+                if run == 'ended':
+                    break
                 killed.add(run)
-                os.kill(int(run.split('/')[-2].split('-')[-2]), sent)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(run.split('/')[-2].split('-')[-2]), sent)
             _, complaints = sweep.communicate(timeout=120)
             self.assertEqual(sweep.returncode, 3, complaints)
             self.assertRegex(complaints, said)
+            self.assertEqual(sum(event['event'] == 'lost' for event in events(folder)), times)
             self.assertEqual(sorted(row['status'] for row in table(folder)), ['completed', 'failed'])
             failed = [row for row in table(folder) if row['status'] == 'failed']
             self.assertTrue(os.path.exists(os.path.join(folder, failed[0]['folder'], 'run.log')), failed)
+
+    def test_a_run_that_is_stopped_again_and_again_without_a_checkpoint_fails(self):
+        folder = self.folder('walltimes')
+        # At rest there is no point from which a run can go on with the same bits.
+        self.sweep(folder, '--on', 'none', '--set', 'analysis.budget.rows=200000000', vary='contact.restitution=0.1',
+                   set_='analysis.end_time=100000')
+
+        def is_at_rest():
+            for rows in glob.glob(folder + '/running/*/timeseries.csv'):
+                last = read(rows).rsplit(b'\n', 2)[-2:]
+                if last[0][:1].isdigit() and float(last[0].split(b',')[0]) > 15.0:
+                    return True
+            return False
+
+        for stop in range(6):
+            worker = self.worker(folder)
+            wait_for('ball at rest', is_at_rest)
+            worker.send_signal(signal.SIGTERM)
+            self.assertEqual(worker.wait(timeout=60), 130, worker.stderr.read())
+            for rows in glob.glob(folder + '/running/*/timeseries.csv'):
+                os.remove(rows)  # else the next worker is seen at rest before it begins
+        explained = subprocess.run([program, 'sweep', 'explain', folder, '1'], capture_output=True, text=True, check=True).stdout
+        self.assertIn('stopped 6 times before it reached a checkpoint', explained)
+        self.assertEqual(sum(event['event'] == 'ended' for event in events(folder)), 1)
 
     def test_other_plans_versions_and_inputs_are_rejected(self):
         folder = self.folder('refused')
@@ -347,6 +371,9 @@ class Queue(unittest.TestCase):
         said = self.sweep(folder, '--on', 'slurm', code=bad_input, env={'PATH': '/nonexistent'}).stderr
         self.assertIn('found no sbatch', said)
         self.assertFalse(os.path.exists(folder))
+        for lease in ('nan', '0', 'x'):
+            self.assertIn('lease', self.sweep(folder, '--lease', lease, code=bad_input).stderr)
+        self.assertIn('--on slurm', self.sweep(folder, '--slurm=--hold', code=bad_input).stderr)
         self.assertIn("did you mean 'slurm'", self.sweep(folder, '--on', 'slrum', code=bad_input).stderr)
 
 

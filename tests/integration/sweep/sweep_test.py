@@ -9,8 +9,9 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import unittest
+
+from waiting import wait_for
 
 program, scenario, output = sys.argv[1:4]
 failed_code, interrupted_code = 3, 130
@@ -46,16 +47,6 @@ def alive(pid):
             return stat.read().rsplit(')', 1)[1].split()[0] != 'Z'
     except OSError:
         return False
-
-
-def wait_for(what, condition, limit=60.0):
-    end = time.monotonic() + limit
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f'no {what} within {limit} s')
 
 
 def endless_run(sweep):
