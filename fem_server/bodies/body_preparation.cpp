@@ -60,11 +60,12 @@ ContactNodes candidates_of(const BodyModel& body, const Support& support, std::s
 void check_limit(const ContactNodes& contact, const Place& place) {
   const double limit = number(place.parameters, "max_candidates");
   const double n = static_cast<double>(contact.nodes.size());
-  if (n <= limit) return;
+  if (n <= limit || compression_tolerance(place.parameters, contact.nodes.size()) > 0.0) return;
   throw limit_error(
       place.where + "max_candidates",
       fmt::format("{} candidate contact nodes, max_candidates is {}; their compliance would take {:.1f} GB. "
-                  "Restrict them by contact_set, contact_box or contact_direction, or raise the limit",
+                  "Restrict them by contact_set, contact_box or contact_direction, let fem_condensed compress them "
+                  "(compliance: compressed), or raise the limit",
                   n, limit, 72e-9 * n * n));
 }
 
@@ -280,7 +281,9 @@ std::vector<ParameterSchema> body_parameters(std::string contact_nodes) {
                              "infinite cylinder can reach with overlaps up to max_penetration (others reach all)",
                              std::move(contact_nodes), {"reachable", "all"}));
   s.push_back(
-      number_parameter("max_candidates", "-", "maximum number of candidate contact nodes", 6000.0, {.min = 1.0}));
+      number_parameter("max_candidates", "-",
+                       "maximum number of candidate contact nodes whose compliance is dense (2.6 GB for the default)",
+                       6000.0, {.min = 1.0}));
   s.push_back(number_parameter("max_memory", "B",
                                "maximum memory of condensation or factorisation of a body; checked before it starts",
                                8e9, positive));
@@ -326,6 +329,10 @@ ParameterMap partner_map(const PairSpec& pair) {
     if (given != pair.parameters.end()) own.emplace(s.name.substr(std::string_view("partner_").size()), given->second);
   }
   for (const char* name : {"max_candidates", "max_meshing_time"}) own[name] = pair.parameters.at(name);
+  for (const ParameterSchema& s : compression_parameters()) {
+    const auto given = pair.parameters.find(s.name);
+    if (given != pair.parameters.end()) own.insert(*given);
+  }
   return own;
 }
 
@@ -400,12 +407,31 @@ PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, 
           .max_memory = {.bytes = number(pair.parameters, "max_memory"), .key = place.where + "max_memory"}};
 }
 
+std::vector<ParameterSchema> compression_parameters() {
+  return {
+      text_parameter("compliance",
+                     "compliance of the candidates: dense takes 72 B for each pair of nodes; compressed stores pairs "
+                     "of distant clusters by their leading singular vectors; automatic = compressed above "
+                     "max_candidates",
+                     "automatic", {"automatic", "dense", "compressed"}),
+      number_parameter("compression_tolerance", "-", "relative error of contact forces due to the compression, at most",
+                       1e-6, {.min = 1e-12, .max = 1e-2})};
+}
+
+double compression_tolerance(const ParameterMap& parameters, std::size_t n_candidates) {
+  if (!parameters.contains("compliance")) return 0.0;
+  const std::string choice = text(parameters, "compliance");
+  const bool many = static_cast<double>(n_candidates) > number(parameters, "max_candidates");
+  return choice == "compressed" || (choice == "automatic" && many) ? number(parameters, "compression_tolerance") : 0.0;
+}
+
 SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& support, const ContactNodes& contact,
-                                      const PrepareContext& context, const MemoryLimit& limit) {
-  const std::string key = context.locks == nullptr ? std::string() : compliance_key(body, support, contact.nodes);
+                                      const PrepareContext& context, const MemoryLimit& limit, double tolerance) {
+  const std::string key =
+      context.locks == nullptr ? std::string() : compliance_key(body, support, contact.nodes, tolerance);
   return prepare_once<SurfaceCompliance>(context.locks, key, context.stop, [&] {
     return cached_compliance(context.cache_directory, body, support, contact.nodes, context.on_progress, context.stop,
-                             limit);
+                             limit, tolerance);
   });
 }
 

@@ -73,11 +73,18 @@ inline constexpr const char* element_key = "element";
 /// @throws Error{invalid_input} as prepare_body
 [[nodiscard]] std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const PrepareContext& context);
 
+/// Parameters of a back-end that accepts a compressed compliance.
+[[nodiscard]] std::vector<ParameterSchema> compression_parameters();
+/// [-] tolerance of condense_compressed for this number of candidates; 0 = dense, also for a back-end without these
+/// parameters.
+[[nodiscard]] double compression_tolerance(const ParameterMap& parameters, std::size_t n_candidates);
+
 /// Shared by fem_condensed and fem_full, which reuse each other's products.
-/// @param limit  on memory, if it is computed
+/// @param limit      on memory, if it is computed
+/// @param tolerance  [-] of the compression; 0 = dense
 /// @throws as condense
 [[nodiscard]] SurfaceCompliance prepared_compliance(const BodyModel& body, const Support& support,
                                                     const ContactNodes& contact, const PrepareContext& context,
-                                                    const MemoryLimit& limit);
+                                                    const MemoryLimit& limit, double tolerance = 0.0);
 
 }  // namespace heelstrike::fem

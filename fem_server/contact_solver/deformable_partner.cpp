@@ -111,6 +111,9 @@ std::vector<Vector3> WeightedNodes::distributed(std::span<const std::uint32_t> p
 SurfaceCompliance weighted(const SurfaceCompliance& compliance, const WeightedNodes& W, const Matrix3& R) {
   const std::vector<std::uint32_t> used = W.used_nodes();
   const WeightedNodes among_used = W.among(used);
+  if (compliance.compressed() != nullptr) {
+    return weighted({used.size(), compliance.compressed()->blocks(used)}, among_used, R);
+  }
   const std::size_t n = W.n_places();
   const bool rotated = R != Matrix3::Identity();
   std::vector<double> data(9 * n * n);

@@ -125,7 +125,9 @@ void trim_cache(const fs::path& directory, const fs::path& keep, std::uintmax_t 
   std::error_code code;
   for (const auto& file : fs::directory_iterator(directory, code)) {
     const auto extension = file.path().extension();
-    if (extension != ".mesh" && extension != ".compliance" && extension != ".interior") continue;
+    const bool known =
+        extension == ".mesh" || extension == ".compliance" || extension == ".compressed" || extension == ".interior";
+    if (!known) continue;
     const std::uintmax_t bytes = file.file_size(code);
     if (code) continue;  // another process removed it
     entries.push_back({.used = file.last_write_time(code), .bytes = bytes, .path = file.path()});
@@ -182,7 +184,8 @@ VolumeMesh cached_mesh(const std::string& directory, const std::string& key, con
 
 namespace {
 
-constexpr std::string_view method_version = "condensation 2";
+constexpr std::string_view method_version = "condensation 3";
+constexpr std::string_view compression_version = "compression 1";
 
 template <class T>
 void append(std::string& bytes, const T* values, std::size_t n) {
@@ -194,8 +197,13 @@ void append(std::string& bytes, const T* values, std::size_t n) {
 
 }  // namespace
 
-std::string compliance_key(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates) {
+std::string compliance_key(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates,
+                           double tolerance) {
   std::string bytes(method_version);
+  if (tolerance > 0.0) {
+    bytes += compression_version;
+    append(bytes, &tolerance, 1);
+  }
   const VolumeMesh& mesh = body.mesh();
   const std::uint32_t header[2] = {mesh.nodes_per_element, support.inertia_relief ? 1U : 0U};
   append(bytes, header, 2);
@@ -220,9 +228,45 @@ std::string compliance_key(const BodyModel& body, const Support& support, std::s
   return sha256_hex(bytes);
 }
 
+namespace {
+
+SurfaceCompliance cached_compressed(const std::string& directory, const BodyModel& body, const Support& support,
+                                    std::span<const std::uint32_t> candidates, const Progress& progress,
+                                    const std::stop_token& stop, const MemoryLimit& limit, double tolerance) {
+  const auto make = [&] {
+    SurfaceCompliance made = condense_compressed(body, support, candidates, tolerance, progress, stop, limit);
+    const auto n = static_cast<double>(candidates.size());
+    progress(fmt::format("compliance of {} contact nodes compressed to {} (dense: {}), {} low-rank blocks of mean rank "
+                         "{:.1f}",
+                         candidates.size(), memory_text(static_cast<double>(made.compressed()->n_bytes())),
+                         memory_text(sizeof(double) * 9.0 * n * n), made.compressed()->n_low_rank_blocks(),
+                         made.compressed()->mean_rank()),
+             1.0);
+    return made;
+  };
+  if (directory.empty()) return make();
+  return cached<std::string>(
+      directory,
+      {.key = compliance_key(body, support, candidates, tolerance),
+       .kind = "compressed",
+       .magic = "heelstrike compressed compliance 1\n",
+       .name = "the condensation",
+       .loaded = "loaded from the cache",
+       .begin = 0.0,
+       .end = 1.0},
+      progress, stop, make,
+      [](const std::string& bytes) {
+        return SurfaceCompliance(std::make_shared<const HierarchicalMatrix>(HierarchicalMatrix::from_bytes(bytes)));
+      },
+      [](const SurfaceCompliance& compliance) { return compliance.compressed()->bytes(); });
+}
+
+}  // namespace
+
 SurfaceCompliance cached_compliance(const std::string& directory, const BodyModel& body, const Support& support,
                                     std::span<const std::uint32_t> candidates, const Progress& progress,
-                                    const std::stop_token& stop, const MemoryLimit& limit) {
+                                    const std::stop_token& stop, const MemoryLimit& limit, double tolerance) {
+  if (tolerance > 0.0) return cached_compressed(directory, body, support, candidates, progress, stop, limit, tolerance);
   const auto make = [&] { return condense(body, support, candidates, progress, stop, limit); };
   if (directory.empty()) return make();  // skips the cost of the key
   const std::size_t n = candidates.size();

@@ -1,8 +1,8 @@
 /// Disk caches of prepared products, so that a body is meshed and condensed once, and their common file format.
 ///
 /// One file per key in a folder of the owner of the service: `<key>.mesh`, a header with key and digest and then the
-/// mesh as VTU with all bits of the coordinates, and `<key>.compliance`. Files are written under a temporary name and
-/// renamed; a file that is truncated, corrupt, or of another version or key is treated as absent.
+/// mesh as VTU with all bits of the coordinates, `<key>.compliance` and `<key>.compressed`. Files are written under a
+/// temporary name and renamed; a file that is truncated, corrupt, or of another version or key is treated as absent.
 #pragma once
 
 #include <fmt/format.h>
@@ -129,14 +129,16 @@ template <class Content, class Make, class Unpack, class Pack>
                                      const std::stop_token& stop = {});
 
 /// sha256 of all inputs of the compliance: mesh, materials, support, candidates, version of the method.
+/// @param tolerance  [-] of the compression; 0 = dense
 [[nodiscard]] std::string compliance_key(const BodyModel& body, const Support& support,
-                                         std::span<const std::uint32_t> candidates);
+                                         std::span<const std::uint32_t> candidates, double tolerance = 0.0);
 
 /// Loads the compliance from the cache, or condenses and stores it; an empty `directory` disables the cache. A corrupt
 /// file is rebuilt; this and an unwritable folder are reported through `progress`. @throws as condense
+/// @param tolerance  [-] of the compression; 0 = dense
 [[nodiscard]] SurfaceCompliance cached_compliance(const std::string& directory, const BodyModel& body,
                                                   const Support& support, std::span<const std::uint32_t> candidates,
                                                   const Progress& progress, const std::stop_token& stop,
-                                                  const MemoryLimit& limit = {});
+                                                  const MemoryLimit& limit = {}, double tolerance = 0.0);
 
 }  // namespace heelstrike::fem

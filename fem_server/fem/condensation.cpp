@@ -3,10 +3,18 @@
 #include <fmt/format.h>
 
 #include <Eigen/Dense>
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <thread>
 
 #include "common/errors/error.hpp"
+#include "common/process/parallel.hpp"
+#include "fem_server/fem/cluster_tree.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/rigid_motion.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"
@@ -33,6 +41,12 @@ Partition partition_dofs(const BodyModel& body, std::span<const std::uint32_t> c
   return partition;
 }
 
+std::vector<Vector3> points_of(const BodyModel& body, std::span<const std::uint32_t> nodes) {
+  std::vector<Vector3> points;
+  for (const std::uint32_t node : nodes) points.push_back(body.mesh().nodes[node]);
+  return points;
+}
+
 void check_candidates(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates) {
   if (candidates.empty())
     throw input_error("candidates", "no candidate contact node; widen the set, region or direction");
@@ -51,6 +65,7 @@ void check_candidates(const BodyModel& body, const Support& support, std::span<c
 struct ReliefTerms {
   SixColumns Y;
   SixColumns B;
+  SixColumns MR;  ///< S^T M R
   Matrix6 Q;
 };
 
@@ -65,10 +80,12 @@ ReliefTerms relief_terms(const BodyModel& body, const SparseCholesky& factor, co
   const auto n = static_cast<Eigen::Index>(candidate_dofs.size());
   terms.Y.resize(n, 6);
   terms.B.resize(n, 6);
+  terms.MR.resize(n, 6);
   for (Eigen::Index i = 0; i < n; ++i) {
     const std::int64_t dof = candidate_dofs[static_cast<std::size_t>(i)];
     terms.Y.row(i) = GMR.row(dof);
     terms.B.row(i) = modes.row(dof) * inverse;
+    terms.MR.row(i) = MR.row(dof);
   }
   terms.Q = MR.transpose() * GMR;
   // Symmetrised to the bit, because block (j, i) of the compliance is the transpose of (i, j).
@@ -84,44 +101,126 @@ std::string task(std::size_t n_candidates) {
   return fmt::format("condensing this body to {} candidate nodes", n_candidates);
 }
 
-/// (L L^T)^-1 by panels of columns, for rows from the panel downwards only; the rest follows from symmetry.
-std::vector<double> inverse_blocks(const Eigen::MatrixXd& L, const ReliefTerms* relief, const Progress& progress,
-                                   const std::stop_token& stop) {
-  const auto n = L.rows() / 3;
-  std::vector<double> blocks(static_cast<std::size_t>(9 * n * n));
-  const auto block = [&](Eigen::Index i, Eigen::Index j) {
-    return Eigen::Map<Matrix3>(blocks.data() + 9 * (j * n + i));
-  };
-  for_each_panel(n, [&](Eigen::Index first, Eigen::Index width) {
-    check_stop(stop);
-    const Eigen::Index n_rows = 3 * (n - first);
-    // Columns of the identity are zero above the panel, and so is L^-1 applied to them; L^-T then needs the trailing
-    // triangle only. Without the symmetric half this is a third of the work.
-    Eigen::MatrixXd panel = Eigen::MatrixXd::Identity(n_rows, 3 * width);
-    const auto trailing = L.bottomRightCorner(n_rows, n_rows);
-    solve_lower(trailing, panel);
-    solve_lower_transposed(trailing, panel);
-    if (relief != nullptr) {
-      const auto Y = relief->Y.bottomRows(n_rows);
-      const auto B = relief->B.bottomRows(n_rows);
-      const auto Yj = relief->Y.middleRows(3 * first, 3 * width);
-      const auto Bj = relief->B.middleRows(3 * first, 3 * width);
+/// Compliance of the candidates in columns of leaves of their cluster tree, for rows from the leaf to the last; the
+/// rest follows from symmetry.
+class BlockColumns {
+ public:
+  BlockColumns(const InverseColumns& inverse, const ReliefTerms* relief) : inverse_(inverse), relief_(relief) {}
+
+  /// @param first, n  candidates in the order of the tree. @return 3 rows per candidate from `first` to the last
+  [[nodiscard]] Eigen::MatrixXd columns(Eigen::Index first, Eigen::Index n) const {
+    Eigen::MatrixXd C = inverse_.lower_columns(3 * first, 3 * n);
+    if (relief_ != nullptr) {
+      const auto Y = relief_->Y.bottomRows(C.rows());
+      const auto B = relief_->B.bottomRows(C.rows());
+      const auto Yj = relief_->Y.middleRows(3 * first, 3 * n);
+      const auto Bj = relief_->B.middleRows(3 * first, 3 * n);
       // Equation (3) of docs/theory/contact_fem.md for these columns.
-      panel += B * (relief->Q * Bj.transpose() - Yj.transpose()) - Y * Bj.transpose();
+      C += B * (relief_->Q * Bj.transpose() - Yj.transpose()) - Y * Bj.transpose();
     }
-    for (Eigen::Index j = first; j < first + width; ++j) {
-      const auto column = panel.middleCols<3>(3 * (j - first));
-      for (Eigen::Index i = j; i < n; ++i) {
-        const Matrix3 value = column.middleRows<3>(3 * (i - first));
-        block(i, j) = value;
-        block(j, i) = value.transpose();
+    return C;
+  }
+
+ private:
+  const InverseColumns& inverse_;
+  const ReliefTerms* relief_;
+};
+
+/// Threads that compute panels of columns.
+std::size_t n_workers(const ClusterTree& tree) {
+  return std::min<std::size_t>(tree.leaves.size(), std::max(1U, std::thread::hardware_concurrency()));
+}
+
+/// Calls take(leaf, columns) for every leaf of the tree, concurrently.
+void for_each_leaf(const BlockColumns& C, const ClusterTree& tree, const Progress& progress,
+                   const std::stop_token& stop,
+                   const std::function<void(std::size_t leaf, const Eigen::MatrixXd& columns)>& take) {
+  std::mutex report;
+  std::size_t n_done = 0;
+  for_each_in_parallel(tree.leaves.size(), n_workers(tree), [&](std::size_t leaf) {
+    check_stop(stop);
+    const Cluster& cluster = tree.clusters[tree.leaves[leaf]];
+    take(leaf, C.columns(cluster.begin, cluster.size()));
+    const std::scoped_lock lock(report);
+    n_done += cluster.size();
+    progress("condense", 0.5 + 0.5 * static_cast<double>(n_done) / static_cast<double>(tree.order.size()));
+  });
+}
+
+/// All blocks, in the numbering of the candidates.
+std::vector<double> dense_blocks(const BlockColumns& C, const ClusterTree& tree, const Progress& progress,
+                                 const std::stop_token& stop) {
+  const std::size_t n = tree.order.size();
+  std::vector<double> blocks(9 * n * n);
+  const auto block = [&](std::size_t i, std::size_t j) { return Eigen::Map<Matrix3>(blocks.data() + 9 * (j * n + i)); };
+  for_each_leaf(C, tree, progress, stop, [&](std::size_t leaf, const Eigen::MatrixXd& columns) {
+    // Each pair of candidates belongs to one leaf, so no two threads write the same block.
+    const Cluster& cluster = tree.clusters[tree.leaves[leaf]];
+    for (std::size_t b = cluster.begin; b < cluster.end; ++b) {
+      for (std::size_t a = b; a < n; ++a) {
+        const Matrix3 value = columns.block<3, 3>(static_cast<Eigen::Index>(3 * (a - cluster.begin)),
+                                                  static_cast<Eigen::Index>(3 * (b - cluster.begin)));
+        const std::size_t i = tree.order[a];
+        const std::size_t j = tree.order[b];
+        block(i, j) = i == j ? Matrix3(0.5 * (value + value.transpose())) : value;
+        if (i != j) block(j, i) = value.transpose();
       }
-      const Matrix3 diagonal = block(j, j);
-      block(j, j) = 0.5 * (diagonal + diagonal.transpose());
     }
-    progress("condense", 0.5 + 0.5 * static_cast<double>(first + width) / static_cast<double>(n));
   });
   return blocks;
+}
+
+/// Weights of the candidates, the inverses of their own stiffnesses, and a lower bound of x . C x / |x|^2 in the norm
+/// |x|^2 = sum_i weight_i |x_i|^2: equations (4) to (6) of docs/theory/compression.md.
+struct EnergyBound {
+  std::vector<double> weights;
+  double lowest = 0.0;
+};
+
+EnergyBound energy_bound(const BodyModel& body, const SparseMatrix& K, std::span<const std::uint32_t> candidates) {
+  constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> candidate_of(body.mesh().nodes.size(), none);
+  for (std::uint32_t i = 0; i < candidates.size(); ++i) candidate_of[candidates[i]] = i;
+  EnergyBound bound;
+  for (const std::uint32_t node : candidates) {
+    double trace = 0.0;
+    for (int axis = 0; axis < 3; ++axis) trace += K.coeff(3 * std::int64_t{node} + axis, 3 * std::int64_t{node} + axis);
+    bound.weights.push_back(3.0 / trace);
+  }
+  // Norm of W^(1/2) K_bb W^(1/2): the largest sum of the norms of the blocks of a row.
+  double largest = 0.0;
+  for (std::uint32_t i = 0; i < candidates.size(); ++i) {
+    std::map<std::uint32_t, double> squares;
+    for (int axis = 0; axis < 3; ++axis) {
+      for (SparseMatrix::InnerIterator entry(K, 3 * std::int64_t{candidates[i]} + axis); entry; ++entry) {
+        const std::uint32_t j = candidate_of[static_cast<std::size_t>(entry.row() / 3)];
+        if (j != none) squares[j] += entry.value() * entry.value();
+      }
+    }
+    double sum = 0.0;
+    for (const auto& [j, square] : squares) sum += std::sqrt(square * bound.weights[i] * bound.weights[j]);
+    largest = std::max(largest, sum);
+  }
+  bound.lowest = 1.0 / largest;
+  return bound;
+}
+
+/// Factor of the bound with inertia relief, (1 - |W^(1/2) S^T M R (R^T M R)^-1 R^T S W^(-1/2)|)^2: the candidates'
+/// share in the inertia of the body is small unless the mesh is coarse.
+double relief_factor(const ReliefTerms& relief, std::span<const double> weights, const ClusterTree& tree) {
+  SixColumns P = relief.MR;
+  SixColumns Q = relief.B;
+  for (std::size_t k = 0; k < tree.order.size(); ++k) {
+    const double root = std::sqrt(weights[tree.order[k]]);
+    P.middleRows<3>(3 * static_cast<Eigen::Index>(k)) *= root;
+    Q.middleRows<3>(3 * static_cast<Eigen::Index>(k)) /= root;
+  }
+  const Matrix6 PP = P.transpose() * P;
+  const Matrix6 QQ = Q.transpose() * Q;
+  const double square = (PP * QQ).eigenvalues().real().maxCoeff();
+  constexpr double least = 0.1;
+  const double rest = std::max(1.0 - std::sqrt(std::max(square, 0.0)), least);
+  return rest * rest;
 }
 
 /// L L^T by panels of columns, symmetric to the bit.
@@ -162,6 +261,11 @@ std::vector<bool> clamped_dofs(const BodyModel& body, std::span<const std::uint3
   return clamped;
 }
 
+SurfaceCompliance::SurfaceCompliance(std::shared_ptr<const HierarchicalMatrix> compressed)
+    : n_nodes_(compressed->n_points()), compressed_(std::move(compressed)) {
+  for (std::size_t i = 0; i < n_nodes_; ++i) self_.push_back(compressed_->self(i));
+}
+
 SurfaceCompliance::SurfaceCompliance(std::size_t n_nodes, std::vector<double> blocks)
     : n_nodes_(n_nodes), data_(std::move(blocks)) {
   if (data_.size() != 9 * n_nodes * n_nodes)
@@ -180,8 +284,22 @@ Eigen::MatrixXd SurfaceCompliance::dense() const {
   return matrix;
 }
 
-SurfaceCompliance condense(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates,
-                           const Progress& progress, const std::stop_token& stop, const MemoryLimit& limit) {
+namespace {
+
+/// A factored body: what the columns of its compliance are made of.
+struct FactoredBody {
+  const SparseMatrix& K;
+  const ClusterTree& tree;
+  const ReliefTerms* relief;  ///< null = clamped
+  const BlockColumns& columns;
+};
+
+/// Factorises the body and calls take(factored).
+/// @param n_stored  [B] of the result
+void with_factored_body(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates,
+                        std::uint32_t panel_nodes, double n_stored, const Progress& progress,
+                        const std::stop_token& stop, const MemoryLimit& limit,
+                        const std::function<void(const FactoredBody&)>& take) {
   use_one_blas_thread();
   check_candidates(body, support, candidates);
   progress("assemble", 0.0);
@@ -190,38 +308,83 @@ SurfaceCompliance condense(const BodyModel& body, const Support& support, std::s
   SixColumns modes;
   if (support.inertia_relief) {
     // Six dofs fixed at zero make K definite. The choice is arbitrary, because the load is balanced, but excludes
-    // candidates, whose rows must be in the last block.
+    // candidates, whose columns are needed.
     modes = inertia_modes(body).modes;
     for (const std::int64_t dof : isostatic_dofs(modes, partition.inner)) fixed[static_cast<std::size_t>(dof)] = true;
     partition = partition_dofs(body, candidates, fixed);
   }
   check_stop(stop);
-  Elimination order(node_graph(body), partition.inner, partition.candidates);
-  std::vector<double> blocks;
-  within_memory(limit, condensation_memory(order.size(), candidates.size()), task(candidates.size()), [&] {
-    Eigen::MatrixXd L;
-    ReliefTerms relief;
-    {
-      const SparseMatrix K = linear_stiffness(body);
-      check_stop(stop);
-      progress("factorize", 0.1);
-      SparseCholesky factor(K, std::move(order));
-      check_stop(stop);
-      check_memory(limit, condensation_memory(factor.size(), candidates.size()), task(candidates.size()));
-      if (!factor.factorize(K)) {
-        throw input_error("support",
-                          "the stiffness matrix is singular: the clamped set leaves a rigid motion free (are all parts "
-                          "of the mesh connected, and are at least three clamped nodes not collinear?)");
-      }
-      check_stop(stop);
-      if (support.inertia_relief) relief = relief_terms(body, factor, modes, partition.candidates);
-      // The sparse factor is released before the dense inverse is allocated.
-      L = factor.last_block();
+  const ClusterTree tree = make_cluster_tree(points_of(body, candidates), panel_nodes);
+  std::vector<std::int64_t> ordered_dofs;
+  for (const std::uint32_t k : tree.order) {
+    for (int axis = 0; axis < 3; ++axis) ordered_dofs.push_back(3 * std::int64_t{candidates[k]} + axis);
+  }
+  std::vector<std::int64_t> free = partition.inner;
+  std::ranges::copy(partition.candidates, std::back_inserter(free));
+  std::ranges::sort(free);
+  Elimination order(node_graph(body), free, {});
+  const double n_columns = 3.0 * panel_nodes * static_cast<double>(n_workers(tree));
+  const auto need = [&](const FactorSize& size) {
+    return compliance_memory(size, candidates.size(), n_columns, n_stored);
+  };
+  within_memory(limit, need(order.size()), task(candidates.size()), [&] {
+    const SparseMatrix K = linear_stiffness(body);
+    check_stop(stop);
+    progress("factorize", 0.1);
+    SparseCholesky factor(K, std::move(order));
+    check_stop(stop);
+    check_memory(limit, need(factor.size()), task(candidates.size()));
+    if (!factor.factorize(K)) {
+      throw input_error("support",
+                        "the stiffness matrix is singular: the clamped set leaves a rigid motion free (are all parts "
+                        "of the mesh connected, and are at least three clamped nodes not collinear?)");
     }
+    check_stop(stop);
+    ReliefTerms relief;
+    if (support.inertia_relief) relief = relief_terms(body, factor, modes, ordered_dofs);
     progress("condense", 0.5);
-    blocks = inverse_blocks(L, support.inertia_relief ? &relief : nullptr, progress, stop);
+    const ReliefTerms* terms = support.inertia_relief ? &relief : nullptr;
+    const InverseColumns inverse(factor, ordered_dofs);
+    take({.K = K, .tree = tree, .relief = terms, .columns = {inverse, terms}});
   });
+}
+
+/// Nodes of a panel of columns of the dense compliance: triangular solves with three times this number of right-hand
+/// sides reach the speed of matrix products; wider panels only increase the workspace and the latency of a stop
+/// request.
+constexpr std::uint32_t dense_panel_nodes = 64;
+/// Nodes of a leaf of the compressed compliance. Smaller leaves leave less of the matrix uncompressed, larger ones have
+/// fewer blocks: the memory is flat between 24 and 48.
+constexpr std::uint32_t leaf_nodes = 32;
+
+}  // namespace
+
+SurfaceCompliance condense(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates,
+                           const Progress& progress, const std::stop_token& stop, const MemoryLimit& limit) {
+  std::vector<double> blocks;
+  const double n = static_cast<double>(candidates.size());
+  with_factored_body(
+      body, support, candidates, dense_panel_nodes, sizeof(double) * 9.0 * n * n, progress, stop, limit,
+      [&](const FactoredBody& factored) { blocks = dense_blocks(factored.columns, factored.tree, progress, stop); });
   return {candidates.size(), std::move(blocks)};
+}
+
+SurfaceCompliance condense_compressed(const BodyModel& body, const Support& support,
+                                      std::span<const std::uint32_t> candidates, double tolerance,
+                                      const Progress& progress, const std::stop_token& stop, const MemoryLimit& limit) {
+  std::shared_ptr<const HierarchicalMatrix> compressed;
+  with_factored_body(body, support, candidates, leaf_nodes, compressed_bytes(candidates.size()), progress, stop, limit,
+                     [&](const FactoredBody& factored) {
+                       EnergyBound bound = energy_bound(body, factored.K, candidates);
+                       if (factored.relief != nullptr)
+                         bound.lowest *= relief_factor(*factored.relief, bound.weights, factored.tree);
+                       HierarchicalMatrix::Builder builder(factored.tree, bound.weights, tolerance * bound.lowest);
+                       for_each_leaf(
+                           factored.columns, factored.tree, progress, stop,
+                           [&](std::size_t leaf, const Eigen::MatrixXd& columns) { builder.add(leaf, columns); });
+                       compressed = std::make_shared<const HierarchicalMatrix>(builder.finish());
+                     });
+  return SurfaceCompliance(std::move(compressed));
 }
 
 Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::uint32_t> clamped_nodes,
@@ -233,7 +396,7 @@ Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::
   const Partition partition = partition_dofs(body, candidates, clamped_dofs(body, clamped_nodes));
   Elimination order(node_graph(body), partition.inner, partition.candidates);
   Eigen::MatrixXd K_star;
-  within_memory(limit, condensation_memory(order.size(), candidates.size()), task(candidates.size()), [&] {
+  within_memory(limit, condensed_stiffness_memory(order.size(), candidates.size()), task(candidates.size()), [&] {
     double shift = 0.0;
     Eigen::MatrixXd L;
     {
@@ -247,7 +410,7 @@ Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::
       progress("factorize", 0.1);
       SparseCholesky factor(K, std::move(order));
       check_stop(stop);
-      check_memory(limit, condensation_memory(factor.size(), candidates.size()), task(candidates.size()));
+      check_memory(limit, condensed_stiffness_memory(factor.size(), candidates.size()), task(candidates.size()));
       if (!factor.factorize(K))
         throw input_error("candidates", "the body has a free rigid motion with all candidates fixed");
       L = factor.last_block();

@@ -13,12 +13,14 @@
 #include <Eigen/Core>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <string_view>
 #include <vector>
 
 #include "fem_server/fem/body_model.hpp"
+#include "fem_server/fem/hierarchical_matrix.hpp"
 #include "fem_server/fem/memory_need.hpp"
 
 namespace heelstrike::fem {
@@ -35,15 +37,18 @@ void check_support(const Support& support);
 /// Mask of the dofs of the given nodes.
 [[nodiscard]] std::vector<bool> clamped_dofs(const BodyModel& body, std::span<const std::uint32_t> nodes);
 
-/// Dense symmetric compliance of n candidate nodes, stored as 3x3 blocks; the blocks of one column of nodes are
-/// contiguous.
+/// Symmetric compliance of n candidate nodes: dense, as 3x3 blocks of which those of one column of nodes are
+/// contiguous, or compressed.
 class SurfaceCompliance {
  public:
   SurfaceCompliance() = default;
+  explicit SurfaceCompliance(std::shared_ptr<const HierarchicalMatrix> compressed);
   /// @param blocks  9 n^2 values; block (i, j) starts at 9 (j n + i), column-major inside
   SurfaceCompliance(std::size_t n_nodes, std::vector<double> blocks);
 
   [[nodiscard]] std::size_t n_nodes() const { return n_nodes_; }
+  /// Null = dense. Of a compressed one, block(), column(), data() and dense() are not available.
+  [[nodiscard]] const HierarchicalMatrix* compressed() const { return compressed_.get(); }
   /// [m/N] displacement of node i due to a force on node j; block(j, i) is its transpose, bit for bit.
   [[nodiscard]] Eigen::Map<const Matrix3> block(std::size_t i, std::size_t j) const {
     return Eigen::Map<const Matrix3>(data_.data() + 9 * (j * n_nodes_ + i));
@@ -59,6 +64,7 @@ class SurfaceCompliance {
  private:
   std::size_t n_nodes_ = 0;
   std::vector<double> data_;
+  std::shared_ptr<const HierarchicalMatrix> compressed_;
   std::vector<Matrix3> self_;
 };
 
@@ -73,6 +79,14 @@ using Progress = std::function<void(std::string_view stage, double fraction)>;
 [[nodiscard]] SurfaceCompliance condense(const BodyModel& body, const Support& support,
                                          std::span<const std::uint32_t> candidates, const Progress& progress,
                                          const std::stop_token& stop, const MemoryLimit& limit = {});
+
+/// As condense, without ever forming the dense matrix: block columns are compressed as they are computed.
+/// @param tolerance  [-] relative error of the contact force, in the sense of docs/theory/compression.md: |x . E x| <=
+///                   tolerance x . C x for all loads x
+[[nodiscard]] SurfaceCompliance condense_compressed(const BodyModel& body, const Support& support,
+                                                    std::span<const std::uint32_t> candidates, double tolerance,
+                                                    const Progress& progress, const std::stop_token& stop,
+                                                    const MemoryLimit& limit = {});
 
 /// K* = K_bb - K_ba K_aa^-1 K_ab [N/m] on the candidate dofs; without clamped nodes its null space is the six rigid
 /// modes.

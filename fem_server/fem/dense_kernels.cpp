@@ -3,6 +3,8 @@
 #include <Eigen/Core>
 #include <utility>
 
+#include "common/errors/error.hpp"
+
 // Names of BLAS and LAPACK.
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
@@ -28,6 +30,8 @@ void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info
 void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* pivots, int* info);
 void sgetrs_(const char* transposed, const int* n, const int* n_rhs, const float* a, const int* lda, const int* pivots,
              float* b, const int* ldb, int* info);
+void dgesvd_(const char* job_u, const char* job_vt, const int* m, const int* n, double* a, const int* lda, double* s,
+             double* u, const int* ldu, double* vt, const int* ldvt, double* work, const int* n_work, int* info);
 void strsv_(const char* uplo, const char* transposed, const char* diagonal, const int* n, const float* a,
             const int* lda, float* x, const int* incx);
 void openblas_set_num_threads(int n_threads) __attribute__((weak));
@@ -137,6 +141,39 @@ void subtract_product(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const
   const double one = 1.0;
   const int step = 1;
   dgemv_("N", &m, &n, &minus, matrix.data(), &lda, rhs.data(), &step, &one, result.data(), &step);
+}
+
+void subtract_transposed_product(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::MatrixXd> rhs,
+                                 Eigen::Ref<Eigen::MatrixXd> result) {
+  const int m = as_int(matrix.cols());
+  const int n = as_int(rhs.cols());
+  const int k = as_int(matrix.rows());
+  if (m == 0 || n == 0 || k == 0) return;
+  const int lda = as_int(matrix.outerStride());
+  const int ldb = as_int(rhs.outerStride());
+  const int ldc = as_int(result.outerStride());
+  const double minus = -1.0;
+  const double one = 1.0;
+  dgemm_("T", "N", &m, &n, &k, &minus, matrix.data(), &lda, rhs.data(), &ldb, &one, result.data(), &ldc);
+}
+
+SingularValues singular_values(Eigen::MatrixXd A) {
+  const int m = as_int(A.rows());
+  const int n = as_int(A.cols());
+  const int k = std::min(m, n);
+  SingularValues result{.U = Eigen::MatrixXd(m, k), .s = Eigen::VectorXd(k), .Vt = Eigen::MatrixXd(k, n)};
+  if (k == 0) return result;
+  int info = 0;
+  double size = 0.0;
+  const int query = -1;
+  dgesvd_("S", "S", &m, &n, A.data(), &m, result.s.data(), result.U.data(), &m, result.Vt.data(), &k, &size, &query,
+          &info);
+  std::vector<double> work(static_cast<std::size_t>(size));
+  const int n_work = static_cast<int>(work.size());
+  dgesvd_("S", "S", &m, &n, A.data(), &m, result.s.data(), result.U.data(), &m, result.Vt.data(), &k, work.data(),
+          &n_work, &info);
+  if (info != 0) throw Error(ErrorCode::internal, "the singular value decomposition of a block does not converge");
+  return result;
 }
 
 void multiply_symmetric(const Eigen::MatrixXf& lower, const Eigen::VectorXf& rhs, Eigen::VectorXf& result) {

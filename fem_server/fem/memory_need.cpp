@@ -53,12 +53,24 @@ MemoryNeed factorisation_memory(const FactorSize& size, double n_factors) {
           .factors = sizeof(double) * (n_factors * size.factor + size.front)};
 }
 
-MemoryNeed condensation_memory(const FactorSize& size, std::size_t n_candidates) {
+MemoryNeed condensed_stiffness_memory(const FactorSize& size, std::size_t n_candidates) {
   const double square = 9.0 * static_cast<double>(n_candidates) * static_cast<double>(n_candidates);
   MemoryNeed first = factorisation_memory(size);
   first.dense = sizeof(double) * square;
   const MemoryNeed then{.dense = 2.0 * sizeof(double) * square};
   return first.total() > then.total() ? first : then;
+}
+
+MemoryNeed compliance_memory(const FactorSize& size, std::size_t n_candidates, double n_columns, double n_stored) {
+  const MemoryNeed first = factorisation_memory(size);
+  MemoryNeed then = first;
+  then.factors = sizeof(double) * size.factor;
+  then.dense = n_stored + sizeof(double) * n_columns * (size.n_dofs + 3.0 * static_cast<double>(n_candidates));
+  return first.total() > then.total() ? first : then;
+}
+
+double compressed_bytes(std::size_t n_candidates) {
+  return 5e4 * static_cast<double>(n_candidates);
 }
 
 std::string memory_text(double bytes) {

@@ -30,7 +30,8 @@ struct MemoryNeed {
 struct FactorSize {
   double matrix = 0.0;  ///< of the whole stiffness
   double factor = 0.0;
-  double front = 0.0;  ///< largest dense block that is updated at once; 0 before the matrix exists
+  double front = 0.0;   ///< largest dense block that is updated at once; 0 before the matrix exists
+  double n_dofs = 0.0;  ///< eliminated degrees of freedom
 };
 
 /// Memory of a sparse matrix. @param n_entries  number of stored values
@@ -39,8 +40,19 @@ struct FactorSize {
 /// Memory of a stiffness and simultaneously stored factors of it.
 [[nodiscard]] MemoryNeed factorisation_memory(const FactorSize& size, double n_factors = 1.0);
 
-/// Memory of the condensation to n candidate nodes: the factorisation with its last block, or later two dense matrices.
-[[nodiscard]] MemoryNeed condensation_memory(const FactorSize& size, std::size_t n_candidates);
+/// Memory of the condensed stiffness of n candidate nodes: the factorisation with its last block, or later two dense
+/// matrices.
+[[nodiscard]] MemoryNeed condensed_stiffness_memory(const FactorSize& size, std::size_t n_candidates);
+
+/// Memory of the compliance of n candidate nodes: the factorisation, or later the factor, the compliance and some
+/// columns of the inverse.
+/// @param n_columns  of the inverse that are computed at once, on all threads
+/// @param n_stored   [B] of the compliance
+[[nodiscard]] MemoryNeed compliance_memory(const FactorSize& size, std::size_t n_candidates, double n_columns,
+                                           double n_stored);
+
+/// [B] of the compressed compliance of n candidate nodes.
+[[nodiscard]] double compressed_bytes(std::size_t n_candidates);
 
 /// "1.65 GB", "12.3 kB"
 [[nodiscard]] std::string memory_text(double bytes);

@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "common/errors/error.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
 
@@ -143,6 +144,7 @@ Elimination::Elimination(const NodeGraph& graph, std::span<const std::int64_t> i
   }
   dof_at_.insert(dof_at_.end(), last.begin(), last.end());
   std::ranges::copy(nodes_of(last), std::back_inserter(order));
+  size_.n_dofs = static_cast<double>(dof_at_.size());
   size_.matrix = 9.0 * static_cast<double>(graph.inner.size());
   // One of c entries in the column of a node is diagonal, whose block is a triangle of 6 instead of 9. The last block
   // is stored as a square.
@@ -253,10 +255,127 @@ Eigen::MatrixXd SparseCholesky::last_block() const {
   return block;
 }
 
+namespace {
+
+/// A supernode of CHOLMOD's factor: columns with the same rows below their triangle.
+struct Supernode {
+  Supernode(const cholmod_factor& L, std::size_t s) {
+    const auto* super = static_cast<const SuiteSparse_long*>(L.super);
+    const auto* row_start = static_cast<const SuiteSparse_long*>(L.pi);
+    first = super[s];
+    n_columns = super[s + 1] - super[s];
+    n_rows = row_start[s + 1] - row_start[s];
+    rows = static_cast<const SuiteSparse_long*>(L.s) + row_start[s];
+    values = static_cast<const double*>(L.x) + static_cast<const SuiteSparse_long*>(L.px)[s];
+  }
+
+  using Values = Eigen::Map<const Eigen::MatrixXd, 0, Eigen::OuterStride<>>;
+  [[nodiscard]] Values triangle() const { return {values, n_columns, n_columns, Eigen::OuterStride<>(n_rows)}; }
+  [[nodiscard]] Eigen::Index n_below() const { return n_rows - n_columns; }
+  [[nodiscard]] Values below() const {
+    return {values + n_columns, n_below(), n_columns, Eigen::OuterStride<>(n_rows)};
+  }
+  [[nodiscard]] std::span<const SuiteSparse_long> rows_below() const {
+    return {rows + n_columns, static_cast<std::size_t>(n_below())};
+  }
+
+  SuiteSparse_long first = 0;  ///< position of its first column
+  SuiteSparse_long n_columns = 0;
+  SuiteSparse_long n_rows = 0;  ///< those of the triangle included
+  const SuiteSparse_long* rows = nullptr;
+  const double* values = nullptr;
+};
+
+/// Supernodes with all their ancestors, ascending: children come before their parents.
+std::vector<std::int32_t> with_ancestors(const std::vector<std::int32_t>& parent,
+                                         const std::vector<std::int32_t>& supernode_of,
+                                         std::span<const std::int64_t> positions) {
+  std::vector<bool> visited(parent.size(), false);
+  for (const std::int64_t position : positions) {
+    for (std::int32_t s = supernode_of[static_cast<std::size_t>(position)]; s >= 0 && !visited[std::size_t(s)];
+         s = parent[std::size_t(s)]) {
+      visited[std::size_t(s)] = true;
+    }
+  }
+  std::vector<std::int32_t> found;
+  for (std::size_t s = 0; s < visited.size(); ++s) {
+    if (visited[s]) found.push_back(static_cast<std::int32_t>(s));
+  }
+  return found;
+}
+
+}  // namespace
+
+InverseColumns::InverseColumns(const SparseCholesky& factor, std::vector<std::int64_t> dofs)
+    : factor_(*factor.self_), positions_(std::move(dofs)) {
+  for (std::int64_t& dof : positions_) dof = factor_.position[static_cast<std::size_t>(dof)];
+  const cholmod_factor& L = *factor_.factor;
+  supernode_of_.resize(L.n);
+  for (std::size_t s = 0; s < L.nsuper; ++s) {
+    const Supernode node(L, s);
+    std::fill_n(supernode_of_.begin() + node.first, node.n_columns, static_cast<std::int32_t>(s));
+  }
+  for (std::size_t s = 0; s < L.nsuper; ++s) {
+    const Supernode node(L, s);
+    parent_.push_back(node.n_below() > 0 ? supernode_of_[static_cast<std::size_t>(node.rows_below().front())] : -1);
+  }
+}
+
+Eigen::MatrixXd InverseColumns::lower_columns(Eigen::Index first, Eigen::Index n) const {
+  const cholmod_factor& L = *factor_.factor;
+  const std::span<const std::int64_t> rows = std::span(positions_).subspan(static_cast<std::size_t>(first));
+  const auto columns = rows.first(static_cast<std::size_t>(n));
+  const std::vector<std::int32_t> needed = with_ancestors(parent_, supernode_of_, rows);
+  // The needed rows are stored contiguously; `offset` moves a position of the elimination order to its row in X.
+  std::vector<Eigen::Index> offset(parent_.size(), 0);
+  Eigen::Index n_needed = 0;
+  for (const std::int32_t s : needed) {
+    const Supernode node(L, std::size_t(s));
+    offset[std::size_t(s)] = n_needed - node.first;
+    n_needed += node.n_columns;
+  }
+  const auto row_of = [&](std::int64_t position) {
+    return position + offset[std::size_t(supernode_of_[static_cast<std::size_t>(position)])];
+  };
+  Eigen::MatrixXd X = Eigen::MatrixXd::Zero(n_needed, n);
+  for (Eigen::Index j = 0; j < n; ++j) X(row_of(columns[static_cast<std::size_t>(j)]), j) = 1.0;
+  Eigen::MatrixXd part;
+  std::vector<Eigen::Index> below;
+  const auto visit = [&](std::int32_t s) {
+    const Supernode node(L, std::size_t(s));
+    below.clear();
+    for (const SuiteSparse_long row : node.rows_below()) below.push_back(row_of(row));
+    part.resize(node.n_below(), n);
+    return node;
+  };
+  for (const std::int32_t s : with_ancestors(parent_, supernode_of_, columns)) {
+    const Supernode node = visit(s);
+    auto own = X.middleRows(node.first + offset[std::size_t(s)], node.n_columns);
+    solve_lower(node.triangle(), own);
+    multiply(node.below(), own, part);
+    for (Eigen::Index j = 0; j < n; ++j) {
+      for (std::size_t i = 0; i < below.size(); ++i) X(below[i], j) -= part(static_cast<Eigen::Index>(i), j);
+    }
+  }
+  for (auto s = needed.rbegin(); s != needed.rend(); ++s) {
+    const Supernode node = visit(*s);
+    for (Eigen::Index j = 0; j < n; ++j) {
+      for (std::size_t i = 0; i < below.size(); ++i) part(static_cast<Eigen::Index>(i), j) = X(below[i], j);
+    }
+    auto own = X.middleRows(node.first + offset[std::size_t(*s)], node.n_columns);
+    subtract_transposed_product(node.below(), part, own);
+    solve_lower_transposed(node.triangle(), own);
+  }
+  Eigen::MatrixXd result(static_cast<Eigen::Index>(rows.size()), n);
+  for (std::size_t i = 0; i < rows.size(); ++i) result.row(static_cast<Eigen::Index>(i)) = X.row(row_of(rows[i]));
+  return result;
+}
+
 FactorSize SparseCholesky::size() const {
   return {.matrix = self_->n_matrix,
           .factor = static_cast<double>(self_->factor->xsize),
-          .front = static_cast<double>(self_->factor->maxcsize)};
+          .front = static_cast<double>(self_->factor->maxcsize),
+          .n_dofs = static_cast<double>(self_->dof_at.size())};
 }
 double SparseCholesky::n_entries() const {
   return self_->common.lnz;

@@ -65,8 +65,28 @@ class SparseCholesky {
   [[nodiscard]] double n_operations() const;
 
  private:
+  friend class InverseColumns;
   struct Implementation;
   std::unique_ptr<Implementation> self_;
+};
+
+/// Columns of the inverse of a factored matrix at some of its rows, without the rest of the columns: the forward
+/// substitution visits the ancestors of the columns in the elimination tree only, the back substitution those of the
+/// rows. Thread-safe; the bits do not depend on the calls before or beside.
+class InverseColumns {
+ public:
+  /// @param factor  factored; must outlive this object
+  /// @param dofs    dofs of rows and columns, none of them fixed; neighbours in this order should be close in the body
+  InverseColumns(const SparseCholesky& factor, std::vector<std::int64_t> dofs);
+
+  /// Rows `first` to the last of columns `first` to `first + n` of the inverse, in the order of `dofs`.
+  [[nodiscard]] Eigen::MatrixXd lower_columns(Eigen::Index first, Eigen::Index n) const;
+
+ private:
+  const SparseCholesky::Implementation& factor_;
+  std::vector<std::int64_t> positions_;     ///< in the elimination order
+  std::vector<std::int32_t> supernode_of_;  ///< of each position of the elimination order
+  std::vector<std::int32_t> parent_;        ///< of each supernode; -1 = root
 };
 
 }  // namespace heelstrike::fem

@@ -5,13 +5,13 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
-#include <exception>
 #include <functional>
 #include <thread>
 #include <utility>
 
 #include "common/contact/material_laws.hpp"
 #include "common/errors/rejection.hpp"
+#include "common/process/parallel.hpp"
 #include "fem_server/sessions/session_bytes.hpp"
 
 namespace heelstrike::fem {
@@ -342,29 +342,7 @@ void for_each_session(std::span<Session* const> sessions, const std::function<vo
   // hardware_concurrency() reads a file at every call, which costs more than a point law.
   const std::size_t n_threads =
       n_expensive < 2 ? 1 : std::min<std::size_t>(n_expensive, std::thread::hardware_concurrency());
-  if (n_threads < 2) {
-    for (std::size_t i = 0; i < sessions.size(); ++i) work(i);
-    return;
-  }
-  std::vector<std::exception_ptr> errors(sessions.size());
-  std::atomic<std::size_t> next{0};
-  const auto share = [&] {
-    for (std::size_t i = next++; i < sessions.size(); i = next++) {
-      try {
-        work(i);
-      } catch (...) {
-        errors[i] = std::current_exception();
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < n_threads; ++i) helpers.emplace_back(share);
-    share();
-  }
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  for_each_in_parallel(sessions.size(), n_threads, work);
 }
 
 MotionResponses commit_motion_of_sessions(std::span<Session* const> sessions, std::int64_t first_step,

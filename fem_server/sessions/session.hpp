@@ -135,7 +135,7 @@ class Session {
 
 /// Calls work(i) for every session: sequentially, or concurrently if two or more are expensive and processors are
 /// available. Work on different sessions is independent, so the results are identical.
-/// @throws the error of the first failed session; in concurrent mode the work of the others is completed nevertheless
+/// @throws the error of the first failed session
 void for_each_session(std::span<Session* const> sessions, const std::function<void(std::size_t)>& work);
 
 /// Commits all pairs along prescribed motion: sessions are independent and run concurrently if expensive; all commit

@@ -109,13 +109,15 @@ inline PreparedBody foot_body(VolumeMesh mesh, double friction, double angle = s
           .options = options};
 }
 
-inline CondensedModel condensed_model(const PreparedBody& prepared) {
+/// @param compression  tolerance; 0 = dense compliance
+inline CondensedModel condensed_model(const PreparedBody& prepared, double compression = 0.0) {
   CondensedModel model;
   for (const std::uint32_t node : prepared.contact.nodes) model.points.push_back(prepared.body.mesh().nodes[node]);
   model.areas = prepared.contact.areas;
   model.pressure = prepared.pressure;
-  model.compliance = cached_compliance(cache_folder(), prepared.body, prepared.support, prepared.contact.nodes,
-                                       [](std::string_view, double) {}, {});
+  model.compliance = cached_compliance(
+      cache_folder(), prepared.body, prepared.support, prepared.contact.nodes, [](std::string_view, double) {}, {}, {},
+      compression);
   model.partner = prepared.partner;
   model.options = prepared.options;
   return model;

@@ -44,15 +44,17 @@ std::vector<ParameterSchema> schema() {
   parameters.push_back(number_parameter(
       "distance_length", "m", "length parameter of the approximate distance; default: the mean edge of the tetrahedra",
       std::nullopt, positive));
+  std::ranges::move(compression_parameters(), std::back_inserter(parameters));
   std::ranges::move(partner_parameters(), std::back_inserter(parameters));
   return parameters;
 }
 
 /// Condenses the partner; its surface is that of its mesh, whatever its original shape.
-void add_partner(PreparedPartner partner, const PreparedBody& main, const PrepareContext& context,
-                 CondensedModel& model) {
+void add_partner(PreparedPartner partner, const PreparedBody& main, const ParameterMap& parameters,
+                 const PrepareContext& context, CondensedModel& model) {
   SurfaceCompliance compliance =
-      prepared_compliance(partner.body, partner.support, partner.contact, context, main.max_memory);
+      prepared_compliance(partner.body, partner.support, partner.contact, context, main.max_memory,
+                          compression_tolerance(parameters, partner.contact.nodes.size()));
   PartnerSurface surface = partner_surface(std::move(partner));
   model.partner = std::move(surface.distance);
   model.partner_fields = std::move(surface.fields);
@@ -98,7 +100,8 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
   require_linear_tetrahedra(pair, body.mesh().nodes_per_element);
   const bool exact = text(pair.parameters, "cloud_distance") == "exact";
   SurfaceCompliance compliance =
-      prepared_compliance(body, prepared.support, prepared.contact, context, prepared.max_memory);
+      prepared_compliance(body, prepared.support, prepared.contact, context, prepared.max_memory,
+                          compression_tolerance(pair.parameters, prepared.contact.nodes.size()));
   CondensedModel model;
   model.points = cloud.points;
   model.areas = cloud.areas;
@@ -157,9 +160,10 @@ std::unique_ptr<ContactBackend> make_condensed(const PairSpec& with_laws, const 
   model.regions = prepared.regions;
   std::optional<PreparedPartner> partner = prepare_partner(pair, context);
   model.compliance =
-      prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.max_memory);
+      prepared_compliance(prepared.body, prepared.support, prepared.contact, context, prepared.max_memory,
+                          compression_tolerance(pair.parameters, prepared.contact.nodes.size()));
   model.partner = prepared.partner;
-  if (partner) add_partner(std::move(*partner), prepared, context, model);
+  if (partner) add_partner(std::move(*partner), prepared, pair.parameters, context, model);
   model.options = prepared.options;
   model.options.penalty = number(pair.parameters, "penalty");
   const bool triangles = MeshSurface::of(pair.partner.surface) || kind_of(pair.partner.surface).sheet != nullptr;

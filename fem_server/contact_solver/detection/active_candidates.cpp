@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace heelstrike::fem {
 
@@ -58,7 +59,11 @@ NodeBlocks::NodeBlocks(const SurfaceCompliance& body, const ActiveCandidates& ne
     }
     return;
   }
-  for (const std::uint32_t i : positions) numbers_.push_back(near.nodes[i]);
+  numbers_ = near.candidates(positions);
+  if (body.compressed() == nullptr) return;
+  copy_ = std::make_shared<const SurfaceCompliance>(copied_blocks(body, numbers_));
+  compliance_ = copy_.get();
+  std::iota(numbers_.begin(), numbers_.end(), 0U);
 }
 
 std::vector<std::uint32_t> NodeBlocks::numbers(std::span<const std::uint32_t> members) const {
@@ -133,6 +138,7 @@ std::vector<std::uint32_t> penetrating(const ActiveCandidates& near, const NodeM
 
 SurfaceCompliance copied_blocks(const SurfaceCompliance& compliance, std::span<const std::uint32_t> candidates) {
   const std::size_t n = candidates.size();
+  if (compliance.compressed() != nullptr) return {n, compliance.compressed()->blocks(candidates)};
   std::vector<double> blocks(9 * n * n);
   double* to = blocks.data();
   // Blocks of candidates with distant numbers are pages apart in the body's compliance; contiguous blocks are read at
@@ -156,6 +162,7 @@ SurfaceCompliance diagonal_compliance(std::size_t n_nodes, double yield) {
 
 Eigen::MatrixXd gathered(const SurfaceCompliance& compliance, std::span<const std::uint32_t> candidates) {
   const std::size_t n = candidates.size();
+  if (compliance.compressed() != nullptr) return copied_blocks(compliance, candidates).dense();
   Eigen::MatrixXd matrix(static_cast<Eigen::Index>(3 * n), static_cast<Eigen::Index>(3 * n));
   for (std::size_t j = 0; j < n; ++j) {
     const double* column = compliance.column(candidates[j]);

@@ -52,8 +52,8 @@ struct ActiveCandidates {
 /// without any committed force, all nodes that penetrate undeformed. Positions in `near`.
 [[nodiscard]] std::vector<std::uint32_t> first_working_set(const ActiveCandidates& near);
 
-/// Blocks among some near nodes: those cached with the committed state if complete, which are contiguous in memory,
-/// otherwise those of the body. Refers to both.
+/// Dense blocks among some near nodes: those cached with the committed state if complete, which are contiguous in
+/// memory, otherwise those of the body, to which it refers, or a copy of the blocks of a compressed body.
 class NodeBlocks {
  public:
   NodeBlocks(const SurfaceCompliance& body, const ActiveCandidates& near, std::span<const std::uint32_t> positions);
@@ -65,6 +65,7 @@ class NodeBlocks {
   [[nodiscard]] std::vector<std::uint32_t> numbers(std::span<const std::uint32_t> members) const;
 
  private:
+  std::shared_ptr<const SurfaceCompliance> copy_;  ///< of a compressed body
   const SurfaceCompliance* compliance_;
   std::vector<std::uint32_t> numbers_;
 };

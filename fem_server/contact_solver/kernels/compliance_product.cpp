@@ -173,6 +173,15 @@ void for_each_ascending(const std::vector<List>& lists, Visit visit) {
 }  // namespace
 
 std::vector<NodeFields<1>> displacements(std::span<const LoadedNodes> loads) {
+  const auto is_compressed = [](const LoadedNodes& load) { return load.compliance->compressed() != nullptr; };
+  if (std::ranges::any_of(loads, is_compressed)) {
+    std::vector<NodeFields<1>> each;
+    for (const LoadedNodes& load : loads) {
+      each.push_back(load.rows.empty() ? displacement<1>(*load.compliance, load.columns, load.forces)
+                                       : displacement(*load.compliance, load.rows, load.columns, load.forces));
+    }
+    return each;
+  }
   std::vector<std::vector<double>> forces;
   std::vector<std::vector<double>> sums;
   std::vector<std::span<const std::uint32_t>> columns;
@@ -199,6 +208,7 @@ std::vector<NodeFields<1>> displacements(std::span<const LoadedNodes> loads) {
 NodeFields<1> displacement(const SurfaceCompliance& compliance, std::span<const std::uint32_t> rows,
                            std::span<const std::uint32_t> columns, const NodeFields<1>& forces) {
   if (rows.empty()) return NodeFields<1>(0);
+  if (compliance.compressed() != nullptr) return compliance.compressed()->product(rows, columns, forces);
   const LoadedNodes load{.compliance = &compliance, .rows = rows, .columns = columns, .forces = forces};
   return std::move(displacements({&load, 1}).front());
 }
@@ -207,6 +217,7 @@ template <int n_fields>
 NodeFields<n_fields> displacement(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
                                   const NodeFields<n_fields>& forces) {
   if constexpr (n_fields == 1) {
+    if (compliance.compressed() != nullptr) return compliance.compressed()->product(nodes, nodes, forces);
     const LoadedNodes load{.compliance = &compliance, .rows = {}, .columns = nodes, .forces = forces};
     return std::move(displacements({&load, 1}).front());
   } else {

@@ -27,7 +27,7 @@ using NodeFields = Eigen::Matrix<double, Eigen::Dynamic, n_fields, n_fields == 1
                                          std::span<const std::uint32_t> columns, const NodeFields<1>& forces);
 
 /// Displacements [m] of nodes under forces [N] on the same nodes, ascending; reads half of their blocks.
-/// n_fields is 1, 4 or 8.
+/// n_fields is 1, 4 or 8. @pre dense, unless n_fields is 1
 template <int n_fields>
 [[nodiscard]] NodeFields<n_fields> displacement(const SurfaceCompliance& compliance,
                                                 std::span<const std::uint32_t> nodes,
@@ -45,7 +45,7 @@ struct LoadedNodes {
 /// a column are read from memory once. Same numbers as one by one, bit for bit.
 [[nodiscard]] std::vector<NodeFields<1>> displacements(std::span<const LoadedNodes> loads);
 
-/// Nodes of a body, their normals, and the output of the compliance along them.
+/// Nodes of a body, their normals, and the output of the dense compliance along them.
 struct NormalBlocks {
   const SurfaceCompliance* compliance = nullptr;
   std::span<const std::uint32_t> nodes{};  ///< ascending

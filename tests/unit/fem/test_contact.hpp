@@ -30,6 +30,7 @@ struct BlockOptions {
   std::size_t n = 4;  ///< elements along x and y
   ContactOptions options{.max_penetration = 0.02};
   bool deformed_gap = false;
+  double compression = 0.0;  ///< tolerance; 0 = dense compliance
 };
 
 inline Material soft_material(double poissons_ratio) {
@@ -65,7 +66,10 @@ inline std::unique_ptr<CondensedContact> make_block(const BlockOptions& options,
   }
   Support support{.inertia_relief = options.inertia_relief, .clamped_nodes = {}};
   if (!options.inertia_relief) support.clamped_nodes = top;
-  model.compliance = condense(body, support, candidates, [](std::string_view, double) {}, {});
+  const auto no_progress = [](std::string_view, double) {};
+  model.compliance = options.compression > 0.0
+                         ? condense_compressed(body, support, candidates, options.compression, no_progress, {})
+                         : condense(body, support, candidates, no_progress, {});
   model.pressure = PressureRecovery(body.mesh(), nodes);
   model.partner = std::move(partner);
   model.options = options.options;

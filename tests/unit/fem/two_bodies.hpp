@@ -98,26 +98,32 @@ inline VolumeMesh below(std::size_t n, std::uint32_t corners = 4, double half = 
 
 }  // namespace columns
 
-inline SurfaceCompliance compliance_of(const SolidBody& body) {
-  return condense(body.body, body.support, body.contact.nodes, [](std::string_view, double) {}, {});
+/// @param compression  tolerance; 0 = dense
+inline SurfaceCompliance compliance_of(const SolidBody& body, double compression = 0.0) {
+  const auto quiet = [](std::string_view, double) {};
+  if (compression > 0.0) {
+    return condense_compressed(body.body, body.support, body.contact.nodes, compression, quiet, {});
+  }
+  return condense(body.body, body.support, body.contact.nodes, quiet, {});
 }
 
-inline std::shared_ptr<const DeformablePartner> deformable(const SolidBody& body) {
+inline std::shared_ptr<const DeformablePartner> deformable(const SolidBody& body, double compression = 0.0) {
   const VolumeMesh& mesh = body.body.mesh();
   return std::make_shared<const DeformablePartner>(
-      contact_surface(mesh, boundary_faces(mesh), body.contact.nodes, body.support.clamped_nodes), compliance_of(body));
+      contact_surface(mesh, boundary_faces(mesh), body.contact.nodes, body.support.clamped_nodes),
+      compliance_of(body, compression));
 }
 
 inline std::unique_ptr<CondensedContact> two_bodies(const SolidBody& main, const SolidBody& partner,
-                                                    const ContactOptions& options) {
+                                                    const ContactOptions& options, double compression = 0.0) {
   CondensedModel model;
   for (const std::uint32_t node : main.contact.nodes) model.points.push_back(main.body.mesh().nodes[node]);
   model.areas = main.contact.areas;
   model.pressure = PressureRecovery(main.body.mesh(), main.contact);
-  model.compliance = compliance_of(main);
+  model.compliance = compliance_of(main, compression);
   model.partner = mesh_distance(boundary_surface(partner.body.mesh()).surface);
   model.options = options;
-  model.deformable = deformable(partner);
+  model.deformable = deformable(partner, compression);
   model.interface = std::make_shared<const BodyInterface>(
       contact_surface(main.body.mesh(), main.contact.faces, main.contact.nodes, main.support.clamped_nodes),
       main.contact.nodes.size(), model.deformable, options.max_penetration);
