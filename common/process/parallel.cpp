@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -28,7 +29,11 @@ void for_each_in_parallel(std::size_t n, std::size_t n_threads, const std::funct
   };
   {
     std::vector<std::jthread> helpers;
-    for (std::size_t thread = 1; thread < std::min(n, n_threads); ++thread) helpers.emplace_back(share);
+    try {
+      for (std::size_t thread = 1; thread < std::min(n, n_threads); ++thread) helpers.emplace_back(share);
+    } catch (const std::system_error&) {
+      // The process may have no further thread: those that exist do all the work.
+    }
     share();
   }
   for (const std::exception_ptr& error : errors) {

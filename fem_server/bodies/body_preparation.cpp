@@ -57,16 +57,17 @@ ContactNodes candidates_of(const BodyModel& body, const Support& support, std::s
   return selected(all, keep);
 }
 
-void check_limit(const ContactNodes& contact, const Place& place) {
+void check_limit(const ContactNodes& contact, const std::string& pair, const Place& place) {
   const double limit = number(place.parameters, "max_candidates");
   const double n = static_cast<double>(contact.nodes.size());
   if (n <= limit || compression_tolerance(place.parameters, contact.nodes.size()) > 0.0) return;
+  const bool may_compress = place.parameters.contains("compliance");
   throw limit_error(
-      place.where + "max_candidates",
+      "contact." + pair + ".parameters.max_candidates",
       fmt::format("{} candidate contact nodes, max_candidates is {}; their compliance would take {:.1f} GB. "
-                  "Restrict them by contact_set, contact_box or contact_direction, let fem_condensed compress them "
-                  "(compliance: compressed), or raise the limit",
-                  n, limit, 72e-9 * n * n));
+                  "Restrict them by contact_set, contact_box or contact_direction, {}, or raise the limit",
+                  n, limit, 72e-9 * n * n,
+                  may_compress ? "compress it (compliance: automatic)" : "use fem_condensed, which compresses it"));
 }
 
 /// Removes the candidates that the partner cannot reach and reports their number. Clamped nodes stay: they are rejected
@@ -344,7 +345,7 @@ std::optional<PreparedPartner> prepare_partner(const PairSpec& pair, const Prepa
   BodyModel body = body_of(std::move(mesh), pair.partner, place, context);
   Support support = support_of(body.mesh(), place);
   ContactNodes contact = candidates_of(body, support, {}, place);
-  check_limit(contact, place);
+  check_limit(contact, pair.name, place);
   return PreparedPartner{.body = std::move(body), .support = std::move(support), .contact = std::move(contact)};
 }
 
@@ -392,7 +393,7 @@ PreparedBody prepare_body(const PairSpec& given, const PrepareContext& context, 
   parameters = pair.parameters;
   parameters["max_penetration"] = options.max_penetration;
   restrict_to_reach(pair, body, support, context, parameters, contact);
-  check_limit(contact, place);
+  check_limit(contact, pair.name, place);
   Partner partner = partner_of(pair.partner, context);
   PressureRecovery pressure = pressure_of(body.mesh(), contact, clamped.cut, place, context);
   std::vector<ContactRegion> regions = contact_regions(pair, body.mesh(), pressure);
@@ -414,8 +415,10 @@ std::vector<ParameterSchema> compression_parameters() {
                      "of distant clusters by their leading singular vectors; automatic = compressed above "
                      "max_candidates",
                      "automatic", {"automatic", "dense", "compressed"}),
-      number_parameter("compression_tolerance", "-", "relative error of contact forces due to the compression, at most",
-                       1e-6, {.min = 1e-12, .max = 1e-2})};
+      number_parameter("compression_tolerance", "-",
+                       "maximum error of contact forces in the energy norm due to the compression; the total "
+                       "normal force differs by about as much",
+                       1e-6, {.min = 1e-9, .max = 1e-2})};
 }
 
 double compression_tolerance(const ParameterMap& parameters, std::size_t n_candidates) {

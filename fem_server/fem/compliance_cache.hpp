@@ -103,12 +103,22 @@ template <class Content, class Make, class Unpack, class Pack>
     if (!entry.loaded.empty()) progress(entry.loaded, entry.end);
     return content;
   };
-  if (auto content = load()) return unpack(std::move(*content));
+  using Product = decltype(make());
+  const auto unpacked = [&](std::optional<Content> content) -> std::optional<Product> {
+    if (!content) return std::nullopt;
+    try {
+      return unpack(std::move(*content));
+    } catch (const Error& error) {
+      problem = fmt::format("cache file {} is unusable ({}); it will be rebuilt", path.string(), error.what());
+      return std::nullopt;
+    }
+  };
+  if (auto product = unpacked(load())) return std::move(*product);
   const CacheLock lock(directory, entry.key, stop, [&] {
     progress(fmt::format("waiting for {}, which another run prepares", entry.name), entry.begin);
   });
   if (lock.waited()) {
-    if (auto content = load()) return unpack(std::move(*content));
+    if (auto product = unpacked(load())) return std::move(*product);
   }
   if (!problem.empty()) progress(problem, entry.begin);
   auto product = make();

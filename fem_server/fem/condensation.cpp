@@ -5,11 +5,11 @@
 #include <Eigen/Dense>
 #include <Eigen/Eigenvalues>
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "common/errors/error.hpp"
@@ -126,34 +126,39 @@ class BlockColumns {
   const ReliefTerms* relief_;
 };
 
-/// Threads that compute panels of columns.
-std::size_t n_workers(const ClusterTree& tree) {
-  return std::min<std::size_t>(tree.leaves.size(), std::max(1U, std::thread::hardware_concurrency()));
-}
+/// A factored body: what the columns of its compliance are made of.
+struct FactoredBody {
+  const SparseMatrix& K;
+  const ClusterTree& tree;
+  const ReliefTerms* relief;  ///< null = clamped
+  const BlockColumns& columns;
+  std::size_t n_workers;  ///< threads that compute panels
+};
 
 /// Calls take(leaf, columns) for every leaf of the tree, concurrently.
-void for_each_leaf(const BlockColumns& C, const ClusterTree& tree, const Progress& progress,
-                   const std::stop_token& stop,
+void for_each_leaf(const FactoredBody& factored, const Progress& progress, const std::stop_token& stop,
                    const std::function<void(std::size_t leaf, const Eigen::MatrixXd& columns)>& take) {
-  std::mutex report;
-  std::size_t n_done = 0;
-  for_each_in_parallel(tree.leaves.size(), n_workers(tree), [&](std::size_t leaf) {
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<std::size_t> n_done{0};
+  const ClusterTree& tree = factored.tree;
+  for_each_in_parallel(tree.leaves.size(), factored.n_workers, [&](std::size_t leaf) {
     check_stop(stop);
     const Cluster& cluster = tree.clusters[tree.leaves[leaf]];
-    take(leaf, C.columns(cluster.begin, cluster.size()));
-    const std::scoped_lock lock(report);
-    n_done += cluster.size();
-    progress("condense", 0.5 + 0.5 * static_cast<double>(n_done) / static_cast<double>(tree.order.size()));
+    take(leaf, factored.columns.columns(cluster.begin, cluster.size()));
+    const std::size_t done = n_done += cluster.size();
+    // Callbacks of users are called on the thread that opened the contact.
+    if (std::this_thread::get_id() != caller) return;
+    progress("condense", 0.5 + 0.5 * static_cast<double>(done) / static_cast<double>(tree.order.size()));
   });
 }
 
 /// All blocks, in the numbering of the candidates.
-std::vector<double> dense_blocks(const BlockColumns& C, const ClusterTree& tree, const Progress& progress,
-                                 const std::stop_token& stop) {
+std::vector<double> dense_blocks(const FactoredBody& factored, const Progress& progress, const std::stop_token& stop) {
+  const ClusterTree& tree = factored.tree;
   const std::size_t n = tree.order.size();
   std::vector<double> blocks(9 * n * n);
   const auto block = [&](std::size_t i, std::size_t j) { return Eigen::Map<Matrix3>(blocks.data() + 9 * (j * n + i)); };
-  for_each_leaf(C, tree, progress, stop, [&](std::size_t leaf, const Eigen::MatrixXd& columns) {
+  for_each_leaf(factored, progress, stop, [&](std::size_t leaf, const Eigen::MatrixXd& columns) {
     // Each pair of candidates belongs to one leaf, so no two threads write the same block.
     const Cluster& cluster = tree.clusters[tree.leaves[leaf]];
     for (std::size_t b = cluster.begin; b < cluster.end; ++b) {
@@ -170,23 +175,19 @@ std::vector<double> dense_blocks(const BlockColumns& C, const ClusterTree& tree,
   return blocks;
 }
 
-/// Weights of the candidates, the inverses of their own stiffnesses, and a lower bound of x . C x / |x|^2 in the norm
-/// |x|^2 = sum_i weight_i |x_i|^2: equations (4) to (6) of docs/theory/compression.md.
+/// Weights of the candidates and a lower bound of x . C x / |x|^2 in the norm |x|^2 = sum_i weight_i |x_i|^2: equations
+/// (4) to (6) of docs/theory/compression.md.
 struct EnergyBound {
   std::vector<double> weights;
   double lowest = 0.0;
 };
 
-EnergyBound energy_bound(const BodyModel& body, const SparseMatrix& K, std::span<const std::uint32_t> candidates) {
+/// @param weights  any positive ones
+EnergyBound bound_with(std::vector<double> weights, const BodyModel& body, const SparseMatrix& K,
+                       std::span<const std::uint32_t> candidates) {
   constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
   std::vector<std::uint32_t> candidate_of(body.mesh().nodes.size(), none);
   for (std::uint32_t i = 0; i < candidates.size(); ++i) candidate_of[candidates[i]] = i;
-  EnergyBound bound;
-  for (const std::uint32_t node : candidates) {
-    double trace = 0.0;
-    for (int axis = 0; axis < 3; ++axis) trace += K.coeff(3 * std::int64_t{node} + axis, 3 * std::int64_t{node} + axis);
-    bound.weights.push_back(3.0 / trace);
-  }
   // Norm of W^(1/2) K_bb W^(1/2): the largest sum of the norms of the blocks of a row.
   double largest = 0.0;
   for (std::uint32_t i = 0; i < candidates.size(); ++i) {
@@ -198,16 +199,14 @@ EnergyBound energy_bound(const BodyModel& body, const SparseMatrix& K, std::span
       }
     }
     double sum = 0.0;
-    for (const auto& [j, square] : squares) sum += std::sqrt(square * bound.weights[i] * bound.weights[j]);
+    for (const auto& [j, square] : squares) sum += std::sqrt(square * weights[i] * weights[j]);
     largest = std::max(largest, sum);
   }
-  bound.lowest = 1.0 / largest;
-  return bound;
+  return {.weights = std::move(weights), .lowest = 1.0 / largest};
 }
 
-/// Factor of the bound with inertia relief, (1 - |W^(1/2) S^T M R (R^T M R)^-1 R^T S W^(-1/2)|)^2: the candidates'
-/// share in the inertia of the body is small unless the mesh is coarse.
-double relief_factor(const ReliefTerms& relief, std::span<const double> weights, const ClusterTree& tree) {
+/// theta = |W^(1/2) S^T M R (R^T M R)^-1 R^T S W^(-1/2)|: with equal weights about the candidates' share in the inertia.
+double inertia_share(const ReliefTerms& relief, std::span<const double> weights, const ClusterTree& tree) {
   SixColumns P = relief.MR;
   SixColumns Q = relief.B;
   for (std::size_t k = 0; k < tree.order.size(); ++k) {
@@ -217,10 +216,39 @@ double relief_factor(const ReliefTerms& relief, std::span<const double> weights,
   }
   const Matrix6 PP = P.transpose() * P;
   const Matrix6 QQ = Q.transpose() * Q;
-  const double square = (PP * QQ).eigenvalues().real().maxCoeff();
-  constexpr double least = 0.1;
-  const double rest = std::max(1.0 - std::sqrt(std::max(square, 0.0)), least);
-  return rest * rest;
+  return std::sqrt(std::max((PP * QQ).eigenvalues().real().maxCoeff(), 0.0));
+}
+
+/// The bound is best with the inverses of the nodes' own stiffnesses as weights. With inertia relief and very different
+/// stiffnesses of the candidates, equal weights are used.
+/// @throws Error{invalid_input}  almost all inertia is that of the candidates
+EnergyBound energy_bound(const BodyModel& body, const FactoredBody& factored,
+                         std::span<const std::uint32_t> candidates) {
+  constexpr double max_share = 0.9;  // beyond, the bound would cost more than two digits of the tolerance
+  std::vector<double> weights;
+  for (const std::uint32_t node : candidates) {
+    double trace = 0.0;
+    for (int axis = 0; axis < 3; ++axis) {
+      trace += factored.K.coeff(3 * std::int64_t{node} + axis, 3 * std::int64_t{node} + axis);
+    }
+    weights.push_back(3.0 / trace);
+  }
+  if (factored.relief == nullptr) return bound_with(std::move(weights), body, factored.K, candidates);
+  double share = inertia_share(*factored.relief, weights, factored.tree);
+  if (share > max_share) {
+    weights.assign(candidates.size(), *std::ranges::min_element(weights));
+    share = inertia_share(*factored.relief, weights, factored.tree);
+  }
+  if (share > max_share) {
+    throw input_error("compliance",
+                      fmt::format("compliance: the contact nodes carry {:.0f} % of the inertia of the body, so the error "
+                                  "of a compressed compliance has no bound (limit 90 %); use compliance: dense, or "
+                                  "smaller elements",
+                                  100.0 * share));
+  }
+  EnergyBound bound = bound_with(std::move(weights), body, factored.K, candidates);
+  bound.lowest *= (1.0 - share) * (1.0 - share);
+  return bound;
 }
 
 /// L L^T by panels of columns, symmetric to the bit.
@@ -273,7 +301,13 @@ SurfaceCompliance::SurfaceCompliance(std::size_t n_nodes, std::vector<double> bl
   for (std::size_t i = 0; i < n_nodes; ++i) self_.emplace_back(block(i, i));
 }
 
+const std::vector<double>& SurfaceCompliance::data() const {
+  if (compressed_ != nullptr) throw Error(ErrorCode::internal, "a compressed compliance has no dense blocks");
+  return data_;
+}
+
 Eigen::MatrixXd SurfaceCompliance::dense() const {
+  if (compressed_ != nullptr) throw Error(ErrorCode::internal, "a compressed compliance has no dense blocks");
   const auto n = static_cast<Eigen::Index>(n_nodes_);
   Eigen::MatrixXd matrix(3 * n, 3 * n);
   for (Eigen::Index j = 0; j < n; ++j) {
@@ -285,14 +319,6 @@ Eigen::MatrixXd SurfaceCompliance::dense() const {
 }
 
 namespace {
-
-/// A factored body: what the columns of its compliance are made of.
-struct FactoredBody {
-  const SparseMatrix& K;
-  const ClusterTree& tree;
-  const ReliefTerms* relief;  ///< null = clamped
-  const BlockColumns& columns;
-};
 
 /// Factorises the body and calls take(factored).
 /// @param n_stored  [B] of the result
@@ -323,9 +349,15 @@ void with_factored_body(const BodyModel& body, const Support& support, std::span
   std::ranges::copy(partition.candidates, std::back_inserter(free));
   std::ranges::sort(free);
   Elimination order(node_graph(body), free, {});
-  const double n_columns = 3.0 * panel_nodes * static_cast<double>(n_workers(tree));
+  // Each thread needs memory for a panel: no more threads than fit. The bits do not depend on their number.
+  std::size_t n_workers = std::min<std::size_t>(tree.leaves.size(), std::max(1U, std::thread::hardware_concurrency()));
   const auto need = [&](const FactorSize& size) {
-    return compliance_memory(size, candidates.size(), n_columns, n_stored);
+    const auto with = [&](std::size_t n) {
+      return compliance_memory(size, candidates.size(), 3.0 * panel_nodes * static_cast<double>(n), n_stored);
+    };
+    const double available = std::min(limit.bytes - limit.in_use, available_address_space());
+    while (n_workers > 1 && with(n_workers).total() > available) --n_workers;
+    return with(n_workers);
   };
   within_memory(limit, need(order.size()), task(candidates.size()), [&] {
     const SparseMatrix K = linear_stiffness(body);
@@ -345,7 +377,7 @@ void with_factored_body(const BodyModel& body, const Support& support, std::span
     progress("condense", 0.5);
     const ReliefTerms* terms = support.inertia_relief ? &relief : nullptr;
     const InverseColumns inverse(factor, ordered_dofs);
-    take({.K = K, .tree = tree, .relief = terms, .columns = {inverse, terms}});
+    take({.K = K, .tree = tree, .relief = terms, .columns = {inverse, terms}, .n_workers = n_workers});
   });
 }
 
@@ -356,6 +388,8 @@ constexpr std::uint32_t dense_panel_nodes = 64;
 /// Nodes of a leaf of the compressed compliance. Smaller leaves leave less of the matrix uncompressed, larger ones have
 /// fewer blocks: the memory is flat between 24 and 48.
 constexpr std::uint32_t leaf_nodes = 32;
+/// Memory of the blocks in double precision until all their columns have arrived, over that of the result.
+constexpr double building_factor = 4.0;
 
 }  // namespace
 
@@ -365,7 +399,7 @@ SurfaceCompliance condense(const BodyModel& body, const Support& support, std::s
   const double n = static_cast<double>(candidates.size());
   with_factored_body(
       body, support, candidates, dense_panel_nodes, sizeof(double) * 9.0 * n * n, progress, stop, limit,
-      [&](const FactoredBody& factored) { blocks = dense_blocks(factored.columns, factored.tree, progress, stop); });
+      [&](const FactoredBody& factored) { blocks = dense_blocks(factored, progress, stop); });
   return {candidates.size(), std::move(blocks)};
 }
 
@@ -373,14 +407,12 @@ SurfaceCompliance condense_compressed(const BodyModel& body, const Support& supp
                                       std::span<const std::uint32_t> candidates, double tolerance,
                                       const Progress& progress, const std::stop_token& stop, const MemoryLimit& limit) {
   std::shared_ptr<const HierarchicalMatrix> compressed;
-  with_factored_body(body, support, candidates, leaf_nodes, compressed_bytes(candidates.size()), progress, stop, limit,
+  with_factored_body(body, support, candidates, leaf_nodes, building_factor * compressed_bytes(candidates.size()), progress, stop, limit,
                      [&](const FactoredBody& factored) {
-                       EnergyBound bound = energy_bound(body, factored.K, candidates);
-                       if (factored.relief != nullptr)
-                         bound.lowest *= relief_factor(*factored.relief, bound.weights, factored.tree);
+                       const EnergyBound bound = energy_bound(body, factored, candidates);
                        HierarchicalMatrix::Builder builder(factored.tree, bound.weights, tolerance * bound.lowest);
                        for_each_leaf(
-                           factored.columns, factored.tree, progress, stop,
+                           factored, progress, stop,
                            [&](std::size_t leaf, const Eigen::MatrixXd& columns) { builder.add(leaf, columns); });
                        compressed = std::make_shared<const HierarchicalMatrix>(builder.finish());
                      });

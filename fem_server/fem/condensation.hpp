@@ -55,7 +55,8 @@ class SurfaceCompliance {
   }
   /// Blocks of column node j.
   [[nodiscard]] const double* column(std::size_t j) const { return data_.data() + 9 * j * n_nodes_; }
-  [[nodiscard]] const std::vector<double>& data() const { return data_; }
+  /// @throws Error{internal} for a compressed one, as dense()
+  [[nodiscard]] const std::vector<double>& data() const;
   /// block(i, i), from a contiguous copy.
   [[nodiscard]] const Matrix3& self(std::size_t i) const { return self_[i]; }
   /// The full 3 n x 3 n matrix; for tests and small bodies.

@@ -143,18 +143,48 @@ void subtract_product(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const
   dgemv_("N", &m, &n, &minus, matrix.data(), &lda, rhs.data(), &step, &one, result.data(), &step);
 }
 
-void subtract_transposed_product(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::MatrixXd> rhs,
-                                 Eigen::Ref<Eigen::MatrixXd> result) {
-  const int m = as_int(matrix.cols());
-  const int n = as_int(rhs.cols());
-  const int k = as_int(matrix.rows());
-  if (m == 0 || n == 0 || k == 0) return;
-  const int lda = as_int(matrix.outerStride());
-  const int ldb = as_int(rhs.outerStride());
-  const int ldc = as_int(result.outerStride());
-  const double minus = -1.0;
+namespace {
+
+void solve_rows(const char* transposed, Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref<Eigen::MatrixXd> rows) {
+  const int m = as_int(rows.rows());
+  const int n = as_int(rows.cols());
+  if (m == 0 || n == 0) return;
+  const int lda = as_int(factor.outerStride());
+  const int ldb = as_int(rows.outerStride());
   const double one = 1.0;
-  dgemm_("T", "N", &m, &n, &k, &minus, matrix.data(), &lda, rhs.data(), &ldb, &one, result.data(), &ldc);
+  dtrsm_("R", "L", transposed, "N", &m, &n, &one, factor.data(), &lda, rows.data(), &ldb);
+}
+
+/// result := alpha rows op(matrix) + beta result.
+void rows_product(const char* transposed, int inner, double alpha, Eigen::Ref<const Eigen::MatrixXd> rows,
+                  Eigen::Ref<const Eigen::MatrixXd> matrix, double beta, Eigen::Ref<Eigen::MatrixXd> result) {
+  const int m = as_int(result.rows());
+  const int n = as_int(result.cols());
+  if (m == 0 || n == 0 || inner == 0) return;
+  const int lda = as_int(rows.outerStride());
+  const int ldb = as_int(matrix.outerStride());
+  const int ldc = as_int(result.outerStride());
+  dgemm_("N", transposed, &m, &n, &inner, &alpha, rows.data(), &lda, matrix.data(), &ldb, &beta, result.data(), &ldc);
+}
+
+}  // namespace
+
+void solve_rows_lower(Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref<Eigen::MatrixXd> rows) {
+  solve_rows("T", factor, rows);
+}
+
+void solve_rows_lower_transposed(Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref<Eigen::MatrixXd> rows) {
+  solve_rows("N", factor, rows);
+}
+
+void multiply_rows(Eigen::Ref<const Eigen::MatrixXd> rows, Eigen::Ref<const Eigen::MatrixXd> matrix,
+                   Eigen::Ref<Eigen::MatrixXd> result) {
+  rows_product("T", as_int(matrix.cols()), 1.0, rows, matrix, 0.0, result);
+}
+
+void subtract_rows_product(Eigen::Ref<const Eigen::MatrixXd> rows, Eigen::Ref<const Eigen::MatrixXd> matrix,
+                           Eigen::Ref<Eigen::MatrixXd> result) {
+  rows_product("N", as_int(matrix.rows()), -1.0, rows, matrix, 1.0, result);
 }
 
 SingularValues singular_values(Eigen::MatrixXd A) {

@@ -50,9 +50,19 @@ void multiply_transposed(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<co
 void subtract_product(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::VectorXd> rhs,
                       Eigen::Ref<Eigen::VectorXd> result);
 
-/// result := result - matrix^T * rhs.
-void subtract_transposed_product(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::MatrixXd> rhs,
-                                 Eigen::Ref<Eigen::MatrixXd> result);
+/// rows := rows L^-T for the lower triangle L of `factor`: solve_lower() for vectors that are rows.
+void solve_rows_lower(Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref<Eigen::MatrixXd> rows);
+
+/// rows := rows L^-1: solve_lower_transposed() for vectors that are rows.
+void solve_rows_lower_transposed(Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref<Eigen::MatrixXd> rows);
+
+/// result := rows * matrix^T.
+void multiply_rows(Eigen::Ref<const Eigen::MatrixXd> rows, Eigen::Ref<const Eigen::MatrixXd> matrix,
+                   Eigen::Ref<Eigen::MatrixXd> result);
+
+/// result := result - rows * matrix.
+void subtract_rows_product(Eigen::Ref<const Eigen::MatrixXd> rows, Eigen::Ref<const Eigen::MatrixXd> matrix,
+                           Eigen::Ref<Eigen::MatrixXd> result);
 
 /// Singular value decomposition A = U diag(s) V^T with min(rows, columns) values, descending.
 struct SingularValues {

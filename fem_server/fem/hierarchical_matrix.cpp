@@ -128,7 +128,7 @@ LowRankFactors merged(const std::vector<LowRankFactors>& parts, double tolerance
 
 /// Bytes of the integers that represent values up to `largest` in units of `unit`, sign included.
 std::uint64_t width_of(double largest, double unit) {
-  constexpr std::uint64_t max_width = 7;  // the rounding of doubles
+  constexpr std::uint64_t max_width = 6;  // 2^-47 of the largest value; the largest integer of seven bytes is no double
   for (std::uint64_t width = 1; width < max_width; ++width) {
     if (largest / unit <= std::ldexp(1.0, static_cast<int>(8 * width) - 1) - 1.0) return width;
   }
@@ -243,7 +243,8 @@ HierarchicalMatrix::Builder::~Builder() = default;
 void HierarchicalMatrix::Builder::find_blocks(std::uint32_t row, std::uint32_t column) {
   const Cluster& a = matrix_.tree_.clusters[row];
   const Cluster& b = matrix_.tree_.clusters[column];
-  if (row != column && std::min(a.diameter(), b.diameter()) <= admissibility * distance(a, b)) {
+  const double apart = distance(a, b);
+  if (row != column && apart > 0.0 && std::min(a.diameter(), b.diameter()) <= admissibility * apart) {
     matrix_.low_rank_.push_back({{.row = row, .column = column}});
   } else if (a.is_leaf() && b.is_leaf()) {
     matrix_.full_.push_back({{.row = row, .column = column}});
@@ -263,6 +264,7 @@ void HierarchicalMatrix::Builder::find_blocks(std::uint32_t row, std::uint32_t c
 }
 
 void HierarchicalMatrix::Builder::add(std::size_t leaf, const Eigen::MatrixXd& columns) {
+  if (!columns.allFinite()) throw Error(ErrorCode::internal, "the compliance of a body is not finite");
   const ClusterTree& t = matrix_.tree_;
   const std::uint32_t begin = t.clusters[t.leaves[leaf]].begin;
   const auto rows = [&](std::uint32_t cluster) {
@@ -307,8 +309,14 @@ HierarchicalMatrix HierarchicalMatrix::Builder::finish() {
     block.rank = static_cast<std::uint64_t>(whole.U.cols());
     // Errors of U's columns count times the singular values, those of V's as they are; each set is orthogonal.
     const double error = 0.5 * rounding_part * allowed_error(block) / std::sqrt(static_cast<double>(block.rank));
-    for (Eigen::Index i = 0; i < whole.U.cols(); ++i) packed.append(whole.U.col(i), error / whole.V.col(i).norm());
-    for (Eigen::Index i = 0; i < whole.V.cols(); ++i) packed.append(whole.V.col(i), error);
+    double square = 0.0;  // of the errors of U
+    for (Eigen::Index i = 0; i < whole.U.cols(); ++i) {
+      const double of_column = error / whole.V.col(i).norm();
+      packed.append(whole.U.col(i), of_column);
+      square += of_column * of_column;
+    }
+    // Errors of V are multiplied by the rounded U.
+    for (Eigen::Index i = 0; i < whole.V.cols(); ++i) packed.append(whole.V.col(i), error / (1.0 + std::sqrt(square)));
   }
   matrix_.set_self();
   return std::move(matrix_);
@@ -378,6 +386,32 @@ struct HierarchicalMatrix::Selection {
 
 namespace {
 
+/// A x with sums over the columns in ascending order: bits of a row do not depend on the other rows, as they may in
+/// kernels that treat groups of rows differently.
+Eigen::VectorXd ordered_product(const Eigen::MatrixXd& A, const Eigen::VectorXd& x) {
+  Eigen::VectorXd y = Eigen::VectorXd::Zero(A.rows());
+  for (Eigen::Index k = 0; k < A.cols(); ++k) y += x[k] * A.col(k);
+  return y;
+}
+
+/// A^T x with sums over the rows in ascending order.
+Eigen::VectorXd ordered_transposed_product(const Eigen::MatrixXd& A, const Eigen::VectorXd& x) {
+  Eigen::VectorXd y(A.cols());
+  for (Eigen::Index j = 0; j < A.cols(); ++j) {
+    double sum = 0.0;
+    for (Eigen::Index i = 0; i < A.rows(); ++i) sum += A(i, j) * x[i];
+    y[j] = sum;
+  }
+  return y;
+}
+
+/// U V^T, likewise.
+Eigen::MatrixXd product_of_rows(const Eigen::MatrixXd& U, const Eigen::MatrixXd& V) {
+  Eigen::MatrixXd result(U.rows(), V.rows());
+  for (Eigen::Index j = 0; j < V.rows(); ++j) result.col(j) = ordered_product(U, V.row(j).transpose());
+  return result;
+}
+
 /// Columns 3 i, 3 i + 1 and 3 i + 2 of a matrix, for each i of `points`, in place of its rows.
 std::vector<std::uint64_t> columns_of(std::uint64_t first, std::span<const std::uint32_t> points) {
   std::vector<std::uint64_t> columns;
@@ -424,8 +458,8 @@ std::vector<double> HierarchicalMatrix::blocks(std::span<const std::uint32_t> po
     const auto rows = selected.part(tree_, block.row);
     const auto columns = selected.part(tree_, block.column);
     store(rows, columns,
-          values(block.first, block.rank, rows.rows) *
-              values(block.first + block.rank, block.rank, columns.rows).transpose());
+          product_of_rows(values(block.first, block.rank, rows.rows),
+                          values(block.first + block.rank, block.rank, columns.rows)));
   }
   return result;
 }
@@ -449,18 +483,18 @@ Eigen::VectorXd HierarchicalMatrix::product(std::span<const std::uint32_t> rows,
   };
   for (const FullBlock& block : full_) {
     add(block.row, block.column, [&](const auto& targets, const auto& sources, const auto& forces) -> Eigen::VectorXd {
-      return full_values(block, targets, sources) * forces;
+      return ordered_product(full_values(block, targets, sources), forces);
     });
     if (block.row == block.column) continue;
     add(block.column, block.row, [&](const auto& targets, const auto& sources, const auto& forces) -> Eigen::VectorXd {
-      return full_values(block, sources, targets).transpose() * forces;
+      return ordered_transposed_product(full_values(block, sources, targets), forces);
     });
   }
   for (const LowRankBlock& block : low_rank_) {
     const auto times = [&](std::uint64_t left, std::uint64_t right) {
       return [&, left, right](const auto& targets, const auto& sources, const auto& forces) -> Eigen::VectorXd {
-        const Eigen::VectorXd moments = values(right, block.rank, sources).transpose() * forces;
-        return values(left, block.rank, targets) * moments;
+        const Eigen::VectorXd moments = ordered_transposed_product(values(right, block.rank, sources), forces);
+        return ordered_product(values(left, block.rank, targets), moments);
       };
     };
     add(block.row, block.column, times(block.first, block.first + block.rank));
@@ -500,6 +534,35 @@ std::string HierarchicalMatrix::bytes() const {
   return bytes;
 }
 
+bool PackedColumns::has(std::uint64_t first, std::uint64_t n, std::uint64_t n_rows) const {
+  if (first > columns_.size() || n > columns_.size() - first) return false;
+  return std::ranges::all_of(std::span(columns_).subspan(first, n), [&](const Column& c) {
+    return c.width >= 1 && c.width <= 6 && c.start <= bytes_.size() && n_rows <= (bytes_.size() - c.start) / c.width;
+  });
+}
+
+bool HierarchicalMatrix::is_consistent() const {
+  const std::size_t n = n_points();
+  std::vector<bool> found(n, false);
+  for (const std::uint32_t point : tree_.order) {
+    if (point >= n || found[point]) return false;
+    found[point] = true;
+  }
+  const auto is_range = [&](const Cluster& c) { return c.begin < c.end && c.end <= n; };
+  if (!std::ranges::all_of(tree_.clusters, is_range)) return false;
+  const auto n_rows = [&](std::uint32_t cluster) -> std::uint64_t { return 3 * tree_.clusters[cluster].size(); };
+  const auto is_pair = [&](const BlockPlace& b) {
+    return b.row < tree_.clusters.size() && b.column < tree_.clusters.size();
+  };
+  return std::ranges::all_of(
+             full_,
+             [&](const FullBlock& b) { return is_pair(b) && packed_.has(b.first, n_rows(b.column), n_rows(b.row)); }) &&
+         std::ranges::all_of(low_rank_, [&](const LowRankBlock& b) {
+           return is_pair(b) && packed_.has(b.first, b.rank, n_rows(b.row)) &&
+                  packed_.has(b.first + b.rank, b.rank, n_rows(b.column));
+         });
+}
+
 HierarchicalMatrix HierarchicalMatrix::from_bytes(std::string_view bytes) {
   HierarchicalMatrix matrix;
   std::vector<std::uint32_t> ranges;
@@ -512,6 +575,9 @@ HierarchicalMatrix HierarchicalMatrix::from_bytes(std::string_view bytes) {
   read(bytes, matrix.full_);
   read(bytes, matrix.low_rank_);
   PackedColumns::for_each_array(matrix.packed_, [&](auto& array) { read(bytes, array); });
+  if (!bytes.empty() || ranges.size() % 3 != 0 || !matrix.is_consistent()) {
+    throw Error(ErrorCode::internal, "hierarchical matrix: the stored bytes are inconsistent");
+  }
   matrix.tree_.place.resize(matrix.tree_.order.size());
   for (std::uint32_t k = 0; k < matrix.tree_.order.size(); ++k) matrix.tree_.place[matrix.tree_.order[k]] = k;
   matrix.set_self();

@@ -44,6 +44,9 @@ class PackedColumns {
   /// Entries 3 i, 3 i + 1 and 3 i + 2 of a column, for each i of `rows`.
   void read(std::size_t column, std::span<const std::uint32_t> rows, double* values) const;
 
+  /// True if these columns exist and have at least `n_rows` numbers each.
+  [[nodiscard]] bool has(std::uint64_t first, std::uint64_t n, std::uint64_t n_rows) const;
+
   [[nodiscard]] std::size_t n_bytes() const { return bytes_.size() + sizeof(Column) * columns_.size(); }
   /// Visits the arrays that a file stores.
   template <class Visit, class Self>
@@ -56,7 +59,7 @@ class PackedColumns {
   struct Column {
     std::uint64_t start = 0;  ///< in bytes_
     double scale = 0.0;       ///< of one unit
-    std::uint64_t width = 0;  ///< bytes of a number, at most 7
+    std::uint64_t width = 0;  ///< bytes of a number, 1 to 6
   };
   void append_column(const Eigen::Ref<const Eigen::VectorXd>& column, double scale, std::uint64_t width);
 
@@ -110,6 +113,8 @@ class HierarchicalMatrix {
   [[nodiscard]] Eigen::MatrixXd values(std::uint64_t first, std::uint64_t n, std::span<const std::uint32_t> rows) const;
   [[nodiscard]] Eigen::MatrixXd full_values(const FullBlock& block, std::span<const std::uint32_t> rows,
                                             std::span<const std::uint32_t> columns) const;
+  /// False if a file has numbers out of range.
+  [[nodiscard]] bool is_consistent() const;
   void set_self();
 
   ClusterTree tree_;

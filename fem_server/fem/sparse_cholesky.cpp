@@ -326,7 +326,7 @@ Eigen::MatrixXd InverseColumns::lower_columns(Eigen::Index first, Eigen::Index n
   const std::span<const std::int64_t> rows = std::span(positions_).subspan(static_cast<std::size_t>(first));
   const auto columns = rows.first(static_cast<std::size_t>(n));
   const std::vector<std::int32_t> needed = with_ancestors(parent_, supernode_of_, rows);
-  // The needed rows are stored contiguously; `offset` moves a position of the elimination order to its row in X.
+  // The needed rows are stored contiguously; `offset` moves a position of the elimination order to its column of X.
   std::vector<Eigen::Index> offset(parent_.size(), 0);
   Eigen::Index n_needed = 0;
   for (const std::int32_t s : needed) {
@@ -334,40 +334,40 @@ Eigen::MatrixXd InverseColumns::lower_columns(Eigen::Index first, Eigen::Index n
     offset[std::size_t(s)] = n_needed - node.first;
     n_needed += node.n_columns;
   }
-  const auto row_of = [&](std::int64_t position) {
+  const auto column_of = [&](std::int64_t position) {
     return position + offset[std::size_t(supernode_of_[static_cast<std::size_t>(position)])];
   };
-  Eigen::MatrixXd X = Eigen::MatrixXd::Zero(n_needed, n);
-  for (Eigen::Index j = 0; j < n; ++j) X(row_of(columns[static_cast<std::size_t>(j)]), j) = 1.0;
+  // X has a column for each needed row of the inverse: rows below a supernode are gathered and scattered as contiguous
+  // pieces. As single numbers, far apart in memory, they would take longer than the products.
+  Eigen::MatrixXd X = Eigen::MatrixXd::Zero(n, n_needed);
+  for (Eigen::Index j = 0; j < n; ++j) X(j, column_of(columns[static_cast<std::size_t>(j)])) = 1.0;
   Eigen::MatrixXd part;
   std::vector<Eigen::Index> below;
   const auto visit = [&](std::int32_t s) {
     const Supernode node(L, std::size_t(s));
     below.clear();
-    for (const SuiteSparse_long row : node.rows_below()) below.push_back(row_of(row));
-    part.resize(node.n_below(), n);
+    for (const SuiteSparse_long row : node.rows_below()) below.push_back(column_of(row));
+    part.resize(n, node.n_below());
     return node;
   };
   for (const std::int32_t s : with_ancestors(parent_, supernode_of_, columns)) {
     const Supernode node = visit(s);
-    auto own = X.middleRows(node.first + offset[std::size_t(s)], node.n_columns);
-    solve_lower(node.triangle(), own);
-    multiply(node.below(), own, part);
-    for (Eigen::Index j = 0; j < n; ++j) {
-      for (std::size_t i = 0; i < below.size(); ++i) X(below[i], j) -= part(static_cast<Eigen::Index>(i), j);
-    }
+    auto own = X.middleCols(node.first + offset[std::size_t(s)], node.n_columns);
+    solve_rows_lower(node.triangle(), own);
+    multiply_rows(own, node.below(), part);
+    for (std::size_t i = 0; i < below.size(); ++i) X.col(below[i]) -= part.col(static_cast<Eigen::Index>(i));
   }
   for (auto s = needed.rbegin(); s != needed.rend(); ++s) {
     const Supernode node = visit(*s);
-    for (Eigen::Index j = 0; j < n; ++j) {
-      for (std::size_t i = 0; i < below.size(); ++i) part(static_cast<Eigen::Index>(i), j) = X(below[i], j);
-    }
-    auto own = X.middleRows(node.first + offset[std::size_t(*s)], node.n_columns);
-    subtract_transposed_product(node.below(), part, own);
-    solve_lower_transposed(node.triangle(), own);
+    for (std::size_t i = 0; i < below.size(); ++i) part.col(static_cast<Eigen::Index>(i)) = X.col(below[i]);
+    auto own = X.middleCols(node.first + offset[std::size_t(*s)], node.n_columns);
+    subtract_rows_product(part, node.below(), own);
+    solve_rows_lower_transposed(node.triangle(), own);
   }
   Eigen::MatrixXd result(static_cast<Eigen::Index>(rows.size()), n);
-  for (std::size_t i = 0; i < rows.size(); ++i) result.row(static_cast<Eigen::Index>(i)) = X.row(row_of(rows[i]));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    result.row(static_cast<Eigen::Index>(i)) = X.col(column_of(rows[i])).transpose();
+  }
   return result;
 }
 

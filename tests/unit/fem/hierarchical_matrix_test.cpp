@@ -136,6 +136,14 @@ TEST(PackedColumns, HaveTheFewestBytesThatKeepTheError) {
     EXPECT_GT(packed.n_bytes(), before);
     before = packed.n_bytes();
   }
+  // Below the rounding of the longest integers, the largest number keeps its sign.
+  Eigen::VectorXd extreme = column;
+  extreme[7] = 1.2345;
+  extreme[8] = -1.2345;
+  PackedColumns longest;
+  longest.append(extreme, 1e-300);
+  EXPECT_NEAR(longest.value(0, 7), 1.2345, 1e-14);
+  EXPECT_NEAR(longest.value(0, 8), -1.2345, 1e-14);
   PackedColumns packed;
   packed.append(Eigen::VectorXd::Zero(6), 0.1);
   packed.append(Eigen::VectorXd::Constant(6, -1e-300), 1e-310);
@@ -161,7 +169,7 @@ TEST(HierarchicalMatrix, ErrorIsWithinTheToleranceInTheSpectralNorm) {
                 tolerance, error, static_cast<double>(c.matrix.n_bytes()) / (8.0 * static_cast<double>(E.size())),
                 c.matrix.n_low_rank_blocks(), c.matrix.mean_rank());
     EXPECT_LE(error, tolerance);
-    EXPECT_GT(c.matrix.n_low_rank_blocks(), 20U);
+    EXPECT_GE(c.matrix.n_low_rank_blocks(), 20U);
     for (const std::uint32_t i : {0U, 125U, 249U}) {
       EXPECT_LE((c.matrix.self(i) - c.exact.block<3, 3>(3 * i, 3 * i)).norm(), tolerance);
     }
@@ -185,6 +193,16 @@ TEST(HierarchicalMatrix, BlocksAndProductsOfAnySelectionAgree) {
     const Eigen::VectorXd expected = kelvin_matrix(c.points, all, points, std::sqrt(4.0 * M_PI / 600.0)) * x;
     EXPECT_LE((y - expected).norm(), 1e-8 * x.norm());
     EXPECT_LE((c.matrix.product(points, points, x) - found * x).norm(), 1e-13 * expected.norm());
+    // The bits of a block do not depend on the selection.
+    const std::vector<double> of_all = c.matrix.blocks(all);
+    const std::vector<double> of_some = c.matrix.blocks(points);
+    for (std::size_t j = 0; j < n; j += 7) {
+      for (std::size_t i = 0; i < n; i += 5) {
+        const auto some = of_some.begin() + static_cast<std::ptrdiff_t>(9 * (j * n + i));
+        const auto same = of_all.begin() + static_cast<std::ptrdiff_t>(9 * (600 * std::size_t{points[j]} + points[i]));
+        EXPECT_TRUE(std::equal(some, some + 9, same));
+      }
+    }
   }
   EXPECT_TRUE(c.matrix.blocks({}).empty());
 }
@@ -202,6 +220,17 @@ TEST(HierarchicalMatrix, BitsDependNeitherOnThreadsNorOnAFile) {
   for (const std::size_t n : {0UL, 7UL, 100UL, bytes.size() - 1}) {
     EXPECT_THROW((void)HierarchicalMatrix::from_bytes(std::string_view(bytes).substr(0, n)), Error) << n;
   }
+  // Of another version: numbers out of range are found before any is used.
+  std::mt19937 random(3);
+  for (int k = 0; k < 100; ++k) {
+    std::string other = bytes;
+    other[random() % 20000] = static_cast<char>(random());
+    try {
+      (void)HierarchicalMatrix::from_bytes(other).blocks(std::vector<std::uint32_t>{3, 77, 401});
+    } catch (const Error&) {
+    }
+  }
+  EXPECT_THROW((void)HierarchicalMatrix::from_bytes(bytes + "x"), Error);
 }
 
 // Among these blocks are some whose vectors Eigen 3.4's divide and conquer returns wrong.

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -165,7 +166,8 @@ TEST(MemoryNeed, EqualsTheAllocationOfTheProcess) {
       if (!fixed[dof]) free.push_back(static_cast<std::int64_t>(dof));
     }
     // Each thread computes 64 nodes at a time.
-    const double n_columns = 192.0 * std::max(1U, std::thread::hardware_concurrency());
+    const double n_leaves = std::ceil(static_cast<double>(candidates.size()) / 64.0);
+    const double n_columns = 192.0 * std::min<double>(n_leaves, std::max(1U, std::thread::hardware_concurrency()));
     const auto need = [&](const FactorSize& size) {
       const auto n = static_cast<double>(candidates.size());
       return compliance_memory(size, candidates.size(), n_columns, sizeof(double) * 9.0 * n * n).total();
@@ -179,7 +181,8 @@ TEST(MemoryNeed, EqualsTheAllocationOfTheProcess) {
     // Not counted: graphs and orderings (about 100 B for each of K's blocks), panels of the inverse, memory retained by
     // malloc.
     EXPECT_GT(exact, 0.8 * peak) << name;
-    EXPECT_LT(exact, 1.1 * peak) << name;
+    // Panels need fewer rows than the body has: those of the candidates and their ancestors in the elimination tree.
+    EXPECT_LT(exact, 1.2 * peak) << name;
   }
 }
 
