@@ -205,7 +205,8 @@ EnergyBound bound_with(std::vector<double> weights, const BodyModel& body, const
   return {.weights = std::move(weights), .lowest = 1.0 / largest};
 }
 
-/// theta = |W^(1/2) S^T M R (R^T M R)^-1 R^T S W^(-1/2)|: with equal weights about the candidates' share in the inertia.
+/// theta = |W^(1/2) S^T M R (R^T M R)^-1 R^T S W^(-1/2)|: with equal weights about the candidates' share in the
+/// inertia.
 double inertia_share(const ReliefTerms& relief, std::span<const double> weights, const ClusterTree& tree) {
   SixColumns P = relief.MR;
   SixColumns Q = relief.B;
@@ -240,11 +241,12 @@ EnergyBound energy_bound(const BodyModel& body, const FactoredBody& factored,
     share = inertia_share(*factored.relief, weights, factored.tree);
   }
   if (share > max_share) {
-    throw input_error("compliance",
-                      fmt::format("compliance: the contact nodes carry {:.0f} % of the inertia of the body, so the error "
-                                  "of a compressed compliance has no bound (limit 90 %); use compliance: dense, or "
-                                  "smaller elements",
-                                  100.0 * share));
+    throw input_error(
+        "compliance",
+        fmt::format("compliance: the contact nodes carry {:.0f} % of the inertia of the body, so the error "
+                    "of a compressed compliance has no bound (limit 90 %); use compliance: dense, or "
+                    "smaller elements",
+                    100.0 * share));
   }
   EnergyBound bound = bound_with(std::move(weights), body, factored.K, candidates);
   bound.lowest *= (1.0 - share) * (1.0 - share);
@@ -397,9 +399,8 @@ SurfaceCompliance condense(const BodyModel& body, const Support& support, std::s
                            const Progress& progress, const std::stop_token& stop, const MemoryLimit& limit) {
   std::vector<double> blocks;
   const double n = static_cast<double>(candidates.size());
-  with_factored_body(
-      body, support, candidates, dense_panel_nodes, sizeof(double) * 9.0 * n * n, progress, stop, limit,
-      [&](const FactoredBody& factored) { blocks = dense_blocks(factored, progress, stop); });
+  with_factored_body(body, support, candidates, dense_panel_nodes, sizeof(double) * 9.0 * n * n, progress, stop, limit,
+                     [&](const FactoredBody& factored) { blocks = dense_blocks(factored, progress, stop); });
   return {candidates.size(), std::move(blocks)};
 }
 
@@ -407,13 +408,13 @@ SurfaceCompliance condense_compressed(const BodyModel& body, const Support& supp
                                       std::span<const std::uint32_t> candidates, double tolerance,
                                       const Progress& progress, const std::stop_token& stop, const MemoryLimit& limit) {
   std::shared_ptr<const HierarchicalMatrix> compressed;
-  with_factored_body(body, support, candidates, leaf_nodes, building_factor * compressed_bytes(candidates.size()), progress, stop, limit,
-                     [&](const FactoredBody& factored) {
+  with_factored_body(body, support, candidates, leaf_nodes, building_factor * compressed_bytes(candidates.size()),
+                     progress, stop, limit, [&](const FactoredBody& factored) {
                        const EnergyBound bound = energy_bound(body, factored, candidates);
                        HierarchicalMatrix::Builder builder(factored.tree, bound.weights, tolerance * bound.lowest);
-                       for_each_leaf(
-                           factored, progress, stop,
-                           [&](std::size_t leaf, const Eigen::MatrixXd& columns) { builder.add(leaf, columns); });
+                       for_each_leaf(factored, progress, stop, [&](std::size_t leaf, const Eigen::MatrixXd& columns) {
+                         builder.add(leaf, columns);
+                       });
                        compressed = std::make_shared<const HierarchicalMatrix>(builder.finish());
                      });
   return SurfaceCompliance(std::move(compressed));
