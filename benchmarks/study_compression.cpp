@@ -1,7 +1,8 @@
-// Compressed compliance of the scanned foot beside the dense one, while that fits: preparation, memory, rank, and the
-// contact force. Needs HEELSTRIKE_DATA (the scan). study_compression H_MM... [--no-dense]
+// Compressed compliance of the scanned foot beside the dense one, while that fits: preparation, memory, rank, error of
+// the blocks, time of blocks and products (contact forces: bench_fem). Needs HEELSTRIKE_DATA (the scan).
+//
+// study_compression H_MM... [--no-dense]
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <cstring>
 #include <fstream>
@@ -84,6 +85,14 @@ void study(double h, double tolerance, bool with_dense) {
 }  // namespace heelstrike::fem
 
 int main(int argc, char** argv) {
+  if (!heelstrike::fem::test::foot_scan()) {
+    fmt::print("no foot scan: set HEELSTRIKE_DATA to the folder that contains foot/foot_left.stl\n");
+    return 0;
+  }
+  if (argc < 2) {
+    fmt::print(stderr, "usage: study_compression H_MM... [--no-dense]\n");
+    return 2;
+  }
   const bool dense = std::strcmp(argv[argc - 1], "--no-dense") != 0;
   const double tolerance = 1e-6;
   for (int i = 1; i < argc - (dense ? 0 : 1); ++i) heelstrike::fem::study(1e-3 * std::atof(argv[i]), tolerance, dense);

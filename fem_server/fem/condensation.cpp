@@ -101,38 +101,30 @@ std::string task(std::size_t n_candidates) {
   return fmt::format("condensing this body to {} candidate nodes", n_candidates);
 }
 
-/// Compliance of the candidates in columns of leaves of their cluster tree, for rows from the leaf to the last; the
-/// rest follows from symmetry.
-class BlockColumns {
- public:
-  BlockColumns(const InverseColumns& inverse, const ReliefTerms* relief) : inverse_(inverse), relief_(relief) {}
-
-  /// @param first, n  candidates in the order of the tree. @return 3 rows per candidate from `first` to the last
-  [[nodiscard]] Eigen::MatrixXd columns(Eigen::Index first, Eigen::Index n) const {
-    Eigen::MatrixXd C = inverse_.lower_columns(3 * first, 3 * n);
-    if (relief_ != nullptr) {
-      const auto Y = relief_->Y.bottomRows(C.rows());
-      const auto B = relief_->B.bottomRows(C.rows());
-      const auto Yj = relief_->Y.middleRows(3 * first, 3 * n);
-      const auto Bj = relief_->B.middleRows(3 * first, 3 * n);
-      // Equation (3) of docs/theory/contact_fem.md for these columns.
-      C += B * (relief_->Q * Bj.transpose() - Yj.transpose()) - Y * Bj.transpose();
-    }
-    return C;
-  }
-
- private:
-  const InverseColumns& inverse_;
-  const ReliefTerms* relief_;
-};
-
-/// A factored body: what the columns of its compliance are made of.
+/// A factored body, from which the columns of its compliance follow.
 struct FactoredBody {
   const SparseMatrix& K;
   const ClusterTree& tree;
+  const InverseColumns& inverse;
   const ReliefTerms* relief;  ///< null = clamped
-  const BlockColumns& columns;
-  std::size_t n_workers;  ///< threads that compute panels
+  std::size_t n_workers;      ///< threads that compute panels
+
+  /// Compliance for the columns of one leaf of the tree, 3 rows per candidate from the leaf to the last; the rest
+  /// follows from symmetry.
+  [[nodiscard]] Eigen::MatrixXd columns(const Cluster& leaf) const {
+    const Eigen::Index first = 3 * static_cast<Eigen::Index>(leaf.begin);
+    const Eigen::Index n = 3 * static_cast<Eigen::Index>(leaf.size());
+    Eigen::MatrixXd C = inverse.lower_columns(first, n);
+    if (relief != nullptr) {
+      const auto Y = relief->Y.bottomRows(C.rows());
+      const auto B = relief->B.bottomRows(C.rows());
+      const auto Yj = relief->Y.middleRows(first, n);
+      const auto Bj = relief->B.middleRows(first, n);
+      // Equation (3) of docs/theory/contact_fem.md for these columns.
+      C += B * (relief->Q * Bj.transpose() - Yj.transpose()) - Y * Bj.transpose();
+    }
+    return C;
+  }
 };
 
 /// Calls take(leaf, columns) for every leaf of the tree, concurrently.
@@ -144,7 +136,7 @@ void for_each_leaf(const FactoredBody& factored, const Progress& progress, const
   for_each_in_parallel(tree.leaves.size(), factored.n_workers, [&](std::size_t leaf) {
     check_stop(stop);
     const Cluster& cluster = tree.clusters[tree.leaves[leaf]];
-    take(leaf, factored.columns.columns(cluster.begin, cluster.size()));
+    take(leaf, factored.columns(cluster));
     const std::size_t done = n_done += cluster.size();
     // Callbacks of users are called on the thread that opened the contact.
     if (std::this_thread::get_id() != caller) return;
@@ -379,7 +371,7 @@ void with_factored_body(const BodyModel& body, const Support& support, std::span
     progress("condense", 0.5);
     const ReliefTerms* terms = support.inertia_relief ? &relief : nullptr;
     const InverseColumns inverse(factor, ordered_dofs);
-    take({.K = K, .tree = tree, .relief = terms, .columns = {inverse, terms}, .n_workers = n_workers});
+    take({.K = K, .tree = tree, .inverse = inverse, .relief = terms, .n_workers = n_workers});
   });
 }
 

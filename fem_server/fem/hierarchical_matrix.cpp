@@ -41,7 +41,7 @@ PartialQr partial_qr(Eigen::MatrixXd& A, double tolerance) {
     norms.maxCoeff(&pivot);
     auto q = result.Q.col(k);
     q = A.col(pivot);
-    // Twice, because cancellation in the remainder leaves components along the vectors before.
+    // Again, because cancellation in the remainder leaves components along the vectors before.
     const auto before = result.Q.leftCols(k);
     q -= before * (before.transpose() * q).eval();
     q.normalize();
@@ -184,14 +184,9 @@ struct HierarchicalMatrix::Builder::Pending {
   std::vector<LowRankFactors> parts;  ///< of each leaf
   std::atomic<std::size_t> n_missing{0};
   LowRankFactors whole;
-
-  Pending() = default;
-  Pending(Pending&& other) noexcept
-      : first_leaf(other.first_leaf), parts(std::move(other.parts)), n_missing(other.n_missing.load()) {}
 };
 
-HierarchicalMatrix::Builder::Builder(ClusterTree tree, std::span<const double> weights, double tolerance)
-    : pending_(std::make_unique<std::vector<Pending>>()) {
+HierarchicalMatrix::Builder::Builder(ClusterTree tree, std::span<const double> weights, double tolerance) {
   matrix_.tree_ = std::move(tree);
   const ClusterTree& t = matrix_.tree_;
   for (const Cluster& cluster : t.clusters) {
@@ -200,6 +195,14 @@ HierarchicalMatrix::Builder::Builder(ClusterTree tree, std::span<const double> w
     weights_.push_back(least);
   }
   if (!t.clusters.empty()) find_blocks(0, 0);
+  // x . E x <= sum_b |E_b| (|x_row|^2 + |x_column|^2): equation (3) of docs/theory/compression.md.
+  block_tolerance_ = tolerance / static_cast<double>(assign_blocks_to_leaves());
+}
+
+HierarchicalMatrix::Builder::~Builder() = default;
+
+std::size_t HierarchicalMatrix::Builder::assign_blocks_to_leaves() {
+  const ClusterTree& t = matrix_.tree_;
   const std::size_t n_leaves = t.leaves.size();
   full_of_leaf_.resize(n_leaves);
   low_rank_of_leaf_.resize(n_leaves);
@@ -219,10 +222,10 @@ HierarchicalMatrix::Builder::Builder(ClusterTree tree, std::span<const double> w
     if (block.row != block.column) ++n_errors[leaves_of(block.row).first];
   }
   full_values_.resize(matrix_.full_.size());
-  pending_->reserve(matrix_.low_rank_.size());
+  pending_ = std::vector<Pending>(matrix_.low_rank_.size());
   for (std::uint32_t b = 0; b < matrix_.low_rank_.size(); ++b) {
     const auto [first, last] = leaves_of(matrix_.low_rank_[b].column);
-    Pending& pending = pending_->emplace_back();
+    Pending& pending = pending_[b];
     pending.first_leaf = first;
     pending.parts.resize(last - first);
     pending.n_missing = last - first;
@@ -233,12 +236,8 @@ HierarchicalMatrix::Builder::Builder(ClusterTree tree, std::span<const double> w
     const auto [first_row, last_row] = leaves_of(matrix_.low_rank_[b].row);
     for (std::uint32_t leaf = first_row; leaf < last_row; ++leaf) ++n_errors[leaf];
   }
-  // x . E x <= sum_b |E_b| (|x_row|^2 + |x_column|^2): equation (3) of docs/theory/compression.md.
-  const std::size_t most = n_errors.empty() ? 0 : *std::ranges::max_element(n_errors);
-  block_tolerance_ = tolerance / static_cast<double>(std::max<std::size_t>(most, 1));
+  return n_errors.empty() ? 1 : *std::ranges::max_element(n_errors);
 }
-
-HierarchicalMatrix::Builder::~Builder() = default;
 
 void HierarchicalMatrix::Builder::find_blocks(std::uint32_t row, std::uint32_t column) {
   const Cluster& a = matrix_.tree_.clusters[row];
@@ -278,7 +277,7 @@ void HierarchicalMatrix::Builder::add(std::size_t leaf, const Eigen::MatrixXd& c
   }
   for (const std::uint32_t b : low_rank_of_leaf_[leaf]) {
     const LowRankBlock& block = matrix_.low_rank_[b];
-    Pending& pending = (*pending_)[b];
+    Pending& pending = pending_[b];
     const std::size_t n_parts = pending.parts.size();
     const double allowed = (1.0 - rounding_part) * allowed_error(block);
     const double of_leaf = n_parts == 1 ? allowed : leaf_part * allowed / std::sqrt(static_cast<double>(n_parts));
@@ -302,8 +301,8 @@ HierarchicalMatrix HierarchicalMatrix::Builder::finish() {
     packed.append_matrix(full_values_[b], allowed_error(block));
     full_values_[b].resize(0, 0);
   }
-  for (std::size_t b = 0; b < pending_->size(); ++b) {
-    const LowRankFactors whole = std::move((*pending_)[b].whole);
+  for (std::size_t b = 0; b < pending_.size(); ++b) {
+    const LowRankFactors whole = std::move(pending_[b].whole);
     LowRankBlock& block = matrix_.low_rank_[b];
     block.first = packed.size();
     block.rank = static_cast<std::uint64_t>(whole.U.cols());

@@ -9,7 +9,6 @@
 
 #include <Eigen/Core>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -141,6 +140,8 @@ class HierarchicalMatrix::Builder {
  private:
   struct Pending;
   void find_blocks(std::uint32_t row, std::uint32_t column);
+  /// @return the largest number of blocks with rows or columns in one leaf, at least 1
+  [[nodiscard]] std::size_t assign_blocks_to_leaves();
   /// Of the Frobenius norm of a block.
   [[nodiscard]] double allowed_error(const BlockPlace& block) const;
 
@@ -150,7 +151,7 @@ class HierarchicalMatrix::Builder {
   std::vector<std::vector<std::uint32_t>> full_of_leaf_;  ///< numbers of blocks with columns of each leaf
   std::vector<std::vector<std::uint32_t>> low_rank_of_leaf_;
   std::vector<Eigen::MatrixXd> full_values_;
-  std::unique_ptr<std::vector<Pending>> pending_;
+  std::vector<Pending> pending_;  ///< low-rank blocks whose columns have not all arrived
 };
 
 }  // namespace heelstrike::fem

@@ -51,7 +51,8 @@ struct FactorSize {
 [[nodiscard]] MemoryNeed compliance_memory(const FactorSize& size, std::size_t n_candidates, double n_columns,
                                            double n_stored);
 
-/// [B] of the compressed compliance of n candidate nodes.
+/// [B] of the compressed compliance of n candidate nodes at the default tolerance: 50 kB each, an upper estimate for up
+/// to 20,000 nodes (a foot takes 14 kB each with 1,121, 27 kB with 4,377: docs/studies/scale.md).
 [[nodiscard]] double compressed_bytes(std::size_t n_candidates);
 
 /// "1.65 GB", "12.3 kB"

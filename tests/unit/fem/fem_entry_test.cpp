@@ -112,6 +112,43 @@ TEST_F(FemEntry, OpensABallAndTheCacheGivesTheSameBits) {
   EXPECT_EQ(third->evaluate(*third->initial_history(), pressed()).F_A.vector(), r.F_A.vector());
 }
 
+// Above the limit of the dense compliance it is compressed; the cache gives the same bits, and another tolerance or
+// a damaged file another product.
+TEST_F(FemEntry, CompressesManyCandidatesAndTheCacheGivesTheSameBits) {
+  const auto force = [](const ContactBackend& contact) {
+    return contact.evaluate(*contact.initial_history(), pressed()).F_A.vector();
+  };
+  const Vector6 dense = force(*make_backend(pair_, context_));
+  pair_.parameters["max_candidates"] = 20.0;
+  stages_.clear();
+  const Vector6 compressed = force(*make_backend(pair_, context_));
+  EXPECT_THAT(stages_, testing::Contains(testing::HasSubstr("contact nodes compressed to")));
+  EXPECT_LE((compressed - dense).norm(), 1e-6 * dense.norm());
+  stages_.clear();
+  EXPECT_EQ(force(*make_backend(pair_, context_)), compressed);
+  EXPECT_THAT(stages_, testing::Contains("loaded from the cache"));
+
+  pair_.parameters["compression_tolerance"] = 1e-3;
+  stages_.clear();
+  (void)make_backend(pair_, context_);
+  EXPECT_THAT(stages_, testing::Contains(testing::HasSubstr("contact nodes compressed to")));
+
+  pair_.parameters.erase("compression_tolerance");
+  for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+    if (entry.path().extension() == ".compressed") std::filesystem::resize_file(entry.path(), 5000);
+  }
+  stages_.clear();
+  EXPECT_EQ(force(*make_backend(pair_, context_)), compressed);
+  EXPECT_THAT(stages_, testing::Contains(testing::HasSubstr(".compressed is corrupt; it will be rebuilt")));
+
+  pair_.parameters["compliance"] = std::string("dense");
+  EXPECT_THAT(rejection_error(),
+              testing::AllOf(testing::HasSubstr("max_candidates is 20"), testing::HasSubstr("compliance: automatic")));
+  pair_.backend = "fem_full";
+  pair_.parameters.erase("compliance");
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("use fem_condensed, which compresses it"));
+}
+
 // Requirement: the full order with friction condenses its undeformed body once, shares it with fem_condensed through
 // the cache, and stops when its client disconnects.
 TEST_F(FemEntry, FullOrderReadsItsComplianceFromTheCacheAndStopsOnRequest) {
