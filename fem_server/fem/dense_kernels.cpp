@@ -46,16 +46,17 @@ int as_int(Eigen::Index n) {
   return static_cast<int>(n);
 }
 
-void triangular_solve(const char* transposed, Eigen::Ref<const Eigen::MatrixXd> factor,
-                      Eigen::Ref<Eigen::MatrixXd> rhs) {
-  const int n = as_int(rhs.rows());
-  const int n_rhs = as_int(rhs.cols());
-  if (n == 0 || n_rhs == 0) return;
+/// vectors := op(L)^-1 vectors from the left, vectors op(L)^-1 from the right.
+void triangular_solve(const char* side, const char* transposed, Eigen::Ref<const Eigen::MatrixXd> factor,
+                      Eigen::Ref<Eigen::MatrixXd> vectors) {
+  const int m = as_int(vectors.rows());
+  const int n = as_int(vectors.cols());
+  if (m == 0 || n == 0) return;
   // The argument may be a block of a larger matrix, whose stride applies.
   const int lda = as_int(factor.outerStride());
-  const int ldb = as_int(rhs.outerStride());
+  const int ldb = as_int(vectors.outerStride());
   const double one = 1.0;
-  dtrsm_("L", "L", transposed, "N", &n, &n_rhs, &one, factor.data(), &lda, rhs.data(), &ldb);
+  dtrsm_(side, "L", transposed, "N", &m, &n, &one, factor.data(), &lda, vectors.data(), &ldb);
 }
 
 }  // namespace
@@ -75,11 +76,11 @@ bool cholesky_in_place(Eigen::Ref<Eigen::MatrixXd> matrix) {
 }
 
 void solve_lower(Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref<Eigen::MatrixXd> rhs) {
-  triangular_solve("N", factor, rhs);
+  triangular_solve("L", "N", factor, rhs);
 }
 
 void solve_lower_transposed(Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref<Eigen::MatrixXd> rhs) {
-  triangular_solve("T", factor, rhs);
+  triangular_solve("L", "T", factor, rhs);
 }
 
 void multiply(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const Eigen::MatrixXd> rhs,
@@ -145,16 +146,6 @@ void subtract_product(Eigen::Ref<const Eigen::MatrixXd> matrix, Eigen::Ref<const
 
 namespace {
 
-void solve_rows(const char* transposed, Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref<Eigen::MatrixXd> rows) {
-  const int m = as_int(rows.rows());
-  const int n = as_int(rows.cols());
-  if (m == 0 || n == 0) return;
-  const int lda = as_int(factor.outerStride());
-  const int ldb = as_int(rows.outerStride());
-  const double one = 1.0;
-  dtrsm_("R", "L", transposed, "N", &m, &n, &one, factor.data(), &lda, rows.data(), &ldb);
-}
-
 /// result := alpha rows op(matrix) + beta result.
 void rows_product(const char* transposed, int inner, double alpha, Eigen::Ref<const Eigen::MatrixXd> rows,
                   Eigen::Ref<const Eigen::MatrixXd> matrix, double beta, Eigen::Ref<Eigen::MatrixXd> result) {
@@ -170,11 +161,11 @@ void rows_product(const char* transposed, int inner, double alpha, Eigen::Ref<co
 }  // namespace
 
 void solve_rows_lower(Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref<Eigen::MatrixXd> rows) {
-  solve_rows("T", factor, rows);
+  triangular_solve("R", "T", factor, rows);
 }
 
 void solve_rows_lower_transposed(Eigen::Ref<const Eigen::MatrixXd> factor, Eigen::Ref<Eigen::MatrixXd> rows) {
-  solve_rows("N", factor, rows);
+  triangular_solve("R", "N", factor, rows);
 }
 
 void multiply_rows(Eigen::Ref<const Eigen::MatrixXd> rows, Eigen::Ref<const Eigen::MatrixXd> matrix,
