@@ -35,7 +35,7 @@ void add_vectors(const CellTerms& terms, Eigen::Ref<Eigen::MatrixXd> sums) {
   }
 }
 
-NodalPressures::NodalPressures(const BodyModel& body) : body_(body) {
+NodalPressures::NodalPressures(const BodyModel& body, const std::vector<bool>* own) : body_(body), own_(own) {
   if (body.pressures().kind() != PressureKind::nodal) return;
   for (std::size_t a = 0; a < body.pressures().size(); ++a) {
     couplings_.emplace_back(Eigen::Matrix3Xd::Zero(3, std::ssize(body.pressures().nodes(a))));
@@ -47,6 +47,7 @@ void NodalPressures::add(const CellTerms& terms) {
   const auto element = body_.mesh().element(terms.cell);
   const auto own = body_.pressures().of_element(terms.cell);
   for (std::size_t k = 0; k < own.size(); ++k) {
+    if (own_ != nullptr && !(*own_)[own[k]]) continue;
     const auto nodes = body_.pressures().nodes(own[k]);
     for (std::size_t i = 0; i < element.size(); ++i) {
       const auto place = std::ranges::lower_bound(nodes, element[i]) - nodes.begin();

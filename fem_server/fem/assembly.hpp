@@ -18,7 +18,8 @@ void add_vectors(const CellTerms& terms, Eigen::Ref<Eigen::MatrixXd> sums);
 /// the sum of the couplings of the adjacent cells. Zero in other bodies.
 class NodalPressures {
  public:
-  explicit NodalPressures(const BodyModel& body);
+  /// @param own  pressures that contribute, of a body that is a share of another one; null = all
+  explicit NodalPressures(const BodyModel& body, const std::vector<bool>* own = nullptr);
   /// Adds the couplings of a cell.
   void add(const CellTerms& terms);
   /// @pre all cells have been added @param n_threads  as BodyCells::sum
@@ -26,6 +27,7 @@ class NodalPressures {
 
  private:
   const BodyModel& body_;
+  const std::vector<bool>* own_;
   std::vector<Eigen::Matrix3Xd> couplings_;  ///< [m^2] per pressure, one column per node
 };
 

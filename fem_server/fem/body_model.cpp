@@ -9,6 +9,7 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/fem/assembly.hpp"
+#include "fem_server/fem/byte_stream.hpp"
 #include "fem_server/fem/element_library.hpp"
 
 namespace heelstrike::fem {
@@ -80,6 +81,39 @@ BodyModel BodyModel::part(std::span<const std::uint32_t> elements, std::vector<s
   }
   part.add_pressures(pressures_.kind());
   return part;
+}
+
+std::string BodyModel::bytes() const {
+  ByteWriter writer;
+  writer.put(mesh_.nodes_per_element);
+  writer.put(pressures_.kind());
+  writer.put(static_cast<std::uint64_t>(mesh_.nodes.size()));
+  for (const Vector3& node : mesh_.nodes) {
+    for (const double coordinate : node) writer.put(coordinate);
+  }
+  writer.put_all(mesh_.connectivity);
+  writer.put_all(constants_);
+  writer.put_all(first_element_like_);
+  writer.put_all(material_of_);
+  return writer.take();
+}
+
+BodyModel BodyModel::from_bytes(std::string_view bytes) {
+  ByteReader reader(bytes);
+  BodyModel body;
+  body.mesh_.nodes_per_element = reader.get<std::uint32_t>();
+  const auto kind = reader.get<PressureKind>();
+  body.mesh_.nodes.resize(reader.get<std::uint64_t>());
+  for (Vector3& node : body.mesh_.nodes) {
+    for (double& coordinate : node) coordinate = reader.get<double>();
+  }
+  body.mesh_.connectivity = reader.get_all<std::uint32_t>();
+  body.constants_ = reader.get_all<LameConstants>();
+  body.first_element_like_ = reader.get_all<std::uint32_t>();
+  body.material_of_ = reader.get_all<std::uint32_t>();
+  body.reference_ = make_reference_element(body.mesh_.nodes_per_element);
+  body.add_pressures(kind);
+  return body;
 }
 
 void BodyModel::assign_materials(std::span<const Material> materials) {

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/contact/surface.hpp"
@@ -35,6 +37,10 @@ class BodyModel {
   /// @param elements  ascending
   /// @param nodes     nodes of these elements in this body, ascending: node i of the part is nodes[i]
   [[nodiscard]] BodyModel part(std::span<const std::uint32_t> elements, std::vector<std::uint32_t>& nodes) const;
+
+  /// Mesh without named sets, materials and pressures, for another process of the same program.
+  [[nodiscard]] std::string bytes() const;
+  [[nodiscard]] static BodyModel from_bytes(std::string_view bytes);
 
   [[nodiscard]] const VolumeMesh& mesh() const { return mesh_; }
   [[nodiscard]] const ReferenceElement& reference() const { return reference_; }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -125,8 +126,8 @@ void trim_cache(const fs::path& directory, const fs::path& keep, std::uintmax_t 
   std::error_code code;
   for (const auto& file : fs::directory_iterator(directory, code)) {
     const auto extension = file.path().extension();
-    const bool known =
-        extension == ".mesh" || extension == ".compliance" || extension == ".compressed" || extension == ".interior";
+    constexpr std::array<std::string_view, 5> kinds{".mesh", ".compliance", ".compressed", ".interior", ".modes"};
+    const bool known = std::ranges::find(kinds, extension.string()) != kinds.end();
     if (!known) continue;
     const std::uintmax_t bytes = file.file_size(code);
     if (code) continue;  // another process removed it
@@ -186,6 +187,7 @@ namespace {
 
 constexpr std::string_view method_version = "condensation 3";
 constexpr std::string_view compression_version = "compression 1";
+constexpr std::string_view modes_version = "modes 1";
 
 template <class T>
 void append(std::string& bytes, const T* values, std::size_t n) {
@@ -282,6 +284,49 @@ SurfaceCompliance cached_compliance(const std::string& directory, const BodyMode
        .n = 9 * n * n},
       progress, stop, make, [n](std::vector<double> blocks) { return SurfaceCompliance(n, std::move(blocks)); },
       [](const SurfaceCompliance& compliance) -> const std::vector<double>& { return compliance.data(); });
+}
+
+namespace {
+
+std::string modes_key(const BodyModel& body, const Support& support, std::size_t n_modes) {
+  std::string bytes(modes_version);
+  bytes += compliance_key(body, support, {});
+  const std::uint64_t n = n_modes;
+  append(bytes, &n, 1);
+  std::vector<double> densities;
+  for (std::size_t e = 0; e < body.mesh().n_elements(); ++e) densities.push_back(body.material(e).density);
+  append(bytes, densities.data(), densities.size());
+  return sha256_hex(bytes);
+}
+
+}  // namespace
+
+VibrationModes cached_modes(const std::string& directory, const BodyModel& body, const Support& support,
+                            std::size_t n_modes, const Progress& progress, const std::stop_token& stop,
+                            const MemoryLimit& limit) {
+  const auto make = [&] { return vibration_modes(body, support, n_modes, stop, limit); };
+  if (directory.empty()) return make();
+  const auto n = static_cast<Eigen::Index>(n_modes);
+  const auto n_dofs = static_cast<Eigen::Index>(body.n_dofs());
+  return cached<std::vector<double>>(
+      directory,
+      {.key = modes_key(body, support, n_modes),
+       .kind = "modes",
+       .magic = "heelstrike modes 1\n",
+       .name = "the vibration modes",
+       .begin = 0.9,
+       .end = 0.95,
+       .n = n_modes * (body.n_dofs() + 1)},
+      progress, stop, make,
+      [&](const std::vector<double>& values) {
+        return VibrationModes{.frequencies = Eigen::Map<const Eigen::VectorXd>(values.data(), n),
+                              .shapes = Eigen::Map<const Eigen::MatrixXd>(values.data() + n, n_dofs, n)};
+      },
+      [](const VibrationModes& modes) {
+        std::vector<double> values(modes.frequencies.begin(), modes.frequencies.end());
+        values.insert(values.end(), modes.shapes.data(), modes.shapes.data() + modes.shapes.size());
+        return values;
+      });
 }
 
 }  // namespace heelstrike::fem

@@ -1,8 +1,9 @@
 /// Disk caches of prepared products, so that a body is meshed and condensed once, and their common file format.
 ///
 /// One file per key in a folder of the owner of the service: `<key>.mesh`, a header with key and digest and then the
-/// mesh as VTU with all bits of the coordinates, `<key>.compliance` and `<key>.compressed`. Files are written under a
-/// temporary name and renamed; a file that is truncated, corrupt, or of another version or key is treated as absent.
+/// mesh as VTU with all bits of the coordinates, `<key>.compliance`, `<key>.compressed` and `<key>.modes`. Files are
+/// written under a temporary name and renamed; a file that is truncated, corrupt, or of another version or key is
+/// treated as absent.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,6 +20,7 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/fem/condensation.hpp"
+#include "fem_server/fem/vibration_modes.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
 namespace heelstrike::fem {
@@ -150,5 +152,10 @@ template <class Content, class Make, class Unpack, class Pack>
                                                   const Support& support, std::span<const std::uint32_t> candidates,
                                                   const Progress& progress, const std::stop_token& stop,
                                                   const MemoryLimit& limit = {}, double tolerance = 0.0);
+
+/// Likewise for the vibration modes. @throws as vibration_modes
+[[nodiscard]] VibrationModes cached_modes(const std::string& directory, const BodyModel& body, const Support& support,
+                                          std::size_t n_modes, const Progress& progress, const std::stop_token& stop,
+                                          const MemoryLimit& limit = {});
 
 }  // namespace heelstrike::fem

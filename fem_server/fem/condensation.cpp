@@ -12,10 +12,13 @@
 #include <map>
 #include <thread>
 
+#include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
 #include "common/process/parallel.hpp"
+#include "fem_server/fem/body_shares.hpp"
 #include "fem_server/fem/cluster_tree.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
+#include "fem_server/fem/rank_team.hpp"
 #include "fem_server/fem/rigid_motion.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"
 
@@ -69,7 +72,7 @@ struct ReliefTerms {
   Matrix6 Q;
 };
 
-ReliefTerms relief_terms(const BodyModel& body, const SparseCholesky& factor, const SixColumns& modes,
+ReliefTerms relief_terms(const BodyModel& body, const StiffnessFactor& factor, const SixColumns& modes,
                          std::span<const std::int64_t> candidate_dofs) {
   const SixColumns MR = mass_times(body, modes);
   const Matrix6 mass = modes.transpose() * MR;
@@ -103,11 +106,11 @@ std::string task(std::size_t n_candidates) {
 
 /// A factored body, from which the columns of its compliance follow.
 struct FactoredBody {
-  const SparseMatrix& K;
   const ClusterTree& tree;
-  const InverseColumns& inverse;
-  const ReliefTerms* relief;  ///< null = clamped
-  std::size_t n_workers;      ///< threads that compute panels
+  const StiffnessFactor& inverse;
+  std::function<SparseMatrix()> candidate_stiffness;  ///< [N/m] block of the stiffness for the candidates
+  const ReliefTerms* relief;                          ///< null = clamped
+  std::size_t n_workers;                              ///< threads that compute panels
 
   /// Compliance for the columns of one leaf of the tree, 3 rows per candidate from the leaf to the last; the rest
   /// follows from symmetry.
@@ -175,19 +178,15 @@ struct EnergyBound {
 };
 
 /// @param weights  any positive ones
-EnergyBound bound_with(std::vector<double> weights, const BodyModel& body, const SparseMatrix& K,
-                       std::span<const std::uint32_t> candidates) {
-  constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
-  std::vector<std::uint32_t> candidate_of(body.mesh().nodes.size(), none);
-  for (std::uint32_t i = 0; i < candidates.size(); ++i) candidate_of[candidates[i]] = i;
+/// @param K        block of the candidates
+EnergyBound bound_with(std::vector<double> weights, const SparseMatrix& K) {
   // Norm of W^(1/2) K_bb W^(1/2): the largest sum of the norms of the blocks of a row.
   double largest = 0.0;
-  for (std::uint32_t i = 0; i < candidates.size(); ++i) {
-    std::map<std::uint32_t, double> squares;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    std::map<std::size_t, double> squares;
     for (int axis = 0; axis < 3; ++axis) {
-      for (SparseMatrix::InnerIterator entry(K, 3 * std::int64_t{candidates[i]} + axis); entry; ++entry) {
-        const std::uint32_t j = candidate_of[static_cast<std::size_t>(entry.row() / 3)];
-        if (j != none) squares[j] += entry.value() * entry.value();
+      for (SparseMatrix::InnerIterator entry(K, 3 * static_cast<Eigen::Index>(i) + axis); entry; ++entry) {
+        squares[static_cast<std::size_t>(entry.row() / 3)] += entry.value() * entry.value();
       }
     }
     double sum = 0.0;
@@ -215,21 +214,17 @@ double inertia_share(const ReliefTerms& relief, std::span<const double> weights,
 /// The bound is best with the inverses of the nodes' own stiffnesses as weights. With inertia relief and very different
 /// stiffnesses of the candidates, equal weights are used.
 /// @throws Error{invalid_input}  almost all inertia is that of the candidates
-EnergyBound energy_bound(const BodyModel& body, const FactoredBody& factored,
-                         std::span<const std::uint32_t> candidates) {
+EnergyBound energy_bound(const FactoredBody& factored) {
   constexpr double max_share = 0.9;  // beyond, the bound would cost more than two digits of the tolerance
+  const SparseMatrix K = factored.candidate_stiffness();
   std::vector<double> weights;
-  for (const std::uint32_t node : candidates) {
-    double trace = 0.0;
-    for (int axis = 0; axis < 3; ++axis) {
-      trace += factored.K.coeff(3 * std::int64_t{node} + axis, 3 * std::int64_t{node} + axis);
-    }
-    weights.push_back(3.0 / trace);
+  for (Eigen::Index i = 0; i < K.cols(); i += 3) {
+    weights.push_back(3.0 / (K.coeff(i, i) + K.coeff(i + 1, i + 1) + K.coeff(i + 2, i + 2)));
   }
-  if (factored.relief == nullptr) return bound_with(std::move(weights), body, factored.K, candidates);
+  if (factored.relief == nullptr) return bound_with(std::move(weights), K);
   double share = inertia_share(*factored.relief, weights, factored.tree);
   if (share > max_share) {
-    weights.assign(candidates.size(), *std::ranges::min_element(weights));
+    weights.assign(weights.size(), *std::ranges::min_element(weights));
     share = inertia_share(*factored.relief, weights, factored.tree);
   }
   if (share > max_share) {
@@ -240,7 +235,7 @@ EnergyBound energy_bound(const BodyModel& body, const FactoredBody& factored,
                     "smaller elements",
                     100.0 * share));
   }
-  EnergyBound bound = bound_with(std::move(weights), body, factored.K, candidates);
+  EnergyBound bound = bound_with(std::move(weights), K);
   bound.lowest *= (1.0 - share) * (1.0 - share);
   return bound;
 }
@@ -314,67 +309,6 @@ Eigen::MatrixXd SurfaceCompliance::dense() const {
 
 namespace {
 
-/// Factorises the body and calls take(factored).
-/// @param n_stored  [B] of the result
-void with_factored_body(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates,
-                        std::uint32_t panel_nodes, double n_stored, const Progress& progress,
-                        const std::stop_token& stop, const MemoryLimit& limit,
-                        const std::function<void(const FactoredBody&)>& take) {
-  use_one_blas_thread();
-  check_candidates(body, support, candidates);
-  progress("assemble", 0.0);
-  std::vector<bool> fixed = clamped_dofs(body, support.clamped_nodes);
-  Partition partition = partition_dofs(body, candidates, fixed);
-  SixColumns modes;
-  if (support.inertia_relief) {
-    // Six dofs fixed at zero make K definite. The choice is arbitrary, because the load is balanced, but excludes
-    // candidates, whose columns are needed.
-    modes = inertia_modes(body).modes;
-    for (const std::int64_t dof : isostatic_dofs(modes, partition.inner)) fixed[static_cast<std::size_t>(dof)] = true;
-    partition = partition_dofs(body, candidates, fixed);
-  }
-  check_stop(stop);
-  const ClusterTree tree = make_cluster_tree(points_of(body, candidates), panel_nodes);
-  std::vector<std::int64_t> ordered_dofs;
-  for (const std::uint32_t k : tree.order) {
-    for (int axis = 0; axis < 3; ++axis) ordered_dofs.push_back(3 * std::int64_t{candidates[k]} + axis);
-  }
-  std::vector<std::int64_t> free = partition.inner;
-  std::ranges::copy(partition.candidates, std::back_inserter(free));
-  std::ranges::sort(free);
-  Elimination order(node_graph(body), free, {});
-  // Each thread needs memory for a panel: no more threads than fit. The bits do not depend on their number.
-  std::size_t n_workers = std::min<std::size_t>(tree.leaves.size(), std::max(1U, std::thread::hardware_concurrency()));
-  const auto need = [&](const FactorSize& size) {
-    const auto with = [&](std::size_t n) {
-      return compliance_memory(size, candidates.size(), 3.0 * panel_nodes * static_cast<double>(n), n_stored);
-    };
-    const double available = std::min(limit.bytes - limit.in_use, available_address_space());
-    while (n_workers > 1 && with(n_workers).total() > available) --n_workers;
-    return with(n_workers);
-  };
-  within_memory(limit, need(order.size()), task(candidates.size()), [&] {
-    const SparseMatrix K = linear_stiffness(body);
-    check_stop(stop);
-    progress("factorize", 0.1);
-    SparseCholesky factor(K, std::move(order));
-    check_stop(stop);
-    check_memory(limit, need(factor.size()), task(candidates.size()));
-    if (!factor.factorize(K)) {
-      throw input_error("support",
-                        "the stiffness matrix is singular: the clamped set leaves a rigid motion free (are all parts "
-                        "of the mesh connected, and are at least three clamped nodes not collinear?)");
-    }
-    check_stop(stop);
-    ReliefTerms relief;
-    if (support.inertia_relief) relief = relief_terms(body, factor, modes, ordered_dofs);
-    progress("condense", 0.5);
-    const ReliefTerms* terms = support.inertia_relief ? &relief : nullptr;
-    const InverseColumns inverse(factor, ordered_dofs);
-    take({.K = K, .tree = tree, .inverse = inverse, .relief = terms, .n_workers = n_workers});
-  });
-}
-
 /// Nodes of a panel of columns of the dense compliance: triangular solves with three times this number of right-hand
 /// sides reach the speed of matrix products; wider panels only increase the workspace and the latency of a stop
 /// request.
@@ -385,13 +319,213 @@ constexpr std::uint32_t leaf_nodes = 32;
 /// Memory of the blocks in double precision until all their columns have arrived, over that of the result.
 constexpr double building_factor = 4.0;
 
+/// Inputs of a condensation.
+struct CondensationInput {
+  const BodyModel& body;
+  const Support& support;
+  std::span<const std::uint32_t> candidates;
+  std::uint32_t panel_nodes;  ///< of a panel of columns
+  double n_stored;            ///< [B] of the result
+  bool compressed;            ///< the result
+  const Progress& progress;
+  const std::stop_token& stop;
+  const MemoryLimit& limit;
+};
+
+/// Unknowns of a condensation and their order.
+struct Unknowns {
+  SixColumns modes;  ///< empty = clamped
+  ClusterTree tree;
+  std::vector<std::int64_t> candidates;  ///< dofs, in the order of the tree
+  Elimination order;
+};
+
+/// [B] of the result while it is built, if it were compressed; 0 = it is.
+double bytes_if_compressed(const CondensationInput& input) {
+  return input.compressed ? 0.0 : building_factor * compressed_bytes(input.candidates.size());
+}
+
+Unknowns unknowns_of(const CondensationInput& input) {
+  const BodyModel& body = input.body;
+  std::vector<bool> fixed = clamped_dofs(body, input.support.clamped_nodes);
+  Partition partition = partition_dofs(body, input.candidates, fixed);
+  SixColumns modes;
+  if (input.support.inertia_relief) {
+    // Six dofs fixed at zero make K definite. The choice is arbitrary, because the load is balanced, but excludes
+    // candidates, whose columns are needed.
+    modes = inertia_modes(body).modes;
+    for (const std::int64_t dof : isostatic_dofs(modes, partition.inner)) fixed[static_cast<std::size_t>(dof)] = true;
+    partition = partition_dofs(body, input.candidates, fixed);
+  }
+  check_stop(input.stop);
+  ClusterTree tree = make_cluster_tree(points_of(body, input.candidates), input.panel_nodes);
+  std::vector<std::int64_t> ordered_dofs;
+  for (const std::uint32_t k : tree.order) {
+    for (int axis = 0; axis < 3; ++axis) ordered_dofs.push_back(3 * std::int64_t{input.candidates[k]} + axis);
+  }
+  std::vector<std::int64_t> free = partition.inner;
+  std::ranges::copy(partition.candidates, std::back_inserter(free));
+  std::ranges::sort(free);
+  return {.modes = std::move(modes),
+          .tree = std::move(tree),
+          .candidates = std::move(ordered_dofs),
+          .order = Elimination(node_graph(body), free, {})};
+}
+
+[[noreturn]] void reject_singular() {
+  throw input_error("support",
+                    "the stiffness matrix is singular: the clamped set leaves a rigid motion free (are all parts "
+                    "of the mesh connected, and are at least three clamped nodes not collinear?)");
+}
+
+using TakeFactored = std::function<void(const FactoredBody&)>;
+
+void take_factored(const CondensationInput& input, const Unknowns& unknowns, const StiffnessFactor& factor,
+                   const std::function<SparseMatrix()>& candidate_stiffness, std::size_t n_workers,
+                   const TakeFactored& take) {
+  check_stop(input.stop);
+  ReliefTerms relief;
+  const bool relieved = input.support.inertia_relief;
+  if (relieved) relief = relief_terms(input.body, factor, unknowns.modes, unknowns.candidates);
+  input.progress("condense", 0.5);
+  take({.tree = unknowns.tree,
+        .inverse = factor,
+        .candidate_stiffness = candidate_stiffness,
+        .relief = relieved ? &relief : nullptr,
+        .n_workers = n_workers});
+}
+
+/// Factorised by this process.
+class OwnFactor final : public StiffnessFactor {
+ public:
+  /// @param factor  factored; must outlive this object
+  OwnFactor(const SparseCholesky& factor, const std::vector<std::int64_t>& dofs)
+      : factor_(factor), inverse_(factor, dofs) {}
+  [[nodiscard]] Eigen::MatrixXd solve(const Eigen::MatrixXd& rhs) const override { return factor_.solve(rhs); }
+  [[nodiscard]] Eigen::MatrixXd lower_columns(Eigen::Index first, Eigen::Index n) const override {
+    return inverse_.lower_columns(first, n);
+  }
+
+ private:
+  const SparseCholesky& factor_;
+  InverseColumns inverse_;
+};
+
+/// States the memory before the factorisation begins: as a note where it is an appreciable part of a machine.
+void announce(const CondensationInput& input, const std::string& what, const std::string& memory, double bytes) {
+  constexpr double appreciable = 1e9;
+  input.progress(fmt::format("{}{} takes about {} of memory", bytes >= appreciable ? note_mark : "", what, memory),
+                 0.1);
+}
+
+void with_own_factor(const CondensationInput& input, Unknowns unknowns, const TakeFactored& take) {
+  const std::size_t n_candidates = input.candidates.size();
+  const MemoryLimit& limit = input.limit;
+  // Each thread needs memory for a panel: no more threads than fit. The bits do not depend on their number.
+  std::size_t n_workers =
+      std::min<std::size_t>(unknowns.tree.leaves.size(), std::max(1U, std::thread::hardware_concurrency()));
+  const auto need = [&](const FactorSize& size) {
+    const auto with = [&](std::size_t n) {
+      MemoryNeed need =
+          compliance_memory(size, n_candidates, 3.0 * input.panel_nodes * static_cast<double>(n), input.n_stored);
+      need.compressed = bytes_if_compressed(input);
+      return need;
+    };
+    const double available = std::min(limit.bytes - limit.in_use, available_address_space());
+    while (n_workers > 1 && with(n_workers).total() > available) --n_workers;
+    return with(n_workers);
+  };
+  within_memory(limit, need(unknowns.order.size()), task(n_candidates), [&] {
+    const SparseMatrix K = linear_stiffness(input.body);
+    check_stop(input.stop);
+    input.progress("factorize", 0.1);
+    SparseCholesky factor(K, std::move(unknowns.order));
+    check_stop(input.stop);
+    const MemoryNeed exact = need(factor.size());
+    check_memory(limit, exact, task(n_candidates));
+    announce(input, task(n_candidates), memory_text(exact.total()), exact.total());
+    if (!factor.factorize(K)) reject_singular();
+    take_factored(
+        input, unknowns, OwnFactor(factor, unknowns.candidates), [&] { return block_between(K, input.candidates); },
+        n_workers, take);
+  });
+}
+
+/// Largest need of a rank. Rank 0 has the result and the panels, all have their part of the vectors of a panel.
+MemoryNeed need_of_ranks(const CondensationInput& input, const RankFactor& factor, double n_unknowns, double& total) {
+  const double columns = 3.0 * input.panel_nodes;
+  MemoryNeed largest;
+  total = 0.0;
+  for (std::size_t k = 0; k < factor.need().size(); ++k) {
+    MemoryNeed need = factor.need()[k];
+    need.n_ranks = static_cast<double>(factor.need().size());
+    need.compressed = k == 0 ? bytes_if_compressed(input) : 0.0;
+    need.dense = sizeof(double) * columns * n_unknowns / need.n_ranks;
+    // A panel with its numbers of rows, and as returned.
+    if (k == 0) need.dense += input.n_stored + 3.0 * sizeof(double) * columns * 3.0 * double(input.candidates.size());
+    total += need.total();
+    if (need.total() > largest.total()) largest = need;
+  }
+  return largest;
+}
+
+void with_team_factor(const CondensationInput& input, Unknowns unknowns, RankTeam& team, const TakeFactored& take) {
+  const std::string what = fmt::format("{} on {} ranks", task(input.candidates.size()), team.size());
+  const auto n_ranks = static_cast<double>(team.size());
+  const FactorSize size = unknowns.order.size();
+  MemoryNeed least =
+      compliance_memory(size, input.candidates.size(), 3.0 * input.panel_nodes / n_ranks, input.n_stored);
+  least.matrices /= n_ranks;
+  least.factors /= n_ranks;
+  least.n_ranks = n_ranks;
+  least.compressed = bytes_if_compressed(input);
+  within_memory(input.limit, least, what, [&] {
+    input.progress("factorize", 0.1);
+    RankFactor factor(team, input.body, unknowns.order.dofs(), unknowns.candidates, what);
+    check_stop(input.stop);
+    double total = 0.0;
+    const MemoryNeed need = need_of_ranks(input, factor, size.n_dofs, total);
+    const std::string on_largest = what + " (the rank with the largest part)";
+    check_memory(input.limit, need, on_largest);
+    input.progress(fmt::format("{}{} takes about {} of memory, at most {} on one rank", note_mark, what,
+                               memory_text(total), memory_text(need.total())),
+                   0.1);
+    with_memory_report(input.limit, need, on_largest, [&] {
+      if (!factor.factorize()) reject_singular();
+      take_factored(
+          input, unknowns, factor, [&] { return stiffness_between(input.body, input.candidates); }, 1, take);
+    });
+  });
+}
+
+/// Factorises the body and calls take(factored).
+void with_factored_body(const CondensationInput& input, const TakeFactored& take) {
+  use_one_blas_thread();
+  check_candidates(input.body, input.support, input.candidates);
+  input.progress("assemble", 0.0);
+  Unknowns unknowns = unknowns_of(input);
+  if (RankTeam* team = leading_team(); team != nullptr) {
+    with_team_factor(input, std::move(unknowns), *team, take);
+  } else {
+    with_own_factor(input, std::move(unknowns), take);
+  }
+}
+
 }  // namespace
 
 SurfaceCompliance condense(const BodyModel& body, const Support& support, std::span<const std::uint32_t> candidates,
                            const Progress& progress, const std::stop_token& stop, const MemoryLimit& limit) {
   std::vector<double> blocks;
   const double n = static_cast<double>(candidates.size());
-  with_factored_body(body, support, candidates, dense_panel_nodes, sizeof(double) * 9.0 * n * n, progress, stop, limit,
+  with_factored_body({.body = body,
+                      .support = support,
+                      .candidates = candidates,
+                      .panel_nodes = dense_panel_nodes,
+                      .n_stored = sizeof(double) * 9.0 * n * n,
+                      .compressed = false,
+                      .progress = progress,
+                      .stop = stop,
+                      .limit = limit},
                      [&](const FactoredBody& factored) { blocks = dense_blocks(factored, progress, stop); });
   return {candidates.size(), std::move(blocks)};
 }
@@ -400,9 +534,17 @@ SurfaceCompliance condense_compressed(const BodyModel& body, const Support& supp
                                       std::span<const std::uint32_t> candidates, double tolerance,
                                       const Progress& progress, const std::stop_token& stop, const MemoryLimit& limit) {
   std::shared_ptr<const HierarchicalMatrix> compressed;
-  with_factored_body(body, support, candidates, leaf_nodes, building_factor * compressed_bytes(candidates.size()),
-                     progress, stop, limit, [&](const FactoredBody& factored) {
-                       const EnergyBound bound = energy_bound(body, factored, candidates);
+  with_factored_body({.body = body,
+                      .support = support,
+                      .candidates = candidates,
+                      .panel_nodes = leaf_nodes,
+                      .n_stored = building_factor * compressed_bytes(candidates.size()),
+                      .compressed = true,
+                      .progress = progress,
+                      .stop = stop,
+                      .limit = limit},
+                     [&](const FactoredBody& factored) {
+                       const EnergyBound bound = energy_bound(factored);
                        HierarchicalMatrix::Builder builder(factored.tree, bound.weights, tolerance * bound.lowest);
                        for_each_leaf(factored, progress, stop, [&](std::size_t leaf, const Eigen::MatrixXd& columns) {
                          builder.add(leaf, columns);
@@ -412,6 +554,37 @@ SurfaceCompliance condense_compressed(const BodyModel& body, const Support& supp
   return SurfaceCompliance(std::move(compressed));
 }
 
+namespace {
+
+constexpr const char* free_motion = "the body has a free rigid motion with all candidates fixed";
+
+Eigen::MatrixXd condensed_stiffness_by_team(RankTeam& team, const BodyModel& body, const Elimination& order,
+                                            std::size_t n_candidates, std::size_t n_last, const Progress& progress,
+                                            const MemoryLimit& limit) {
+  const std::string what = fmt::format("{} on {} ranks", task(n_candidates), team.size());
+  MemoryNeed need = condensed_stiffness_memory(order.size(), n_candidates);
+  need.n_ranks = static_cast<double>(team.size());
+  need.matrices /= need.n_ranks;
+  need.factors /= need.n_ranks;
+  Eigen::MatrixXd K_star;
+  within_memory(limit, need, what, [&] {
+    progress("factorize", 0.1);
+    RankFactor factor(team, body, order.dofs(), {}, what, n_last);
+    // MUMPS counts the Schur complement of rank 0; its copy is the result.
+    MemoryNeed exact = *std::ranges::max_element(factor.need(), {}, [](const MemoryNeed& own) { return own.total(); });
+    exact.dense = need.dense;
+    exact.n_ranks = need.n_ranks;
+    check_memory(limit, exact, what);
+    with_memory_report(limit, exact, what, [&] {
+      if (!factor.factorize()) throw input_error("candidates", free_motion);
+      K_star = factor.schur_complement();
+    });
+  });
+  return K_star;
+}
+
+}  // namespace
+
 Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::uint32_t> clamped_nodes,
                                     std::span<const std::uint32_t> candidates, const Progress& progress,
                                     const std::stop_token& stop, const MemoryLimit& limit) {
@@ -420,6 +593,10 @@ Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::
   progress("assemble", 0.0);
   const Partition partition = partition_dofs(body, candidates, clamped_dofs(body, clamped_nodes));
   Elimination order(node_graph(body), partition.inner, partition.candidates);
+  if (RankTeam* team = leading_team(); team != nullptr) {
+    return condensed_stiffness_by_team(*team, body, order, candidates.size(), partition.candidates.size(), progress,
+                                       limit);
+  }
   Eigen::MatrixXd K_star;
   within_memory(limit, condensed_stiffness_memory(order.size(), candidates.size()), task(candidates.size()), [&] {
     double shift = 0.0;
@@ -436,8 +613,7 @@ Eigen::MatrixXd condensed_stiffness(const BodyModel& body, std::span<const std::
       SparseCholesky factor(K, std::move(order));
       check_stop(stop);
       check_memory(limit, condensed_stiffness_memory(factor.size(), candidates.size()), task(candidates.size()));
-      if (!factor.factorize(K))
-        throw input_error("candidates", "the body has a free rigid motion with all candidates fixed");
+      if (!factor.factorize(K)) throw input_error("candidates", free_motion);
       L = factor.last_block();
     }
     K_star = symmetric_product(L, progress, stop);

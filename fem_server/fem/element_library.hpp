@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fem_server/fem/rank_group.hpp"
 #include "fem_server/geometry/volume_mesh.hpp"
 
 namespace heelstrike::fem {
@@ -109,6 +110,8 @@ struct ElementLibrary {
                                                  std::span<const std::uint32_t> material_of) = nullptr;
   /// Pairs with the smallest eigenvalues > 0; thread-safe, with identical bits in every run.
   Eigenpairs (*lowest_modes)(const EigenProblem& problem) = nullptr;
+  /// Initialises MPI, once in a process; null for a single rank. @throws Error{unavailable} when MPI cannot start
+  std::unique_ptr<RankGroup> (*join_ranks)() = nullptr;
 };
 
 /// File name of the module. Its single entry point is

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdint>
 #include <fstream>
 #include <new>
@@ -18,15 +19,18 @@ namespace {
 /// [B] per entry of a sparse matrix: value and row index.
 constexpr double sparse_entry = sizeof(double) + sizeof(std::int64_t);
 
+/// @param available  [B] for the advice; infinite = unknown
 [[nodiscard]] Error memory_error(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
-                                 const std::string& found, std::string_view advice_for_process) {
+                                 const std::string& found, double available, std::string_view advice_for_process) {
+  const std::string fitting = fitting_alternatives(need, available);
   return limit_error(
       limit.key,
       fmt::format("{}: {} would take about {} ({} for the stiffness, {} for its factors, {} for dense matrices), {}; "
                   "use larger elements, another kind of element, or fewer contact nodes (contact_set, contact_box, "
-                  "contact_direction), or {}",
+                  "contact_direction), or {}{}",
                   limit.key, what, memory_text(need.total()), memory_text(need.matrices), memory_text(need.factors),
-                  memory_text(need.dense), found, advice_for_process));
+                  memory_text(need.dense), found, advice_for_process,
+                  fitting.empty() ? "" : "; what would fit: " + fitting));
 }
 
 constexpr std::string_view raise_process_limit = "raise the memory limit of the process (ulimit -v, container limit)";
@@ -79,12 +83,37 @@ std::string memory_text(double bytes) {
   return fmt::format("{:.3g} GB", 1e-9 * bytes);
 }
 
+std::string fitting_alternatives(const MemoryNeed& need, double available) {
+  if (!(available > 0.0) || !(need.total() > available)) return {};
+  constexpr double margin = 1.05;  // the stiffness grows with the third power only
+  std::string text =
+      fmt::format("elements of {:.2f} times the size", margin * std::pow(need.total() / available, 0.25));
+  constexpr double max_ranks = 1e4;
+  const auto add_ranks = [&](double dense, std::string_view condition) {
+    const double n = std::ceil(need.n_ranks * (need.total() - need.dense) / (available - dense));
+    if (available > dense && n > need.n_ranks && n <= max_ranks) {
+      text += fmt::format(", {} ranks with this memory each (mpirun -n {} heelstrike condense){}", n, n, condition);
+    }
+  };
+  const double compressed = need.total() - need.dense + need.compressed;
+  if (need.compressed > 0.0 && need.compressed < need.dense) {
+    if (compressed <= available) {
+      text += fmt::format(", compliance: compressed (about {})", memory_text(compressed));
+    } else {
+      add_ranks(need.compressed, " and compliance: compressed");
+      return text;
+    }
+  }
+  add_ranks(need.dense, "");
+  return text;
+}
+
 void check_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what) {
   if (limit.in_use + need.total() <= limit.bytes) return;
   const std::string in_use =
       limit.in_use > 0.0 ? fmt::format(", of which {} are in use", memory_text(limit.in_use)) : "";
   throw memory_error(limit, need, what, fmt::format("allowed are {}{}", memory_text(limit.bytes), in_use),
-                     "raise this limit");
+                     limit.bytes - limit.in_use, "raise this limit");
 }
 
 void with_memory_report(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
@@ -92,7 +121,7 @@ void with_memory_report(const MemoryLimit& limit, const MemoryNeed& need, const 
   try {
     work();
   } catch (const std::bad_alloc&) {
-    throw memory_error(limit, need, what, "the allocation failed", raise_process_limit);
+    throw memory_error(limit, need, what, "the allocation failed", available_address_space(), raise_process_limit);
   }
 }
 
@@ -100,7 +129,7 @@ void within_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::
                    const std::function<void()>& work) {
   check_memory(limit, need, what);
   if (const double left = available_address_space(); need.total() > left) {
-    throw memory_error(limit, need, what, fmt::format("{} are available to the process", memory_text(left)),
+    throw memory_error(limit, need, what, fmt::format("{} are available to the process", memory_text(left)), left,
                        raise_process_limit);
   }
   with_memory_report(limit, need, what, work);

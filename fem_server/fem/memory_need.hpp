@@ -22,6 +22,9 @@ struct MemoryNeed {
   double matrices = 0.0;  ///< the stiffness as assembled and as passed to the factorisation
   double factors = 0.0;   ///< including workspace of their computation
   double dense = 0.0;     ///< compliances, condensed stiffnesses, vectors
+  /// For the advice of messages: instead of `dense` with a compressed compliance; 0 = not possible.
+  double compressed = 0.0;
+  double n_ranks = 1.0;  ///< likewise: that share the rest; this is the need of one of them
 
   [[nodiscard]] double total() const { return matrices + factors + dense; }
 };
@@ -57,6 +60,10 @@ struct FactorSize {
 
 /// "1.65 GB", "12.3 kB"
 [[nodiscard]] std::string memory_text(double bytes);
+
+/// What would fit into `available` [B] instead: element size, ranks, compression. Memory of factors and of the dense
+/// compliance grows with the fourth power of the number of elements along an edge of the body.
+[[nodiscard]] std::string fitting_alternatives(const MemoryNeed& need, double available);
 
 /// @param what  description of the work for the message: "condensing this body to 16 candidate nodes"
 /// @throws Error{limit} with field `limit.key` when `need` exceeds the remaining limit

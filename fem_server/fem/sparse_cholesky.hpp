@@ -27,6 +27,8 @@ class Elimination {
   /// Assumes that all dofs of a node are eliminated (false only for isostatic supports) and ignores the explicit zeros
   /// of supernodes: a quarter smaller than the actual factor.
   [[nodiscard]] const FactorSize& size() const { return size_; }
+  /// Dof at each position.
+  [[nodiscard]] std::span<const std::int64_t> dofs() const { return dof_at_; }
 
  private:
   friend class SparseCholesky;

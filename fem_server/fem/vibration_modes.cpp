@@ -15,6 +15,7 @@
 #include "common/errors/error.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "fem_server/fem/element_library.hpp"
+#include "fem_server/fem/rank_team.hpp"
 #include "fem_server/fem/rigid_motion.hpp"
 #include "fem_server/fem/sparse_cholesky.hpp"
 
@@ -70,15 +71,34 @@ class Flexibility {
     order_.emplace(node_graph(body), free, std::span<const std::int64_t>());
   }
 
-  /// Predicted size before the factorisation, exact size after it.
-  [[nodiscard]] FactorSize size() const { return factor_ ? factor_->size() : order_->size(); }
+  /// Predicted need of the factorisation before it, exact one after the analysis; on ranks that of the largest part.
+  [[nodiscard]] MemoryNeed need() const {
+    if (on_ranks_) {
+      return *std::ranges::max_element(on_ranks_->need(), {}, [](const MemoryNeed& need) { return need.total(); });
+    }
+    if (factor_) return factorisation_memory(factor_->size());
+    MemoryNeed need = factorisation_memory(order_->size());
+    if (const RankTeam* team = leading_team(); team != nullptr) {
+      need.matrices /= static_cast<double>(team->size());
+      need.factors /= static_cast<double>(team->size());
+    }
+    return need;
+  }
 
   /// @param check  called when the size is exact, before the factor is allocated
-  void factorize(const BodyModel& body, const std::function<void()>& check) {
-    const SparseMatrix K = linear_stiffness(body);
-    factor_.emplace(K, std::move(*order_));
-    check();
-    if (!factor_->factorize(K)) {
+  void factorize(const BodyModel& body, const std::string& task, const std::function<void()>& check) {
+    bool is_positive = false;
+    if (RankTeam* team = leading_team(); team != nullptr) {
+      on_ranks_.emplace(*team, body, order_->dofs(), std::vector<std::int64_t>(), task);
+      check();
+      is_positive = on_ranks_->factorize();
+    } else {
+      const SparseMatrix K = linear_stiffness(body);
+      factor_.emplace(K, std::move(*order_));
+      check();
+      is_positive = factor_->factorize(K);
+    }
+    if (!is_positive) {
       throw input_error("support",
                         "the stiffness matrix is singular: the clamped set leaves a rigid motion free (are all parts "
                         "of the mesh connected, and are at least three clamped nodes not collinear?)");
@@ -88,12 +108,16 @@ class Flexibility {
   [[nodiscard]] std::size_t n_free() const { return n_free_; }
 
   [[nodiscard]] Eigen::VectorXd times(const Eigen::VectorXd& load) const {
-    if (relief_.modes.rows() == 0) return factor_->solve(load);
-    const Eigen::VectorXd u = factor_->solve(balanced(relief_.modes, relief_.loads, load));
+    if (relief_.modes.rows() == 0) return solve(load);
+    const Eigen::VectorXd u = solve(balanced(relief_.modes, relief_.loads, load));
     return balanced(relief_.loads, relief_.modes, u);
   }
 
  private:
+  [[nodiscard]] Eigen::VectorXd solve(const Eigen::VectorXd& load) const {
+    return on_ranks_ ? on_ranks_->solve(load) : factor_->solve(load);
+  }
+
   static std::vector<std::int64_t> free_dofs(const std::vector<bool>& fixed) {
     std::vector<std::int64_t> free;
     for (std::size_t dof = 0; dof < fixed.size(); ++dof) {
@@ -106,12 +130,12 @@ class Flexibility {
   std::size_t n_free_ = 0;
   std::optional<Elimination> order_;  ///< until the factorisation
   std::optional<SparseCholesky> factor_;
+  std::optional<RankFactor> on_ranks_;  ///< instead
 };
 
-/// Maximum of the factorisation and of its factor with the vectors of the Lanczos iteration: those of ARPACK, and the
-/// modes in deal.II vectors and in the result.
-MemoryNeed modal_memory(const FactorSize& size, std::size_t n_dofs, std::size_t n_modes) {
-  MemoryNeed first = factorisation_memory(size);
+/// Maximum of the factorisation, `first`, and of its factor with the vectors of the Lanczos iteration: those of ARPACK,
+/// and the modes in deal.II vectors and in the result.
+MemoryNeed modal_memory(const MemoryNeed& first, std::size_t n_dofs, std::size_t n_modes) {
   MemoryNeed then = first;
   then.matrices /= 3.0;  // the assembled stiffness, two of three parts, is released
   then.dense = sizeof(double) * static_cast<double>(n_dofs * (lanczos_vectors(n_modes) + 3 * n_modes));
@@ -184,11 +208,11 @@ VibrationModes vibration_modes(const BodyModel& body, const Support& support, st
                     flexibility.n_free() < lanczos_vectors(0) ? 0 : (flexibility.n_free() - lanczos_vectors(0)) / 2,
                     flexibility.n_free(), n_modes));
   }
-  const auto need = [&] { return modal_memory(flexibility.size(), body.n_dofs(), n_modes); };
+  const auto need = [&] { return modal_memory(flexibility.need(), body.n_dofs(), n_modes); };
   const std::string task = fmt::format("finding {} vibration modes of this body", n_modes);
   VibrationModes modes;
   within_memory(limit, need(), task, [&] {
-    flexibility.factorize(body, [&] { check_memory(limit, need(), task); });
+    flexibility.factorize(body, task, [&] { check_memory(limit, need(), task); });
     modes = modes_of(body, flexibility, n_modes, stop);
   });
   return modes;

@@ -13,6 +13,7 @@
 #include "fem_server/bodies/body_preparation.hpp"
 #include "fem_server/bodies/pair_check.hpp"
 #include "fem_server/contact_solver/kernels/compliance_product.hpp"
+#include "fem_server/fem/compliance_cache.hpp"
 
 namespace heelstrike::fem {
 
@@ -63,9 +64,10 @@ void predict_modal_vibrations(const PairSpec& pair, PairDescription& description
 
 /// The number of modes of a body is known only after meshing.
 VibrationModes modes_of(const PairSpec& pair, const PreparedBody& prepared, std::size_t n_modes,
-                        const std::stop_token& stop) {
+                        const PrepareContext& context) {
   try {
-    return vibration_modes(prepared.body, prepared.support, n_modes, stop, prepared.max_memory);
+    return cached_modes(context.cache_directory, prepared.body, prepared.support, n_modes, context.on_progress,
+                        context.stop, prepared.max_memory);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::invalid_input) throw;
     const std::string key = "contact." + pair.name + ".parameters." + error.field();
@@ -116,7 +118,7 @@ std::unique_ptr<ContactBackend> make_modal(const PairSpec& pair, const PrepareCo
   model.clamped = !prepared.support.inertia_relief;
   if (const auto n_modes = static_cast<std::size_t>(number(pair.parameters, "modes")); n_modes > 0) {
     context.on_progress("vibration modes", 0.9);
-    model.modes = modes_of(pair, prepared, n_modes, context.stop);
+    model.modes = modes_of(pair, prepared, n_modes, context);
     const double highest = model.modes.frequencies.tail<1>()[0];
     context.on_progress(
         fmt::format("vibration modes from {:.4g} to {:.4g} Hz; the contact force is linear within each step, "

@@ -14,6 +14,7 @@
 #include "fem_server/fem/dealii/elastic_space.hpp"
 #include "fem_server/fem/dealii/reference_element.hpp"
 #include "fem_server/fem/element_library.hpp"
+#include "fem_server/fem/mpi/mpi_group.hpp"
 
 namespace heelstrike::fem {
 
@@ -74,6 +75,7 @@ extern "C" __attribute__((visibility("default"))) const heelstrike::fem::Element
   static constexpr ElementLibrary library{.version = heelstrike::program_version,
                                           .reference_element = tabulated_reference_element,
                                           .body_cells = serial_cells,
-                                          .lowest_modes = arpack_lowest_modes};
+                                          .lowest_modes = arpack_lowest_modes,
+                                          .join_ranks = join_mpi_ranks};
   return &library;
 }

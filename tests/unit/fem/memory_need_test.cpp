@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <new>
 #include <string>
 #include <thread>
@@ -102,6 +103,24 @@ TEST(MemoryNeed, IsReportedInReadableUnits) {
   EXPECT_EQ(memory_text(12'345.0), "12.3 kB");
   EXPECT_EQ(memory_text(1e6), "1 MB");
   EXPECT_EQ(memory_text(3.125e9), "3.12 GB");
+}
+
+TEST(MemoryNeed, ReportsWhatWouldFit) {
+  const MemoryNeed need{.matrices = 1e9, .factors = 7e9, .dense = 8e9, .compressed = 0.5e9};
+  EXPECT_EQ(fitting_alternatives(need, 17e9), "");
+  // 1.05 (16 / 8.6)^(1/4) = 1.23; 8 + 0.5 < 8.6; 8 / (8.6 - 8) = 13.3.
+  EXPECT_EQ(fitting_alternatives(need, 8.6e9),
+            "elements of 1.23 times the size, compliance: compressed (about 8.5 GB), 14 ranks with this memory each "
+            "(mpirun -n 14 heelstrike condense)");
+  // 1.05 (16 / 4)^(1/4) = 1.48; 8 / (4 - 0.5) = 2.3.
+  EXPECT_EQ(fitting_alternatives(need, 4e9),
+            "elements of 1.48 times the size, 3 ranks with this memory each (mpirun -n 3 heelstrike condense) and "
+            "compliance: compressed");
+  // One of two ranks: 2 * 8 / (4 - 0.5) = 4.6.
+  MemoryNeed of_rank = need;
+  of_rank.n_ranks = 2.0;
+  EXPECT_THAT(fitting_alternatives(of_rank, 4e9), HasSubstr("5 ranks"));
+  EXPECT_EQ(fitting_alternatives(need, std::numeric_limits<double>::infinity()), "");
 }
 
 TEST(MemoryNeed, CondensationReportsItsNeedInAdvance) {

@@ -7,9 +7,13 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <numbers>
+#include <string>
 
 #include "common/errors/error.hpp"
+#include "fem_server/fem/compliance_cache.hpp"
 #include "fem_server/fem/rigid_motion.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
 
@@ -97,6 +101,32 @@ TEST(VibrationModes, LeaveACompliancePositiveSemidefinite) {
       before = left.trace();
     }
   }
+}
+
+TEST(VibrationModes, AreStoredUnderTheirInput) {
+  std::string name = (std::filesystem::temp_directory_path() / "hs-modes-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(name.data()), nullptr);
+  const auto n_files = [&] {
+    const std::filesystem::directory_iterator files(name);
+    return std::ranges::count_if(files, [](const auto& file) { return file.path().extension() == ".modes"; });
+  };
+  const auto modes_of = [&](const BodyModel& body, std::size_t n) {
+    return cached_modes(name, body, held_at(body, "z0"), n, [](std::string_view, double) {}, {});
+  };
+  const BodyModel body = block({0.1, 0.08, 0.05}, 2, 2, 2, 0.3);
+  const VibrationModes computed = modes_of(body, 4);
+  EXPECT_EQ(n_files(), 1);
+  const VibrationModes stored = modes_of(body, 4);
+  EXPECT_EQ(n_files(), 1);
+  EXPECT_EQ(stored.frequencies, computed.frequencies);
+  EXPECT_EQ(stored.shapes, computed.shapes);
+  (void)modes_of(body, 5);
+  EXPECT_EQ(n_files(), 2);
+  // The compliance of a clamped body does not depend on its density, its modes do.
+  const VibrationModes lighter = modes_of(block({0.1, 0.08, 0.05}, 2, 2, 2, 0.3, false, 300.0), 4);
+  EXPECT_EQ(n_files(), 3);
+  EXPECT_NEAR(lighter.frequencies[0] / computed.frequencies[0], 2.0, 1e-9);  // sqrt(1200 / 300)
+  std::filesystem::remove_all(name);
 }
 
 TEST(VibrationModes, ReportInvalidInput) {
