@@ -138,14 +138,38 @@ KeySchema load_keys() {
               function_keys("tx", "N m", "x component added to the constant torque"),
               function_keys("ty", "N m", "y component added to the constant torque"),
               function_keys("tz", "N m", "z component added to the constant torque"),
-              vector3("point", "m", coordinates, "point of application of the force in the body's frame"),
+              vector3("point", "m", coordinates, "point of application of the force in `point_frame`"),
+              function_keys("px", "m", "x component added to the point"),
+              function_keys("py", "m", "y component added to the point"),
+              function_keys("pz", "m", "z component added to the point"),
               {.name = "frame",
                .kind = KeyKind::text,
-               .meaning = "axes of force and torque: fixed in the world or in the body",
-               .fallback = "world",
-               .choices = {"world", "body"}},
+               .meaning = "axes of force and torque: `world`, `body` (the loaded one), or the name of another body",
+               .fallback = "world"},
+              {.name = "point_frame",
+               .kind = KeyKind::text,
+               .meaning = "frame of the point: `body` (the loaded one), `world` (a point that does not move with the "
+                          "body, such as a centre of pressure), or the name of another body",
+               .fallback = "body"},
           }};
 }
+
+namespace {
+
+/// Name of the body with the frame of a load, or "ground" for the world.
+std::string read_load_frame(const Field& field, const std::string& loaded_body, const std::vector<BodySpec>& bodies) {
+  const std::string& frame = field.text();
+  if (frame == "world") return "ground";
+  if (frame == "body") return loaded_body;
+  std::vector<std::string> names = {"world", "body"};
+  for (const auto& body : bodies) names.push_back(body.name);
+  if (std::ranges::find(names, frame) != names.end()) return frame;
+  field.reject(
+      fmt::format("`world`, `body`, or the name of a body ({})", fmt::join(names.begin() + 2, names.end(), ", ")),
+      fmt::format("'{}'", excerpt(frame)), suggestion(frame, names, "choose another"));
+}
+
+}  // namespace
 
 LoadSpec read_load(const Field& field, Scenario& scenario) {
   LoadSpec load{.name = field.name(),
@@ -153,9 +177,10 @@ LoadSpec read_load(const Field& field, Scenario& scenario) {
                 .force = field["force"].vector3(),
                 .torque = field["torque"].vector3(),
                 .point = field["point"].vector3(),
-                .body_fixed = field["frame"].text() == "body",
                 .functions = {}};
-  for (const char* key : {"fx", "fy", "fz", "tx", "ty", "tz"}) {
+  load.axes_body = read_load_frame(field["frame"], load.body, scenario.bodies);
+  load.point_body = read_load_frame(field["point_frame"], load.body, scenario.bodies);
+  for (const char* key : {"fx", "fy", "fz", "tx", "ty", "tz", "px", "py", "pz"}) {
     if (!field.has(key)) continue;
     load.functions.emplace(key, read_function(field[key], scenario.analysis.end_time, scenario.files));
   }

@@ -54,9 +54,10 @@ struct LoadSpec {
   std::string body;
   Vector3 force = Vector3::Zero();                ///< [N]
   Vector3 torque = Vector3::Zero();               ///< [N m]
-  Vector3 point = Vector3::Zero();                ///< [m] point of application in the body frame
-  bool body_fixed = false;                        ///< components in body axes instead of world axes
-  std::map<std::string, FunctionSpec> functions;  ///< fx, fy, fz [N], tx, ty, tz [N m], added to the constants
+  Vector3 point = Vector3::Zero();                ///< [m] point of application in the frame of `point_body`
+  std::string axes_body = "ground";               ///< its axes are those of force and torque
+  std::string point_body = {};                    ///< `body`, another body or "ground"
+  std::map<std::string, FunctionSpec> functions;  ///< fx, fy, fz [N], tx, ty, tz [N m], px, py, pz [m], added to these
 };
 
 /// Attachment of a joint or force element to its two bodies: in the world at the initial poses, or in the frame of each

@@ -118,9 +118,12 @@ void print_text(const RunRequest& request, const BuiltModel& model) {
   for (const LoadSpec& load : scenario.loads) {
     std::string functions;
     for (const auto& [key, function] : load.functions) functions += fmt::format(" + {}(t)", key);
-    print_line("load {} on {}: force {} N, torque {} N m{} at {} m, {} axes", load.name, load.body,
+    const auto frame = [&](const std::string& body) {
+      return body == "ground" ? std::string("world") : body == load.body ? "body" : body;
+    };
+    print_line("load {} on {}: force {} N, torque {} N m{} at {} m of the {} frame, {} axes", load.name, load.body,
                vector_text(load.force), vector_text(load.torque), functions, vector_text(load.point),
-               load.body_fixed ? "body" : "world");
+               frame(load.point_body), frame(load.axes_body));
   }
   print_model(scenario, model.description);
   print_pairs(scenario, model);

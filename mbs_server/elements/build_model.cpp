@@ -79,9 +79,10 @@ Load build_load(const Model& model, const LoadSpec& spec) {
             .body = find_body(model, spec.body, "loads." + spec.name + ".body"),
             .force = spec.force,
             .torque = spec.torque,
-            .point = spec.point,
-            .body_fixed = spec.body_fixed};
-  constexpr std::array<const char*, 6> keys = {"fx", "fy", "fz", "tx", "ty", "tz"};
+            .point = spec.point};
+  load.axes_body = find_body(model, spec.axes_body, "loads." + spec.name + ".frame");
+  load.point_body = find_body(model, spec.point_body, "loads." + spec.name + ".point_frame");
+  constexpr std::array<const char*, 9> keys = {"fx", "fy", "fz", "tx", "ty", "tz", "px", "py", "pz"};
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (const auto found = spec.functions.find(keys[i]); found != spec.functions.end()) {
       load.functions[i] = resolved(found->second);

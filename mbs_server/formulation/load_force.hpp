@@ -20,8 +20,8 @@ class GravityForce final : public ForceElement {
   VectorX generalized_;  ///< potential energy is -generalized_ . q
 };
 
-/// Force at a body-fixed point and torque, each a constant plus functions of time, components in the world or in body
-/// axes. Its work is external work.
+/// Force at a point and torque on a body, each a constant plus functions of time. Components are in the axes of the
+/// world or of any body, the point is in the frame of any body or in the world. Its work is external work.
 class LoadForce final : public ForceElement {
  public:
   explicit LoadForce(const Load& load);
@@ -31,9 +31,17 @@ class LoadForce final : public ForceElement {
   void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override;
 
  private:
-  /// As prescribed: in body axes or in the world, the force at its point.
-  [[nodiscard]] Wrench prescribed_wrench(double t) const;
-  [[nodiscard]] Wrench world_wrench(const Wrench& given, const Pose& X_WB) const;
+  /// At one instant, as prescribed: the wrench in the axes of `axes_body`, the force at its point.
+  struct Prescribed {
+    Wrench wrench;
+    Vector3 point;  ///< [m] in the frame of `point_body`
+  };
+  [[nodiscard]] Prescribed prescribed(double t) const;
+  [[nodiscard]] BodyIndex point_body() const { return load_.point_body.value_or(load_.body); }
+  /// [m] from the origin of the loaded body to the point, in the world
+  [[nodiscard]] Vector3 arm(const MotionState& at, const Vector3& point) const;
+  /// About the origin of the loaded body, in the world.
+  [[nodiscard]] Wrench world_wrench(const MotionState& at, const Prescribed& given) const;
 
   Load load_;
 };

@@ -5,6 +5,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,13 @@ struct Body {
 struct Load {
   std::string name = {};
   BodyIndex body = ground;
-  Vector3 force = Vector3::Zero();                ///< [N]
-  Vector3 torque = Vector3::Zero();               ///< [N m]
-  Vector3 point = Vector3::Zero();                ///< [m] in the body frame
-  bool body_fixed = false;                        ///< components in body axes instead of world axes
-  std::array<TimeFunctionPtr, 6> functions = {};  ///< fx fy fz [N] tx ty tz [N m] added to the constants; none = 0
+  Vector3 force = Vector3::Zero();           ///< [N]
+  Vector3 torque = Vector3::Zero();          ///< [N m]
+  Vector3 point = Vector3::Zero();           ///< [m] point of application, in the frame of `point_body`
+  BodyIndex axes_body = ground;              ///< its axes are those of force and torque
+  std::optional<BodyIndex> point_body = {};  ///< none: `body`
+  /// fx fy fz [N] tx ty tz [N m] px py pz [m] added to force, torque and point; none = 0
+  std::array<TimeFunctionPtr, 9> functions = {};
 };
 
 /// One side of a joint: a frame fixed in the body. Its z axis is the joint's axis; x and y define the angle.

@@ -198,8 +198,8 @@ std::vector<Load> read_outputs(const ElementSpec& spec, const Model& model, cons
     const std::size_t i = component_of(item);
     Load load{.name = spec.name,
               .body = find_body(model, body, config::location_of(item["body"])),
-              .point = item["point"].vector3(),
-              .body_fixed = item["frame"].text() == "body"};
+              .point = item["point"].vector3()};
+    if (item["frame"].text() == "body") load.axes_body = load.body;
     load.functions[i] = std::make_shared<SampledOutput>(fmu, fmu->outputs.size(), item["scale"].number());
     loads.push_back(std::move(load));
     fmu->outputs.push_back({variable, config::location_of(item)});

@@ -102,7 +102,8 @@ TEST(Scenario, ReadsEveryPart) {
   // A rotation by 90 degrees about z maps x to y; the text has 16 digits.
   EXPECT_LT((s.bodies[1].X_WB.R * Vector3::UnitX() - Vector3::UnitY()).norm(), 1e-15);
   ASSERT_EQ(s.loads.size(), 1u);
-  EXPECT_TRUE(s.loads[0].body_fixed);
+  EXPECT_EQ(s.loads[0].axes_body, s.loads[0].body);
+  EXPECT_EQ(s.loads[0].point_body, s.loads[0].body);
   ASSERT_EQ(s.pairs.size(), 1u);
   const PairModel& pair = s.pairs[0];
   EXPECT_EQ(pair.main_body, "ball");
