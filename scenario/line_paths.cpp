@@ -27,6 +27,7 @@ WrapSpec read_surface(const Field& field, const std::vector<BodySpec>& bodies) {
     field.reject("one of `sphere`, `cylinder`, `ellipsoid`", fmt::format("{}", given), "give its radius or radii");
   }
   WrapShape& shape = surface.shape;
+  shape.straight_inside = field["inside"].text() == "straight";
   if (field.has("ellipsoid")) shape.radii = field["ellipsoid"].vector3();
   if (field.has("sphere")) shape.radii.setConstant(field["sphere"].number());
   if (field.has("cylinder")) {
@@ -152,7 +153,11 @@ KeySchema wrap_surfaces_key() {
                vector3("position", "m", coordinates, "of its centre, in the frame of the body"),
                quaternion("orientation", "of its axes relative to those of the body"),
                number_list("side", "-", direction_entries,
-                           "direction in its frame: lines pass on this side; by default on the shorter path", {3})}};
+                           "direction in its frame: lines pass on this side; by default on the shorter path", {3}),
+               choice("inside", {"error", "straight"},
+                      "a line between points of which one moves into the surface: an error, or straight as in OpenSim, "
+                      "so that its length jumps",
+                      "error")}};
 }
 
 std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies) {

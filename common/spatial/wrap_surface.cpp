@@ -277,6 +277,7 @@ struct Solution {
 
 std::optional<Solution> solution(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
   if (!(wrap_level(shape, y1) >= 1.0 && wrap_level(shape, y2) >= 1.0)) {
+    if (shape.straight_inside) return std::nullopt;
     throw RecoverableError("an end of the line lies inside its wrap surface");
   }
   const PlaneArc start = on_unit_sphere(shape, y1, y2);

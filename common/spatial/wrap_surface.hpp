@@ -18,6 +18,8 @@ struct WrapShape {
   /// [m] half length of a cylinder. A line with both tangent points beyond the ends is straight, as in OpenSim; its
   /// length is discontinuous there.
   double half_length = std::numeric_limits<double>::infinity();
+  /// A line with an end inside is straight, as in OpenSim, and its length discontinuous there; otherwise it is an error.
+  bool straight_inside = false;
 };
 
 /// Level function: < 1 inside, 1 on the surface, > 1 outside. @param y  [m] in the frame of the shape
@@ -34,7 +36,7 @@ struct WrappedLine {
 };
 
 /// @param y1, y2  ends in the frame of the shape [m]
-/// @throws RecoverableError for an end inside the shape, and if no geodesic is found
+/// @throws RecoverableError for an end inside the shape unless `straight_inside`, and if no geodesic is found
 [[nodiscard]] WrappedLine wrap(const WrapShape& shape, const Vector3& y1, const Vector3& y2);
 
 /// Points along that line for pictures: both ends, both tangent points and `between` evenly spaced points on the arc;

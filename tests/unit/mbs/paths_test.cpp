@@ -223,5 +223,15 @@ TEST(Wrapping, EndPointInsideIsRejected) {
   EXPECT_THROW((void)wrap({.radii = Vector3::Constant(0.03)}, {0.01, 0.0, 0.0}, {0.1, 0.0, 0.0}), RecoverableError);
 }
 
+TEST(Wrapping, EndPointInsideIsStraightOnRequest) {
+  const WrapShape shape{.radii = Vector3::Constant(0.03), .straight_inside = true};
+  const Vector3 end(-0.1, 0.001, 0.0);
+  EXPECT_FALSE(wrap(shape, {0.0299, 0.0, 0.0}, end).touches);
+  EXPECT_TRUE(wrap(shape, {0.0301, 0.0, 0.0}, end).touches);
+  const auto points = wrapped_points(shape, {0.01, 0.0, 0.0}, end, 2);
+  ASSERT_EQ(points.size(), 6u);
+  EXPECT_NEAR(points[1].x(), 0.01 - 0.11 / 5.0, 1e-15);
+}
+
 }  // namespace
 }  // namespace heelstrike::mbs
