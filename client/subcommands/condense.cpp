@@ -5,13 +5,16 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "common/contact/preparation.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/process/end_program.hpp"
 #include "common/text/table.hpp"
 #include "library/composition/embedded.hpp"
+#include "library/composition/ranks.hpp"
 #include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {
@@ -23,9 +26,7 @@ struct CondenseOptions {
   ServerOptions servers;
 };
 
-ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token& stop) {
-  const RunRequest request =
-      load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)), stop);
+ExitCode prepare(const CondenseOptions& options, const RunRequest& request, bool as_json, const std::stop_token& stop) {
   (void)find_pair_warnings(request);  // the preparation reports the warnings
   const ContactSetup setup = contact_setup(request);
   std::vector<std::string> stages;
@@ -68,6 +69,53 @@ ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token
   return ExitCode::ok;
 }
 
+RunRequest load(const CondenseOptions& options, const std::stop_token& stop) {
+  return load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)), stop);
+}
+
+/// Called on another thread, while this one waits for the lost rank and cannot go on.
+[[noreturn]] void end_without(const Error& loss, bool as_json) {
+  print_message("error", loss.what());
+  if (as_json) {
+    const nlohmann::ordered_json report = {
+        {"error", {{"code", to_string(loss.code())}, {"message", loss.what()}, {"field", loss.field()}}}};
+    fmt::print("{}\n", report.dump(2));
+  }
+  end_program(to_int(exit_code(loss)));
+}
+
+ExitCode prepare_on_ranks(const CondenseOptions& options, RankSession& ranks, bool as_json,
+                          const std::stop_token& stop) {
+  std::optional<RunRequest> request;
+  const auto read = [&] {
+    if (!options.servers.fem.empty()) {
+      throw input_error("--fem", fmt::format("expected no --fem with {} ranks, which prepare by themselves, found {}; "
+                                             "start one process",
+                                             ranks.size(), options.servers.fem));
+    }
+    request = load(options, stop);
+    return digest_of(*request);
+  };
+  if (ranks.leads()) {
+    ranks.agree_on(read);
+    return prepare(options, *request, as_json, stop);
+  }
+  try {
+    ranks.agree_on(read);
+  } catch (const Error& error) {
+    return exit_code(error);  // rank 0 prints it
+  }
+  request.reset();
+  ranks.follow();
+  return ExitCode::ok;
+}
+
+ExitCode run(const CondenseOptions& options, bool as_json, const std::stop_token& stop) {
+  const std::unique_ptr<RankSession> ranks = join_ranks([as_json](const Error& loss) { end_without(loss, as_json); });
+  if (ranks == nullptr) return prepare(options, load(options, stop), as_json, stop);
+  return prepare_on_ranks(options, *ranks, as_json, stop);
+}
+
 Action add_condense(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<CondenseOptions>();
   add_scenario_argument(command, options->scenario);
@@ -87,7 +135,8 @@ Subcommand condense_command() {
           .summary = "Prepare the contact of a scenario (mesh, condensation) and cache it",
           .examples =
               "  heelstrike condense examples/foot_press.yaml\n"
-              "  heelstrike condense examples/foot_press.yaml --set contact.element_size=0.004",
+              "  heelstrike condense examples/foot_press.yaml --set contact.element_size=0.004\n"
+              "  mpirun -n 4 heelstrike condense examples/foot_press.yaml",
           .add = add_condense};
 }
 

@@ -11,6 +11,7 @@
 #include "common/errors/plain_text.hpp"
 #include "common/process/end_program.hpp"
 #include "common/process/version.hpp"
+#include "fem_server/backend_interface/ranks.hpp"
 #include "fem_server/service/contact_service.hpp"
 #include "fem_server/sessions/open_session.hpp"
 #include "rpc/channel.hpp"
@@ -88,8 +89,26 @@ void start_logging(const std::string& level) {
   spdlog::set_level(spdlog::level::from_str(level));
 }
 
+/// Called on another thread, while others wait for the lost rank and cannot go on. A supervisor restarts all ranks.
+[[noreturn]] void end_without(const std::string& program, const Error& loss) {
+  (void)rpc::report_failure(program, loss);
+  end_program(rpc::exit_not_accepting);
+}
+
 int serve(const Settings& settings) {
   try {
+    const std::string& program = settings.program.program;
+    // Ends after the service, whose preparations use the ranks.
+    const std::unique_ptr<RankSession> ranks =
+        fem::join_ranks([&program](const Error& loss) { end_without(program, loss); });
+    if (ranks != nullptr) {
+      ranks->agree_on([] { return std::string(program_version); });
+      if (!ranks->leads()) {
+        ranks->follow();
+        return rpc::exit_ok;
+      }
+      spdlog::info("event=ranks_joined n={}", ranks->size());
+    }
     rpc::require_threads();
     if (const auto orphaned = fem::remove_orphaned_files(settings.cache_folder); orphaned.n > 0) {
       spdlog::info("event=orphaned_files_removed n={} bytes={} folder=\"{}\"", orphaned.n, orphaned.bytes,
@@ -119,6 +138,7 @@ int run_program(int argc, char** argv) {
   settings.program.health_services = {v1::ContactService::service_full_name()};
   CLI::App app{
       "Contact server of Heelstrike: computes contact wrenches and tangents from relative poses.\n"
+      "Started on several ranks (mpirun -n 4 fem_server), rank 0 serves and all of them factorise.\n"
       "Example: fem_server --listen 127.0.0.1:50051 --listen unix:/run/heelstrike/fem.sock"};
   set_help_format(app, 0);
   add_options(app, settings);
