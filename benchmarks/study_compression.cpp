@@ -49,15 +49,27 @@ void study(double h, double tolerance, bool with_dense) {
       "peak {:.2f} GB\n",
       compressing, 1e-6 * double(C.n_bytes()), 1e-3 * double(C.n_bytes()) / double(candidates.size()),
       C.n_full_blocks(), C.n_low_rank_blocks(), C.mean_rank(), peak_gigabytes());
+  std::vector<std::uint32_t> some;
+  for (std::uint32_t i = 0; i < candidates.size(); i += 1 + std::uint32_t(candidates.size() / 1500)) some.push_back(i);
+  for (std::size_t n : {std::size_t{160}, std::size_t{1500}, std::size_t{2000}}) {
+    std::vector<std::uint32_t> patch;
+    for (std::uint32_t i = 0; i < std::min(n, candidates.size()); ++i) patch.push_back(i);
+    double t0 = bench::wall_seconds();
+    (void)C.blocks(patch);
+    const double gather = bench::wall_seconds() - t0;
+    Eigen::VectorXd f = Eigen::VectorXd::Ones(3 * Eigen::Index(patch.size()));
+    t0 = bench::wall_seconds();
+    (void)C.product(some, patch, f);
+    fmt::print("  first {} nodes gathered in {:.1f} ms; product to {} rows {:.1f} ms\n", patch.size(), 1e3 * gather,
+               some.size(), 1e3 * (bench::wall_seconds() - t0));
+  }
   if (!with_dense) return;
   const double start = bench::wall_seconds();
   const SurfaceCompliance dense =
       condense(prepared.body, prepared.support, candidates, [](std::string_view, double) {}, {});
   fmt::print("  dense {:.1f} s, {:.1f} MB, peak {:.2f} GB\n", bench::wall_seconds() - start,
              8e-6 * double(dense.data().size()), peak_gigabytes());
-  std::vector<std::uint32_t> some;
-  for (std::uint32_t i = 0; i < candidates.size(); i += 1 + std::uint32_t(candidates.size() / 1500)) some.push_back(i);
-  double t0 = bench::wall_seconds();
+  const double t0 = bench::wall_seconds();
   const SurfaceCompliance blocks(some.size(), C.blocks(some));
   fmt::print("  gathered {} nodes in {:.1f} ms\n", some.size(), 1e3 * (bench::wall_seconds() - t0));
   double error = 0.0, norm = 0.0;
@@ -67,18 +79,6 @@ void study(double h, double tolerance, bool with_dense) {
       norm = std::max(norm, dense.block(some[i], some[j]).norm());
     }
   fmt::print("  largest error of a block / largest block {:.2e}\n", error / norm);
-  for (std::size_t n : {std::size_t{160}, std::size_t{1500}}) {
-    std::vector<std::uint32_t> patch;
-    for (std::uint32_t i = 0; i < std::min(n, candidates.size()); ++i) patch.push_back(i);
-    t0 = bench::wall_seconds();
-    (void)C.blocks(patch);
-    const double gather = bench::wall_seconds() - t0;
-    Eigen::VectorXd f = Eigen::VectorXd::Ones(3 * Eigen::Index(patch.size()));
-    t0 = bench::wall_seconds();
-    (void)C.product(some, patch, f);
-    fmt::print("  first {} nodes gathered in {:.1f} ms; product to {} rows {:.1f} ms\n", patch.size(), 1e3 * gather,
-               some.size(), 1e3 * (bench::wall_seconds() - t0));
-  }
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
 #include "gait/marker_drivers.hpp"
+#include "gait/signal_filter.hpp"
 
 namespace heelstrike {
 namespace {
@@ -56,6 +57,20 @@ double angle_factor(const FunctionSpec& spec, const std::string& text, std::vect
   return spec.scale;
 }
 
+/// Filters the values of a column.
+void filter_column(const FunctionSpec& spec, const std::vector<double>& times, std::vector<double>& values) {
+  const double interval = (times.back() - times.front()) / static_cast<double>(times.size() - 1);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    // Times are rounded to as few as three decimals in files of 1 kHz.
+    const double expected = times.front() + interval * static_cast<double>(i);
+    if (std::abs(times[i] - expected) <= 0.5 * interval) continue;
+    throw input_error("file", fmt::format("{}: expected rows at equal intervals for `cutoff`, found t = {:.6g} s where "
+                                          "{:.6g} s was expected; resample the file, or omit `cutoff`",
+                                          spec.file, times[i], expected));
+  }
+  values = low_pass(values, {.order = spec.order, .cutoff = *spec.cutoff, .rate = 1.0 / interval});
+}
+
 void read_column(FunctionSpec& spec, double end_time, const FileContent& content_of, std::vector<std::string>& notes) {
   if (spec.file.empty()) return;
   const std::string& text = required_content(content_of, spec.file, spec.where, "file");
@@ -64,6 +79,7 @@ void read_column(FunctionSpec& spec, double end_time, const FileContent& content
     const std::array<std::string, 2> headings{spec.time_column, spec.column};
     auto columns = motion_columns(text, spec.file, headings);
     remove_duplicate_times(columns);
+    if (spec.cutoff) filter_column(spec, columns[0], columns[1]);
     spec.function = make_scaled(make_spline(columns[0], columns[1], spec.degree), factor, 0.0);
   });
   check_span(*spec.function, spec.where, end_time);

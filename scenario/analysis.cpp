@@ -113,13 +113,19 @@ BalanceSpec read_balance(const Field& field, Scenario& scenario) {
                       .force = {},
                       .threshold = field["threshold"].number(),
                       .where = location_of(field)};
+  if (field.has("sliding_stiffness")) balance.sliding_stiffness = field["sliding_stiffness"].numbers();
+  if (field.has("shear")) {
+    check_plate_name(field["shear"], scenario);
+    balance.shear = field["shear"].text();
+  }
   for (const auto& item : field["bodies"].node().items) {
     balance.bodies.push_back(
         read_body_name(Field(field.document(), *item, field["bodies"].path()), scenario.bodies, false));
   }
   if (balance.bodies.empty()) field["bodies"].reject("at least one body", "none", "name the segments of a foot");
   const Field force = field["force"].entries().front();
-  if (force.name() == "plate") {
+  if (force.name() == "plate" || force.name() == "motion") {
+    balance.from_motion = force.name() == "motion";
     check_plate_name(force, scenario);
     balance.plate = force.text();
   } else {
@@ -134,6 +140,9 @@ KeySchema balance_keys() {
   KeySchema force = function_keys("force", "N", "vertical force of the ground on the bodies");
   force.required = true;
   force.keys.push_back(text("plate", "MOTION.FOOT: measured force of the plate of this foot"));
+  force.keys.push_back(text("motion",
+                            "MOTION.FOOT: force on this foot that the motion of the whole body requires, without "
+                            "plates; the recording has `segments`"));
   return {
       .name = "balance",
       .kind = KeyKind::named,
@@ -142,7 +151,15 @@ KeySchema balance_keys() {
           "ground exerts a prescribed force; `kinematic` and `inverse` keep their prescribed positions",
       .keys = {required(text_list("bodies", "names of the bodies")), force,
                number("threshold", "N", {.min = 0.0, .max = loads.max, .min_excluded = true},
-                      "with less force the bodies keep their prescribed position, or are raised out of contact", 20)}};
+                      "with less force the bodies keep their prescribed position, or are raised out of contact", 20),
+               number_list("sliding_stiffness", "N/m", {.min = 0.0, .max = 1e12, .min_excluded = true},
+                           "horizontal stiffness, forward and lateral, of a bushing between the prescribed motion and "
+                           "the bodies: a shoe whose upper slides on its sole; rigid by default",
+                           {2}),
+               text("shear",
+                    "MOTION.FOOT: the bodies slide until the contact exerts the horizontal force on this foot that the "
+                    "motion of the whole body requires; the recording has `segments`. By default the shear is a result "
+                    "of the prescribed motion")}};
 }
 
 KeySchema max_residual_key() {
@@ -185,8 +202,10 @@ void check_grid(const Field& field, double end_time, double distance, std::int64
                fmt::format("{} s", distance), fmt::format("make it larger, or raise {}", key));
 }
 
-AnalysisSpec read_analysis(const Field& field, const Catalog& catalog) {
+AnalysisSpec read_analysis(const Field& field, std::shared_ptr<const Document> document, const Catalog& catalog) {
   AnalysisSpec analysis;
+  analysis.document = std::move(document);
+  analysis.keys = field;
   analysis.type = field["type"].text();
   analysis.traits = type_named(catalog.analyses, analysis.type).traits;
   analysis.end_time = field["end_time"].number();

@@ -57,18 +57,23 @@ KeySchema function_keys(std::string name, const std::string& unit, const std::st
           {.name = "file",
            .kind = KeyKind::map,
            .meaning = "column of a motion file (.mot, .sto, .csv), joined by a spline; it must cover the run",
-           .keys = {required(text("name", "motion file, relative to the scenario file")),
-                    required(text("column", "heading of the column with the values")),
-                    {.name = "time",
-                     .kind = KeyKind::text,
-                     .meaning = "heading of the column with the times [s]",
-                     .fallback = "time"},
-                    degree_key(),
-                    number("scale", "-", function_numbers,
-                           unit == "rad" ? "factor on the values; if it is 1 or -1, degrees (`inDegrees=yes` "
-                                           "in the header, or a heading that ends in _deg) become radians"
-                                         : "factor on the values, e.g. 0.0174532925 for degrees",
-                           1)}}}};
+           .keys = {
+               required(text("name", "motion file, relative to the scenario file")),
+               required(text("column", "heading of the column with the values")),
+               {.name = "time",
+                .kind = KeyKind::text,
+                .meaning = "heading of the column with the times [s]",
+                .fallback = "time"},
+               degree_key(),
+               number("cutoff", "Hz", frequencies,
+                      "zero-lag low-pass of the column, which must have equal intervals: 3 dB frequency after both "
+                      "passes; unfiltered by default"),
+               integer("order", {.min = 2.0, .max = 16.0}, "order of the low-pass, both passes together; even", 4),
+               number("scale", "-", function_numbers,
+                      unit == "rad" ? "factor on the values; if it is 1 or -1, degrees (`inDegrees=yes` "
+                                      "in the header, or a heading that ends in _deg) become radians"
+                                    : "factor on the values, e.g. 0.0174532925 for degrees",
+                      1)}}}};
 }
 
 FunctionSpec read_function(const Field& choice, double end_time, std::vector<std::string>& files, bool is_angle) {
@@ -88,6 +93,11 @@ FunctionSpec read_function(const Field& choice, double end_time, std::vector<std
       spec.file = field["name"].text();
       spec.column = field["column"].text();
       spec.time_column = field["time"].text();
+      spec.cutoff = field.optional_number("cutoff");
+      spec.order = static_cast<int>(field["order"].number());
+      if (spec.order % 2 != 0) {
+        field["order"].reject("an even number (two passes)", fmt::format("{}", spec.order), "choose e.g. 4");
+      }
       add_file(files, spec.file);
     } else {
       spec.function = made_function(field, [&] {

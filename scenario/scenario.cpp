@@ -56,7 +56,8 @@ class Reader {
     scenario.description = root_.text_or("description");
     attempt("gravity", {}, [&](const Field& gravity) { scenario.gravity = gravity.vector3(); });
     read_bodies(scenario);
-    attempt("analysis", {}, [&](const Field& analysis) { scenario.analysis = read_analysis(analysis, catalog_); });
+    attempt("analysis", {},
+            [&](const Field& analysis) { scenario.analysis = read_analysis(analysis, document_, catalog_); });
     if (scenario.bodies.empty()) return;
     entries("loads", {"analysis"}, [&](const Field& load) { scenario.loads.push_back(read_load(load, scenario)); });
     entries("joints", {},

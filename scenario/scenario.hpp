@@ -42,10 +42,12 @@ struct FunctionSpec {
   std::string file;
   std::string column;
   std::string time_column;
-  int degree = 3;         ///< of the spline through the column
-  double scale = 1.0;     ///< factor on the column's values
-  bool is_angle = false;  ///< in rad; the column of a file may be in degrees
-  std::string where;      ///< "file:line: key", for messages
+  int degree = 3;                     ///< of the spline through the column
+  std::optional<double> cutoff = {};  ///< [Hz] of a low-pass of the column; none = unfiltered
+  int order = 4;                      ///< of the filter, both passes together
+  double scale = 1.0;                 ///< factor on the column's values
+  bool is_angle = false;              ///< in rad; the column of a file may be in degrees
+  std::string where;                  ///< "file:line: key", for messages
 };
 
 /// Force and torque on a body: a constant part, and components that follow functions of time.
@@ -142,9 +144,17 @@ struct BalanceSpec {
   std::string name;
   std::vector<std::string> bodies;  ///< moved together
   std::string plate;                ///< MOTION.FOOT: force of that foot's plate; empty = `force` is used
+  bool from_motion = false;         ///< the force on the foot `plate` follows from the motion of the whole body instead
   FunctionSpec force;               ///< [N] vertical force of the ground on the bodies
   double threshold = 20.0;          ///< [N] below it the bodies keep their prescribed position, but out of contact
-  std::string where;                ///< "file:line: analysis.balance.NAME"
+  /// [N/m] forward and lateral (axes of the first body, in the ground) of the bushing between the prescribed motion
+  /// and the bodies, an upper that slides on its sole; empty = rigid.
+  std::vector<double> sliding_stiffness = {};
+  /// MOTION.FOOT: horizontal force on that foot that the motion of the whole body requires; the bodies slide until the
+  /// contact exerts it. Empty = the shear is a result of the contact.
+  std::string shear = {};
+  std::array<TimeFunctionPtr, 3> shear_force = {};  ///< [N] in the world, horizontal; of `shear`
+  std::string where;                                ///< "file:line: analysis.balance.NAME"
 };
 
 /// Limits of a run; exceeding one raises Error{limit}.
@@ -171,6 +181,8 @@ struct AnalysisSpec {
   std::vector<BalanceSpec> balance = {};  ///< of a hybrid analysis
   double max_residual = 1e-5;             ///< [-] accepted relative residual of a static analysis
   RunBudget budget = {};
+  std::shared_ptr<const config::Document> document = {};  ///< source of `keys`
+  std::optional<config::Field> keys = {};                 ///< for types with keys of their own
 };
 
 /// Coupling of the multibody side and its contact partner. All other keys are in `keys`, checked against the table of

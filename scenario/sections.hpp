@@ -80,7 +80,8 @@ void check_shared_bodies(const Field& root, const Scenario& scenario, const Back
 /// Rejects a grid that exceeds its budget before the computation.
 void check_grid(const Field& field, double end_time, double distance, std::int64_t budget, const char* what,
                 const char* key);
-[[nodiscard]] AnalysisSpec read_analysis(const Field& field, const Catalog& catalog);
+[[nodiscard]] AnalysisSpec read_analysis(const Field& field, std::shared_ptr<const Document> document,
+                                         const Catalog& catalog);
 void read_balances(const Field& field, Scenario& scenario);
 /// Checks required by the type of the analysis.
 void check_analysis(const Field& field, const Scenario& scenario, const Catalog& catalog);

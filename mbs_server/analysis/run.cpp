@@ -9,11 +9,13 @@
 namespace heelstrike::mbs {
 
 // Each is defined in the file of its analysis.
-AnalysisType forward_analysis(), kinematic_analysis(), inverse_analysis(), static_analysis(), hybrid_analysis();
+AnalysisType forward_analysis(), kinematic_analysis(), inverse_analysis(), static_analysis(), hybrid_analysis(),
+    muscle_optimization_analysis();
 
 std::span<const AnalysisType> analysis_types() {
-  static const std::vector<AnalysisType> types = {forward_analysis(), kinematic_analysis(), inverse_analysis(),
-                                                  static_analysis(), hybrid_analysis()};
+  static const std::vector<AnalysisType> types = {forward_analysis(), kinematic_analysis(),
+                                                  inverse_analysis(), static_analysis(),
+                                                  hybrid_analysis(),  muscle_optimization_analysis()};
   return types;
 }
 

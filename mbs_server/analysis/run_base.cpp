@@ -63,10 +63,8 @@ void RunBase::write_checkpoint() {
 }
 
 void RunBase::open(const ContactFactory& open_contact) {
-  model_.assemble([this](std::string_view level, const std::string& text) { sink_.on_log(level, text); });
-  if (const auto check = config::type_named(analysis_types(), input_.scenario.analysis.type).check_model) {
-    check(system_.n_q() - system_.n_constraints());
-  }
+  model_.assemble([this](std::string_view level, const std::string& text) { sink_.on_log(level, text); }, start_time());
+  check_degrees_of_freedom(system_.n_q() - system_.n_constraints());
   if (input_.resume_from) resumed_ = model_.read(*input_.resume_from, input_.scenario_digest);
   const OpenContext context{
       .run_id = input_.run_id,
@@ -74,6 +72,11 @@ void RunBase::open(const ContactFactory& open_contact) {
       .stop = stop_};
   model_.open(open_contact, input_.assets, context);
   sink_.on_schema(columns());
+}
+
+void RunBase::check_degrees_of_freedom(int n) const {
+  const auto check = config::type_named(analysis_types(), input_.scenario.analysis.type).check_model;
+  if (check != nullptr) check(n);
 }
 
 std::vector<Column> RunBase::columns() {

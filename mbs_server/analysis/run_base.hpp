@@ -44,6 +44,11 @@ class RunBase {
   [[nodiscard]] virtual bool solve() = 0;
   /// Data for resuming from the committed state, at a restart point.
   [[nodiscard]] virtual Checkpoint save() = 0;
+  /// Before the contact is opened. @param n  degrees of freedom remaining with joints and drivers
+  /// @throws Error{invalid_input} for a model that the analysis does not support
+  virtual void check_degrees_of_freedom(int n) const;
+  /// [s] of the initial state.
+  [[nodiscard]] virtual double start_time() const { return 0.0; }
   /// False for solutions that need not be a motion: between two equilibria energy may vanish without a dissipation.
   [[nodiscard]] virtual bool has_energy_balance() const { return true; }
   virtual void add_statistics(IntegratorStatistics& /*statistics*/) const {}

@@ -61,6 +61,24 @@ class InternalStates {
   virtual void state_tangents(const MotionState& at, StateTangents& tangents) const = 0;
 };
 
+/// A force that an analysis controls by an activation between 0 and 1: a muscle.
+class ActivatedForce {
+ public:
+  virtual ~ActivatedForce() = default;
+
+  /// Lower limit of the activation.
+  [[nodiscard]] virtual double min_activation() const = 0;
+  /// [N] of the fibres.
+  [[nodiscard]] virtual double max_isometric_force() const = 0;
+  /// [m] of the fibres.
+  [[nodiscard]] virtual double optimal_fiber_length() const = 0;
+  /// Replaces the activation of the scenario in all later evaluations.
+  /// @param isometric  the tension is the activation times the maximum isometric force, at any length and rate
+  virtual void set_activation(double activation, bool isometric) = 0;
+  /// Adds the derivative of the generalised forces by the activation to `g_a`.
+  virtual void add_activation_tangent(const MotionState& at, Eigen::Ref<VectorX> g_a) const = 0;
+};
+
 class ForceElement {
  public:
   virtual ~ForceElement() = default;
@@ -79,6 +97,9 @@ class ForceElement {
 
   /// Null = none.
   [[nodiscard]] virtual const InternalStates* internal_states() const { return nullptr; }
+
+  /// Null = its force has no activation.
+  [[nodiscard]] virtual ActivatedForce* activated() { return nullptr; }
 
   /// Log message about unusual values at the assembled initial state (internal states are not used); empty = none.
   [[nodiscard]] virtual std::string check_initial_state(const MotionState& /*at*/) const { return {}; }

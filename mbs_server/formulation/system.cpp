@@ -65,7 +65,7 @@ void System::for_each_block(Fill fill) const {
 void System::resize() {
   const int n_bodies = static_cast<int>(mass_.size());
   const int n_joint_rows = n_constraints_ - n_rigid();
-  Phi_q_ = G_q_ = G_v_ = SparseAssembler(n_joint_rows, n_q_);
+  Phi_q_ = G_q_ = G_v_ = V_q_ = SparseAssembler(n_joint_rows, n_q_);
   full_Phi_q_ = SparseAssembler(n_constraints_, n_q_);
   // Patterns are recorded by the next assembly.
   K_ = C_ = K_s_ = C_s_ = SparseAssembler(n_q_, n_q_);
@@ -650,6 +650,26 @@ VectorX System::rate_change(const ConstVector& dy) {
   change.head(n_q_) = x_v;
   change.segment(n_q_, n_q_) = newton_b_;
   return change;
+}
+
+VectorX System::rate_change_along(const MotionState& at, const ConstVector& x_q, VectorX c) {
+  V_q_.begin();
+  for_each_joint([&](const Constraint& joint, int row) { joint.add_velocity_tangent(at.t, at.q, at.qd, row, V_q_); });
+  V_q_.end();
+  c.tail(n_constraints_ - n_rigid()) -= V_q_.matrix() * x_q;
+  for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
+    c.segment<6>(6 * body) -= rigid_jacobian_times(at.qd.segment<12>(12 * body), x_q.segment<12>(12 * body));
+  }
+  return solve_min_norm_change(at.t, at.q, std::move(c));
+}
+
+VectorX System::multiplier_change(const ConstVector& x_q, const ConstVector& x_v) {
+  newton_b_.noalias() = K_.matrix() * x_q;
+  newton_b_.noalias() += C_.matrix() * x_v;
+  add_constraint_changes(x_q, x_v);
+  // Factored by linearize(), as for rate_change().
+  saddle_.solve(newton_b_, newton_c_, true);
+  return newton_c_;
 }
 
 void System::add_constraint_changes(const ConstVector& x_q, const ConstVector& x_v) {

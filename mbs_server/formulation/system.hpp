@@ -159,6 +159,13 @@ class System {
   /// J dy, the derivative of dy/dt along a change dy of y = {q, qd, s} that satisfies the constraints. Must directly
   /// follow linearize().
   [[nodiscard]] VectorX rate_change(const ConstVector& dy);
+  /// The change of qd that preserves Phi_q qd = nu when q changes by `x_q` and nu by `c`: of minimum M-weighted norm.
+  /// @param c  one entry per row of Phi. @throws RecoverableError for a singular configuration
+  [[nodiscard]] VectorX rate_change_along(const MotionState& at, const ConstVector& x_q, VectorX c);
+  /// The change of the multipliers of accelerations() along changes of q and qd that satisfy the constraints, with
+  /// unchanged second derivatives of the functions of drivers. Must directly follow linearize().
+  /// @pre n_states() == 0
+  [[nodiscard]] VectorX multiplier_change(const ConstVector& x_q, const ConstVector& x_v);
   /// Factors (1 - gamma J), J the Jacobian of y -> dy/dt, from the last linearize(). J is never formed: with
   /// x_v = b_v + gamma da and x_q = b_q + gamma x_v the system reduces to
   ///   [ M - gamma C - gamma^2 K     Phi_q' ] {da     }   { K (b_q + gamma b_v) + C b_v     }
@@ -249,6 +256,7 @@ class System {
   VectorX lin_q_, lin_qd_, lin_qdd_, lin_lambda_;
   SparseMatrix lin_Phi_q_;
   SparseAssembler K_, C_, G_q_, G_v_;
+  SparseAssembler V_q_;        ///< (Phi_q qd - nu)_q of joints
   SparseAssembler K_s_, C_s_;  ///< contribution of eliminated internal states to K and C
   RigidElimination newton_;
   std::vector<Matrix4> newton_mass_;

@@ -222,6 +222,13 @@ void LineForce::state_tangents(const MotionState& at, StateTangents& tangents) c
   tangents.f_s = by.f_s;
 }
 
+void LineForce::add_activation_tangent(const MotionState& at, Eigen::Ref<VectorX> g_a) const {
+  const double force_a = element_.activation->force_a(measure(at, false));
+  const auto& coordinates = path_.coordinates();
+  for (std::size_t i = 0; i < coordinates.size(); ++i)
+    g_a[coordinates[i]] -= force_a * line_.gradient[static_cast<Eigen::Index>(i)];
+}
+
 std::vector<BodySpec> body_specs(const Model& model) {
   std::vector<BodySpec> bodies;
   for (const auto& body : model.bodies) bodies.push_back({.name = body.name, .X_WB = body.X_WB, .V_WB = {}});

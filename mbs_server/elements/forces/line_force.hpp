@@ -49,6 +49,15 @@ struct LineStates {
   std::function<void(const LineMotion& at, const ConstVector& s, LineStateTangents& tangents)> tangents = {};
 };
 
+/// Activation of a line that an analysis may control, see ActivatedForce.
+struct LineActivation {
+  double minimum = 0.0;
+  double max_force = 0.0;       ///< [N]
+  double optimal_length = 0.0;  ///< [m]
+  std::function<void(double activation, bool isometric)> set = {};
+  std::function<double(const LineMotion& at)> force_a = {};  ///< [N] dF/da at the activation set last
+};
+
 /// Data common to lines of all types.
 struct LineElement {
   std::string name;
@@ -60,6 +69,7 @@ struct LineElement {
   bool is_driven = false;           ///< its tension does external work and may depend on time: a muscle
   std::function<Tension(const LineMotion& at, const ConstVector& s)> tension = {};
   LineStates states = {};
+  std::optional<LineActivation> activation = {};
   /// Additional columns, with names that follow the element's name, and their values.
   std::vector<Column> more_columns = {};
   std::function<void(const LineMotion& at, const ConstVector& s, std::vector<double>& row)> more_values = {};
@@ -71,7 +81,7 @@ inline constexpr double full_damping_strain = 0.01;
 
 /// Force F(l, s) + c dl/dt along a path of length l(q). Tension-only elements have the damping c ramp(strain) and a
 /// force >= 0. Columns: length, its rate, the tension with damping, and for tension-only elements the strain.
-class LineForce final : public ForceElement, private InternalStates {
+class LineForce final : public ForceElement, private InternalStates, private ActivatedForce {
  public:
   explicit LineForce(LineElement element);
 
@@ -87,6 +97,7 @@ class LineForce final : public ForceElement, private InternalStates {
   [[nodiscard]] const InternalStates* internal_states() const override {
     return element_.states.n > 0 ? this : nullptr;
   }
+  [[nodiscard]] ActivatedForce* activated() override { return element_.activation ? this : nullptr; }
 
  private:
   [[nodiscard]] int n_states() const override { return element_.states.n; }
@@ -94,6 +105,12 @@ class LineForce final : public ForceElement, private InternalStates {
   void start_states(const MotionState& at, Eigen::Ref<VectorX> s) const override;
   void state_rates(const MotionState& at, Eigen::Ref<VectorX> f) const override;
   void state_tangents(const MotionState& at, StateTangents& tangents) const override;
+
+  [[nodiscard]] double min_activation() const override { return element_.activation->minimum; }
+  [[nodiscard]] double max_isometric_force() const override { return element_.activation->max_force; }
+  [[nodiscard]] double optimal_fiber_length() const override { return element_.activation->optimal_length; }
+  void set_activation(double activation, bool isometric) override { element_.activation->set(activation, isometric); }
+  void add_activation_tangent(const MotionState& at, Eigen::Ref<VectorX> g_a) const override;
 
   /// Sets `line_` and `rates_`.
   LineMotion measure(const MotionState& at, bool curvature) const;

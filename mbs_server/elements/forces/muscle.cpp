@@ -17,6 +17,13 @@ namespace {
 /// A spline through a column may overshoot the range of its rows slightly; larger deviations are errors.
 constexpr double overshoot = 0.05;
 
+/// Activation set by an analysis in place of that of the scenario.
+struct ActivationControl {
+  bool is_set = false;
+  bool isometric = false;
+  double activation = 0.0;
+};
+
 /// One muscle on its path: selects activation and fibre length as states and evaluates their tension.
 class PathMuscle {
  public:
@@ -35,9 +42,27 @@ class PathMuscle {
     excitation_ = given("excitation");
   }
 
+  /// The muscle with a control of its own.
+  [[nodiscard]] PathMuscle controlled() const {
+    PathMuscle copy = *this;
+    copy.control_ = std::make_shared<ActivationControl>();
+    return copy;
+  }
+  void set_activation(double activation, bool isometric) const {
+    *control_ = {.is_set = true, .isometric = isometric, .activation = activation};
+  }
+  [[nodiscard]] double min_activation() const { return min_activation_; }
+  [[nodiscard]] const HillMuscle& muscle() const { return muscle_; }
+  /// [N] dF/da at the activation set last.
+  [[nodiscard]] double force_a(const LineMotion& at) const {
+    if (control_->isometric) return muscle_.max_force;
+    return muscle_.with_rigid_tendon(at.length, at.speed, control_->activation).by_activation;
+  }
+
   [[nodiscard]] int n_states() const { return (excitation_ ? 1 : 0) + (elastic_ ? 1 : 0); }
 
   [[nodiscard]] Tension tension(const LineMotion& at, const ConstVector& s) const {
+    if (control_->isometric) return {.force = control_->activation * muscle_.max_force};
     if (!elastic_) return muscle_.with_rigid_tendon(at.length, at.speed, activation(at.t, s)).tension;
     const auto tendon = muscle_.tendon_force(at.length, s[fiber_state()]);
     return {.force = tendon.force, .stiffness = tendon.by_length};
@@ -94,6 +119,7 @@ class PathMuscle {
   }
 
   [[nodiscard]] double activation(double t, const ConstVector& s) const {
+    if (control_->is_set) return control_->activation;
     if (excitation_) return std::clamp(s[0], min_activation_, 1.0);
     return activation_ ? limited(*activation_, t) : min_activation_;
   }
@@ -103,6 +129,7 @@ class PathMuscle {
   bool elastic_;
   double min_activation_, rise_, fall_;
   TimeFunctionPtr activation_, excitation_;
+  std::shared_ptr<ActivationControl> control_ = std::make_shared<ActivationControl>();
 };
 
 void check_muscle(const config::Field& field, const Scenario& scenario) {
@@ -129,6 +156,27 @@ std::shared_ptr<const MuscleCurves> curves_of(const config::Field& keys) {
   return strain ? millard_curves(*strain) : millard_curves();
 }
 
+/// The line with the tension, the states and the activation of a muscle.
+LineElement with_muscle(LineElement element, const PathMuscle& path) {
+  element.tension = [path](const LineMotion& at, const ConstVector& s) { return path.tension(at, s); };
+  element.states = {
+      .n = path.n_states(),
+      .start = [path](const LineMotion& at, Eigen::Ref<VectorX> s) { path.start(at, s); },
+      .rates = [path](const LineMotion& at, const ConstVector& s, Eigen::Ref<VectorX> f) { path.rates(at, s, f); },
+      .tangents = [path](const LineMotion& at, const ConstVector& s,
+                         LineStateTangents& by) { path.tangents(at, s, by); }};
+  element.activation = {
+      .minimum = path.min_activation(),
+      .max_force = path.muscle().max_force,
+      .optimal_length = path.muscle().optimal_length,
+      .set = [path](double activation, bool isometric) { path.set_activation(activation, isometric); },
+      .force_a = [path](const LineMotion& at) { return path.force_a(at); }};
+  element.more_values = [path](const LineMotion& at, const ConstVector& s, std::vector<double>& row) {
+    path.append_values(at, s, row);
+  };
+  return element;
+}
+
 Force build_muscle(const ElementSpec& spec, const Model& model) {
   const auto& keys = spec.keys;
   const HillMuscle muscle{.max_force = keys["max_isometric_force"].number(),
@@ -143,20 +191,11 @@ Force build_muscle(const ElementSpec& spec, const Model& model) {
   LineElement element{.name = spec.name, .points = path_points(line, model), .unstrained = muscle.optimal_length};
   element.usual = muscle.slack_length + muscle.optimal_length;
   element.is_driven = true;
-  element.tension = [path](const LineMotion& at, const ConstVector& s) { return path.tension(at, s); };
-  element.states = {
-      .n = path.n_states(),
-      .start = [path](const LineMotion& at, Eigen::Ref<VectorX> s) { path.start(at, s); },
-      .rates = [path](const LineMotion& at, const ConstVector& s, Eigen::Ref<VectorX> f) { path.rates(at, s, f); },
-      .tangents = [path](const LineMotion& at, const ConstVector& s,
-                         LineStateTangents& by) { path.tangents(at, s, by); }};
   element.more_columns = {{".fiber_length_m", "m", "length of the fibres"},
                           {".strain", "-", "strain of the fibres: length over optimal length, minus one"},
                           {".activation", "-", "activation, 0 to 1"}};
-  element.more_values = [path](const LineMotion& at, const ConstVector& s, std::vector<double>& row) {
-    path.append_values(at, s, row);
-  };
-  return line_force(std::move(element));
+  return {.name = spec.name,
+          .make = [element, path] { return std::make_unique<LineForce>(with_muscle(element, path.controlled())); }};
 }
 
 config::KeySchema choice(std::string name, std::string meaning, std::vector<std::string> choices) {

@@ -1,0 +1,153 @@
+/// The muscle redundancy problem of one frame [smith2016]: activations a, secondary coordinates s and reserve loads r
+/// that minimise
+///
+///   J = sum_m w_m V_m / V_0 |a_m|^p + w_r sum_k (r_k / r_0k)^2 + w_c E_c(s)
+///
+/// subject to R(a, s) = r and a_min <= a <= 1. The primary coordinates move as recorded, the secondary coordinates have
+/// the given values, backward differences as rates, and no acceleration; both are enforced by drivers, and R_k is the
+/// generalised force of the driver of coordinate k: the load that the muscles do not supply. With the tangent J_k =
+/// dq/du_k of the constrained motion, R_k = J_k'(M qdd - g), because constraint forces do no work along J_k. V_m is the
+/// muscle volume F_o l_o / sigma with the specific tension sigma, E_c the energy stored in the contact. Coordinates
+/// with other drivers move as prescribed, with any load.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mbs_server/analysis/constrained_minimum.hpp"
+#include "mbs_server/coupling/contact_exchange.hpp"
+#include "mbs_server/formulation/system.hpp"
+
+namespace heelstrike::mbs {
+
+/// The motion of a coordinate within a frame: that of a function, or a value with its rate set by the analysis.
+class FrameMotion final : public TimeFunction {
+ public:
+  /// @param recorded  null = set() defines the motion
+  explicit FrameMotion(TimeFunctionPtr recorded) : recorded_(std::move(recorded)) {}
+
+  [[nodiscard]] Jet at(double t) const override {
+    const Jet motion = recorded_ ? recorded_->at(t) : set_;
+    return probed_ ? Jet{.f = motion.f, .d = rate_, .dd = 0.0} : motion;
+  }
+  [[nodiscard]] double last_time() const override {
+    return recorded_ ? recorded_->last_time() : TimeFunction::last_time();
+  }
+  [[nodiscard]] double first_time() const override {
+    return recorded_ ? recorded_->first_time() : TimeFunction::first_time();
+  }
+  void set(const Jet& motion) { set_ = motion; }
+  /// Replaces the rate until release(): the direction in which the coordinate moves the bodies follows from it.
+  void probe(double rate) {
+    probed_ = true;
+    rate_ = rate;
+  }
+  void release() { probed_ = false; }
+
+ private:
+  TimeFunctionPtr recorded_;
+  Jet set_;
+  bool probed_ = false;
+  double rate_ = 0.0;
+};
+
+struct OptimizedCoordinate {
+  std::string name;
+  std::string unit;  ///< "rad" or "m"
+  bool secondary = false;
+  double reserve = 1.0;     ///< [N m] or [N] r_0; 0 = none
+  double max_change = 0.0;  ///< [rad] or [m] of a secondary coordinate between two frames
+  std::shared_ptr<FrameMotion> motion;
+};
+
+struct OptimizedMuscle {
+  std::string name;
+  ActivatedForce* force = nullptr;
+  const ForceElement* element = nullptr;
+  double weight = 1.0;  ///< w_m V_m / V_0
+};
+
+struct MuscleObjective {
+  bool isometric = false;  ///< tension = activation times maximum isometric force
+  double exponent = 2.0;   ///< p >= 1
+  double reserve_weight = 1000.0;
+  double contact_energy_weight = 0.0;  ///< [1/J]
+};
+
+/// Solution of a frame; also the initial guess of the next one.
+struct MuscleFrame {
+  VectorX activations;  ///< one for each muscle
+  VectorX secondary;    ///< [rad], [m]
+  VectorX reserves;     ///< [N m], [N] one for each coordinate, zero where it has none
+  VectorX loads;        ///< [N m], [N] exerted by the muscles on each coordinate
+  VectorX residual;     ///< [rad/s^2], [m/s^2] error of the accelerations
+  double objective = 0.0;
+  int n_evaluations = 0;
+  std::string reason;  ///< why the solver ended
+};
+
+class MuscleProblem {
+ public:
+  /// @param system  its drivers prescribe all motion, without internal states; outlives this object
+  /// @param contact_force  one of its forces
+  MuscleProblem(System& system, ContactExchange& exchange, const ForceElement& contact_force,
+                std::vector<OptimizedCoordinate> coordinates, std::vector<OptimizedMuscle> muscles,
+                MuscleObjective objective);
+
+  [[nodiscard]] const std::vector<OptimizedCoordinate>& coordinates() const { return coordinates_; }
+  [[nodiscard]] const std::vector<OptimizedMuscle>& muscles() const { return muscles_; }
+  [[nodiscard]] Eigen::Index n_secondary() const { return n_secondary_; }
+
+  /// Solves the frame at time t. @param q, qd  near the solution; receive it
+  /// @param past      secondary coordinates of the preceding frame
+  /// @param interval  [s] since then; 0 = the secondary coordinates are at rest
+  /// @param limit     factor on OptimizedCoordinate::max_change
+  /// @param guess     initial guess
+  /// @throws RecoverableError where forces are undefined
+  [[nodiscard]] MuscleFrame solve(double t, const ConstVector& past, double interval, double limit,
+                                  const MuscleFrame& guess, VectorX& q, VectorX& qd);
+
+  /// R and its derivatives at a point, for solve() and for checks of derivatives.
+  struct Loads {
+    VectorX R;             ///< one for each coordinate
+    Eigen::MatrixXd by_a;  ///< coordinates x muscles
+    Eigen::MatrixXd by_s;  ///< coordinates x secondary
+    double energy = 0.0;   ///< [J] stored in the contact
+    VectorX energy_s;      ///< by the secondary coordinates
+  };
+  void begin(double t, const ConstVector& past, double interval, const ConstVector& q, const ConstVector& qd);
+  const Loads& evaluate(const ConstVector& a, const ConstVector& s, bool tangents);
+
+  /// Describes what a frame without solution lacks: the coordinate with the largest residual, its missing load, and the
+  /// strongest muscles there at their bounds. To be called after solve().
+  [[nodiscard]] std::string describe_lack(const MuscleFrame& frame) const;
+
+ private:
+  void move_to(const ConstVector& s);
+  void find_directions();
+  void add_tangents(const MotionState& at);
+  [[nodiscard]] Eigen::MatrixXd reduced_mass() const;
+
+  System& system_;
+  ContactExchange& exchange_;
+  ForceElement* contact_force_ = nullptr;
+  std::vector<OptimizedCoordinate> coordinates_;
+  std::vector<OptimizedMuscle> muscles_;
+  MuscleObjective objective_;
+  Eigen::Index n_secondary_ = 0;
+
+  double t_ = 0.0;
+  double interval_ = 0.0;
+  VectorX past_;
+  VectorX q_, qd_;
+  Eigen::MatrixXd nu_;          ///< rows of Phi x coordinates: velocity that a unit rate of a coordinate prescribes
+  Eigen::MatrixXd directions_;  ///< q x coordinates, J_k
+  VectorX a_, s_;               ///< point of loads_
+  bool has_tangents_ = false;
+  bool is_placed_ = false;     ///< q_, qd_, nu_ and directions_ belong to s_
+  bool is_evaluated_ = false;  ///< loads_ belong to a_ and s_
+  Loads loads_;
+};
+
+}  // namespace heelstrike::mbs
