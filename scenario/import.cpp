@@ -34,9 +34,16 @@ KeySchema import_keys() {
           file("motion",
                "instead of `flexion`: a motion file (.mot, .sto, .csv) with a column named like this coordinate, which "
                "is driven in time"),
+          text_list("radians",
+                    "coordinates with columns in rad in a motion file whose header states degrees: OpenSim does not "
+                    "convert a coordinate that enters its joint through a spline"),
+          file("external_loads",
+               "forces and torques of a data file on bodies of the whole model (ExternalLoads, .xml), which become "
+               "`loads`; times of the file are those of the run"),
+          file("external_loads_data", "data file of `external_loads` instead of the one it names"),
           number("drawer_force", "N", loads,
                  "force after `flexion` on the driven body along its x axis, through further equilibria"),
-          text_list("exclude", "ligaments and muscles that are excluded; `ACLam` excludes all its lines"),
+          text_list("exclude", "ligaments, muscles and contacts that are excluded; `ACLam` excludes all its lines"),
           number("activation", "-", {.min = 0.0, .max = 1.0},
                  "of all muscles, constant; none = the value set later, or their minimum"),
           {.name = "rigid_tendons",

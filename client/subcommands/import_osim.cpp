@@ -32,6 +32,8 @@ struct ImportOptions {
   std::vector<std::string> coordinates;
   std::optional<double> flexion, drawer_force, activation;
   fs::path motion;
+  std::vector<std::string> radians;
+  fs::path external_loads, external_loads_data;
   std::vector<std::string> excluded;
   bool rigid_tendons = false;
   Overrides overrides;
@@ -43,6 +45,7 @@ osim::ImportOptions make_import_options(const ImportOptions& options) {
       .joints = options.joints, .fixed_joints = options.fixed_joints, .meshes = {}, .folders = {}};
   import_options.drawer_force = options.drawer_force;
   import_options.excluded = options.excluded;
+  import_options.radians = options.radians;
   import_options.activation = options.activation;
   import_options.rigid_tendons = options.rigid_tendons;
   constexpr double per_degree = std::numbers::pi / 180.0;
@@ -88,6 +91,11 @@ ExitCode import_osim(const ImportOptions& options, bool as_json, const std::stop
         .file = options.motion,
         .table = read_motion_table(read_file(options.motion, "motion", {.stop = stop}), options.motion.string())};
   }
+  if (!options.external_loads.empty()) {
+    import_options.external_loads = osim::read_measured_loads(
+        options.external_loads, options.external_loads_data,
+        [&](const std::string& file, const char* option) { return read_file(file, option, {.stop = stop}); });
+  }
   osim::Model model = osim::read_model(text, options.model.string());
   require_output(options.folder);
   models::Import import = osim::import_model(std::move(model), import_options);
@@ -131,12 +139,31 @@ Action add_import_osim(CLI::App& command, bool& as_json) {
       ->excludes(flexion)
       ->type_name("FILE");
   command
+      .add_option("--radians", options->radians,
+                  "Coordinates with columns in rad in a motion file whose header states degrees: OpenSim does not "
+                  "convert a coordinate that enters its joint through a spline")
+      ->delimiter(',')
+      ->type_name("NAME");
+  auto* external_loads =
+      command
+          .add_option("--external-loads", options->external_loads,
+                      "ExternalLoads (.xml): forces and torques of a data file on bodies of the whole model, at the "
+                      "times of the motion")
+          ->type_name("FILE");
+  command
+      .add_option("--external-loads-data", options->external_loads_data,
+                  "Data file of --external-loads instead of the one it names")
+      ->needs(external_loads)
+      ->type_name("FILE");
+  command
       .add_option(
           "--drawer-force", options->drawer_force,
           "After --flexion apply an anterior force to the flexed body along its x axis [N], in 20 more equilibria")
       ->needs(flexion)
       ->type_name("FORCE");
-  command.add_option("--exclude", options->excluded, "Ligaments and muscles to skip; ACLam selects all its lines")
+  command
+      .add_option("--exclude", options->excluded,
+                  "Ligaments, muscles and contacts to skip; ACLam selects all its lines")
       ->delimiter(',')
       ->type_name("NAME");
   command.add_option("--activation", options->activation, "Constant activation of all muscles, 0 to 1")

@@ -322,10 +322,12 @@ AngleUnit angle_unit_of(std::string_view text, const std::string& file_name) {
 
 MotionTable read_motion_table(std::string_view text, const std::string& file_name) {
   const Header header = read_header(text, file_name);
+  const AngleUnit unit = angle_unit(header, text, file_name);
   MotionTable table{.file_name = file_name,
                     .headings = motion_headings(text),
                     .columns = {},
-                    .in_degrees = angle_unit(header, text, file_name).degrees,
+                    .in_degrees = unit.degrees,
+                    .unit_stated = unit.stated,
                     .notes = {}};
   if (table.headings.empty()) {
     throw input_error("file",

@@ -51,6 +51,7 @@ struct MotionTable {
   std::vector<std::string> headings;         ///< of all columns, time first
   std::vector<std::vector<double>> columns;  ///< as many as headings, all of one length
   bool in_degrees = false;                   ///< angles are degrees: angle_unit_of
+  bool unit_stated = false;                  ///< of angles; false: `in_degrees` is assumed
   std::vector<std::string> notes;            ///< mismatches between header and rows; the rows are used
 
   [[nodiscard]] std::size_t rows() const { return columns.empty() ? 0 : columns.front().size(); }

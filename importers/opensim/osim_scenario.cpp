@@ -78,6 +78,8 @@ class Importer {
   void require_known(const Joint& joint) const;
   [[nodiscard]] bool is_whole() const { return import_options_.joints.empty(); }
   [[nodiscard]] bool driven(const std::string& coordinate) const;
+  [[nodiscard]] double unit_of(const std::string& rotation) const;
+  void check_radians() const;
   [[nodiscard]] models::MassProperties mass_of(const std::string& body);
   [[nodiscard]] std::string joint_text(const Joint& joint);
   [[nodiscard]] std::string custom_text(const Joint& joint, const Frame& a, const Frame& b);
@@ -125,6 +127,11 @@ class Importer {
                                                const std::vector<PathPoint>& points, std::size_t i);
   [[nodiscard]] bool inside(const WrapObject& wrap, const PathPoint& point) const;
   [[nodiscard]] std::string wrap_text(const WrapObject& wrap) const;
+  [[nodiscard]] std::string loads_text();
+  [[nodiscard]] std::string load_text(const ExternalForce& force, const std::string& file);
+  [[nodiscard]] std::string load_data(const std::vector<std::string>& headings) const;
+  [[nodiscard]] double motion_start() const;
+  [[nodiscard]] double end_time() const;
   [[nodiscard]] std::string contact_text();
   [[nodiscard]] std::string pair_text(const ContactForce& contact, const ContactMesh& target,
                                       const ContactMesh& casting);
@@ -170,7 +177,7 @@ class Importer {
   Joint* driven_joint_ = nullptr;                    ///< the driven joint; null = none
   Matrix3 R_axes_ = Matrix3::Identity();             ///< from the model's ground to the axes of the scenario
   std::string flexed_body_, flexed_joint_, driver_;  ///< body, joint and driver of the flexion; empty = none
-  std::set<std::string> omitted_;                    ///< ligaments and muscles
+  std::set<std::string> omitted_;                    ///< ligaments, muscles and contacts
   std::map<std::string, double> fixed_;              ///< locked coordinates with their values
   bool all_driven_ = false;                          ///< drivers and couplers determine all coordinates
   std::vector<std::string> bodies_;                  ///< of the scenario, in the order of the model
@@ -215,10 +222,6 @@ std::string heading_of(const std::string& coordinate, const MotionTable& table) 
   };
   const auto heading = std::ranges::find_if(table.headings, is_column_of);
   return heading == table.headings.end() ? "" : *heading;
-}
-
-double unit_of(const Motion& motion) {
-  return motion.table.in_degrees ? std::numbers::pi / 180.0 : 1.0;
 }
 
 /// Replaces default values, which determine poses and locked joints.
@@ -274,6 +277,32 @@ void Importer::lock_joints() {
   }
 }
 
+/// Factor that converts the column of a rotation to rad.
+double Importer::unit_of(const std::string& rotation) const {
+  const MotionTable& table = import_options_.motion->table;
+  if (std::ranges::find(import_options_.radians, rotation) != import_options_.radians.end()) return 1.0;
+  const bool has_header = table.file_name.ends_with(".mot") || table.file_name.ends_with(".sto");
+  if (has_header && !table.unit_stated) {
+    throw input_error("motion", fmt::format("{}: expected `inDegrees=yes` or `inDegrees=no` in its header, because {} "
+                                            "is a rotation, found neither; add the line of its unit before `endheader`",
+                                            table.file_name, rotation));
+  }
+  return table.in_degrees ? std::numbers::pi / 180.0 : 1.0;
+}
+
+void Importer::check_radians() const {
+  if (import_options_.radians.empty()) return;
+  if (!import_options_.motion)
+    throw error_at("radians", "expected {} together with it, found none", option_name("motion"));
+  for (const std::string& name : import_options_.radians) {
+    const Joint* joint = joint_with(model_, name);
+    if (joint != nullptr && is_rotation(*joint, name) && !heading_of(name, import_options_.motion->table).empty())
+      continue;
+    throw error_at("radians", "expected names of rotations with a column in {}, found '{}'",
+                   import_options_.motion->table.file_name, name);
+  }
+}
+
 /// For a motion of the whole model, sets the coordinates to its first row.
 void Importer::begin_motion() {
   if (!import_options_.motion || !is_whole()) return;
@@ -284,7 +313,7 @@ void Importer::begin_motion() {
       if (heading.empty()) continue;
       any = true;
       coordinate.locked = false;
-      coordinate.value = (is_rotation(joint, coordinate.name) ? unit_of(*import_options_.motion) : 1.0) *
+      coordinate.value = (is_rotation(joint, coordinate.name) ? unit_of(coordinate.name) : 1.0) *
                          import_options_.motion->table.column(heading).front();
     }
   }
@@ -614,7 +643,7 @@ std::string Importer::motion_file() {
       if (!driven(c.name)) continue;
       text += "," + plain(c.name);
       columns.emplace_back(&table.column(heading_of(c.name, table)),
-                           is_rotation(*joint, c.name) ? unit_of(*import_options_.motion) : 1.0);
+                           is_rotation(*joint, c.name) ? unit_of(c.name) : 1.0);
     }
   }
   text += "\n";
@@ -728,7 +757,7 @@ void Importer::choose_driven_joint() {
                    option_name("motion"));
   }
   std::ranges::find(driven_joint_->coordinates, name, &Coordinate::name)->value =
-      unit_of(*import_options_.motion) * table.column(heading).front();
+      unit_of(name) * table.column(heading).front();
 }
 
 /// The flexion is driven relative to the ground, so that the parent must be fixed. @throws Error{invalid_input}
@@ -798,7 +827,7 @@ std::string Importer::driver_function_text(const Axis& driven_axis, double sign,
     import_.imported.push_back(what + "driven by " + name);
     return fmt::format("file: {{name: {}, column: \"{}\", time: \"{}\", scale: {}}}", named(motion.file, name),
                        heading_of(driven_axis.coordinate(), motion.table), motion.table.headings.front(),
-                       sign * unit_of(motion));
+                       sign * unit_of(driven_axis.coordinate()));
   }
   const double by = sign * (*import_options_.flexion - coordinate_of(*driven_joint_, driven_axis.coordinate())->value);
   import_.imported.push_back(what +
@@ -813,11 +842,8 @@ std::string Importer::analysis_text() const {
                        import_options_.drawer_force ? 2 : 1);
   }
   if (is_whole()) {
-    const double end = import_options_.motion ? import_options_.motion->table.times().back() -
-                                                    import_options_.motion->table.times().front()
-                                              : 1.0;
     return fmt::format("analysis:\n  type: {}\n  end_time: {}\n\noutput:\n  interval: 0.01\n",
-                       all_driven_ ? "kinematic" : "forward", end > 0.0 ? end : 1.0);
+                       all_driven_ ? "kinematic" : "forward", end_time());
   }
   // Output interval of OpenSim-JAM. Tolerances ten times smaller change the motion of a knee by less than 0.01 mm.
   return fmt::format(
@@ -835,10 +861,12 @@ void Importer::leave_out() {
     for (const Line& line : model_.lines) {
       if (line.name == name || bundle_name(line.name) == name) omitted_.insert(line.name);
     }
+    if (std::ranges::find(model_.contacts, name, &ContactForce::name) != model_.contacts.end()) omitted_.insert(name);
     if (omitted_.size() > before) continue;
     std::set<std::string> known;
     for (const Line& line : model_.lines) known.insert(bundle_name(line.name));
-    throw error_at("exclude", "expected names of ligaments or muscles of the model ({}), found '{}'",
+    for (const ContactForce& contact : model_.contacts) known.insert(contact.name);
+    throw error_at("exclude", "expected names of ligaments, muscles or contacts of the model ({}), found '{}'",
                    fmt::join(known, ", "), name);
   }
 }
@@ -1115,8 +1143,8 @@ std::string Importer::wrap_text(const WrapObject& wrap) const {
                                 ? fmt::format("cylinder: {}, length: {}", wrap.dimensions[0], wrap.length)
                                 : fmt::format("ellipsoid: [{}]", fmt::join(wrap.dimensions, ", "));
   const std::string side = wrap.quadrant == "all" ? "" : fmt::format(", side: {}", list(side_of(wrap)));
-  return fmt::format("{}: {{body: {}, {}, position: {}, orientation: {}{}}}", plain(wrap.name), plain(at.body), shape,
-                     list(at.X_BF.p), quaternion(at.X_BF.R), side);
+  return fmt::format("{}: {{body: {}, {}, position: {}, orientation: {}{}, inside: straight}}", plain(wrap.name),
+                     plain(at.body), shape, list(at.X_BF.p), quaternion(at.X_BF.R), side);
 }
 
 std::string Importer::line_text(const Line& line, std::vector<const WrapObject*>& used) {
@@ -1228,6 +1256,100 @@ std::string Importer::forces_text() {
   return text + muscles;
 }
 
+/// [s] the time of motion and loads that becomes t = 0; in a section, files are used as they are.
+double Importer::motion_start() const {
+  return import_options_.motion && !import_options_.in_section ? import_options_.motion->table.times().front() : 0.0;
+}
+
+/// [s] of the scenario of a whole model
+double Importer::end_time() const {
+  const double end = import_options_.motion ? import_options_.motion->table.times().back() - motion_start() : 1.0;
+  return end > 0.0 ? end : 1.0;
+}
+
+/// The columns from the start of the motion on.
+std::string Importer::load_data(const std::vector<std::string>& headings) const {
+  const MotionTable& data = import_options_.external_loads->data;
+  std::string text = fmt::format("time,{}\n", fmt::join(headings, ","));
+  for (std::size_t row = 0; row < data.rows(); ++row) {
+    text += fmt::format("{}", data.times()[row] - motion_start());
+    for (const std::string& heading : headings) text += fmt::format(",{}", data.column(heading)[row]);
+    text += "\n";
+  }
+  return text;
+}
+
+/// One load of the scenario. @param file  of the columns, quoted
+std::string Importer::load_text(const ExternalForce& force, const std::string& file) {
+  const MotionTable& data = import_options_.external_loads->data;
+  const auto require_body = [&](const std::string& body, const char* key, bool with_ground) {
+    std::vector<std::string> names = bodies_;
+    if (with_ground) names.emplace_back("ground");
+    if (std::ranges::find(names, body) != names.end()) return;
+    throw error_at("external_loads", "ExternalForce '{}': expected {} to be a body of the model ({}), found '{}'",
+                   force.name, key, fmt::join(names, ", "), body);
+  };
+  require_body(force.body, "applied_to_body", false);
+  require_body(force.axes, "force_expressed_in_body", true);
+  require_body(force.point_frame, "point_expressed_in_body", true);
+  const auto frame = [](const std::string& body) { return body == "ground" ? std::string("world") : plain(body); };
+  std::string text =
+      fmt::format("  {}:\n    body: {}\n    frame: {}\n", plain(force.name), plain(force.body), frame(force.axes));
+  if (!force.force.empty() && !force.point.empty())
+    text += fmt::format("    point_frame: {}\n", frame(force.point_frame));
+  const std::string time = import_options_.in_section ? data.headings.front() : "time";
+  for (const auto& [identifier, component] :
+       {std::pair(&force.force, 'f'), std::pair(&force.torque, 't'), std::pair(&force.point, 'p')}) {
+    if (identifier->empty() || (component == 'p' && force.force.empty())) continue;
+    const auto headings = component_headings(data, *identifier, force);
+    for (std::size_t k = 0; k < 3; ++k) {
+      text += fmt::format("    {}{}: {{file: {{name: {}, column: {}, time: {}}}}}\n", component, "xyz"[k], file,
+                          nlohmann::json(headings[k]).dump(), nlohmann::json(time).dump());
+    }
+  }
+  import_.imported.push_back(fmt::format("external load {} on body {}", force.name, force.body));
+  return text;
+}
+
+std::string Importer::loads_text() {
+  if (!import_options_.external_loads) return "";
+  const MeasuredLoads& measured = *import_options_.external_loads;
+  if (!is_whole()) {
+    throw error_at("external_loads",
+                   "expected the whole model, found {}; the loads of the rest of the body are unknown",
+                   option_name("subset"));
+  }
+  const auto& times = measured.data.times();
+  if (import_options_.motion && (times.front() > motion_start() || times.back() < motion_start() + end_time())) {
+    throw input_error(
+        "external_loads_data",
+        fmt::format("{}: expected times that cover the motion, {} to {} s, found {} to {} s; both files "
+                    "must be of one recording",
+                    measured.data.file_name, motion_start(), motion_start() + end_time(), times.front(), times.back()));
+  }
+  const std::string copy = measured.data_file.stem().string() + ".csv";
+  const std::string file = nlohmann::json(import_options_.in_section ? measured.data_file.string() : copy).dump();
+  std::vector<std::string> used;
+  std::string text;
+  for (const ExternalForce& force : measured.loads.forces) {
+    if (!force.applies) {
+      add_omission(fmt::format("ExternalForce {}: it is disabled", force.name));
+      continue;
+    }
+    text += load_text(force, file);
+    for (const std::string* identifier : {&force.force, &force.torque, &force.point}) {
+      if (identifier->empty()) continue;
+      for (const std::string& heading : component_headings(measured.data, *identifier, force)) {
+        if (std::ranges::find(used, heading) == used.end()) used.push_back(heading);
+      }
+    }
+  }
+  for (const std::string& line : measured.loads.unsupported) add_omission("external loads: " + line);
+  if (text.empty()) return "";
+  if (!import_options_.in_section) import_.meshes.push_back({.from = {}, .to = copy, .content = load_data(used)});
+  return "loads:\n" + text + "\n";
+}
+
 /// Empty for none.
 fs::path Importer::found(const std::string& name, const std::string& file, std::vector<std::string>& searched) const {
   std::vector<fs::path> candidates;
@@ -1263,9 +1385,9 @@ std::string Importer::mesh_name(const ContactMesh& mesh) {
   const fs::path from = found(mesh.name, mesh.file, searched);
   if (from.empty()) {
     throw input_error("meshes", fmt::format("contact mesh '{}': expected the file '{}', found none of {}; specify its "
-                                            "folder with {} or another file with {}",
+                                            "folder with {} or another file with {}, or skip its contact with {}",
                                             mesh.name, mesh.file, fmt::join(searched, ", "), option_name("geometry"),
-                                            other_file(mesh.name)));
+                                            other_file(mesh.name), option_name("exclude")));
   }
   return mesh_file(mesh.name, from);
 }
@@ -1336,7 +1458,9 @@ std::string Importer::contact_text() {
     const auto target = std::ranges::find(model_.meshes, contact.target, &ContactMesh::name);
     const auto casting = std::ranges::find(model_.meshes, contact.casting, &ContactMesh::name);
     const std::string name = fmt::format("contact {}", contact.name);
-    if (!contact.applies) {
+    if (omitted_.contains(contact.name)) {
+      add_omission(fmt::format("{}: excluded ({})", name, option_name("exclude")));
+    } else if (!contact.applies) {
       add_omission(name + ": it is disabled (appliesForce)");
     } else if (target == model_.meshes.end() || casting == model_.meshes.end()) {
       add_omission(fmt::format("{}: its mesh {}, which is missing in the model", name,
@@ -1381,6 +1505,7 @@ void Importer::report_omissions() {
 
 Import Importer::run() {
   check_mesh_names();
+  check_radians();
   begin_motion();
   set_coordinates();
   follow_couplers();
@@ -1394,19 +1519,47 @@ Import Importer::run() {
   const std::string joints = joints_text();
   if (driven_joint_ != nullptr) prescribe_flexion();
   if (is_whole()) drive_coordinates();
+  const std::string loads = loads_text();
   const std::string forces = forces_text();
   const std::string contact = contact_text();
   report_omissions();
   import_.scenario = fmt::format(
       "# From the OpenSim model {}; NOT_IMPORTED.txt lists the parts that were not imported.\nheelstrike: 1\ngravity: "
-      "{}\n\n{}{}\n{}{}\n{}"
+      "{}\n\n{}{}\n{}{}\n{}{}"
       "{}\n{}\n{}",
       plain(model_.name), list(R_axes_ * model_.gravity), bodies_text(), flexed_body_, joints, flexed_joint_, driver_,
-      forces, contact, analysis_text());
+      loads, forces, contact, analysis_text());
   return std::move(import_);
 }
 
 }  // namespace
+
+MeasuredLoads read_measured_loads(
+    const fs::path& file, const fs::path& data_file,
+    const std::function<std::string(const std::string& file, const char* option)>& text_in) {
+  constexpr const char* option = "external_loads";
+  MeasuredLoads result{.file = file,
+                       .loads = read_external_loads(text_in(file.string(), option), file.string()),
+                       .data_file = data_file,
+                       .data = {}};
+  if (data_file.empty() && result.loads.data_file.empty()) {
+    throw input_error(option, fmt::format("{}: expected the element `datafile`, found none; add the name of the file "
+                                          "with the columns, or specify it beside this file",
+                                          file.string()));
+  }
+  if (data_file.empty()) result.data_file = file.parent_path() / result.loads.data_file;
+  const std::string name = result.data_file.string();
+  try {
+    result.data = read_motion_table(text_in(name, data_file.empty() ? option : "external_loads_data"), name);
+  } catch (const Error& error) {
+    if (!data_file.empty() || error.code() == ErrorCode::cancelled) throw;
+    throw Error(error.code(),
+                fmt::format("{} (data file of {}; name another one by external_loads_data or --external-loads-data)",
+                            error.what(), file.string()),
+                option);
+  }
+  return result;
+}
 
 std::vector<fs::path> mesh_folders(std::vector<fs::path> given, const fs::path& model) {
   given.push_back(model.parent_path());

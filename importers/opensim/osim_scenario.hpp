@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/motion/motion_file.hpp"
+#include "importers/opensim/external_loads.hpp"
 #include "importers/opensim/osim_model.hpp"
 #include "importers/scenario_text.hpp"
 
@@ -19,6 +20,21 @@ struct Motion {
   std::filesystem::path file;
   MotionTable table;  ///< its content: a column is named like the coordinate, or /jointset/JOINT/COORDINATE/value
 };
+
+/// Measured loads with their data.
+struct MeasuredLoads {
+  std::filesystem::path file;  ///< of ExternalLoads
+  ExternalLoads loads;
+  std::filesystem::path data_file;
+  MotionTable data;  ///< its content
+};
+
+/// @param file  of ExternalLoads. @param data_file  instead of the one that it names, relative to it; empty = that one
+/// @param text_in  content of a file, for errors at the option of this name
+/// @throws Error{invalid_input} also for a file that names no data
+[[nodiscard]] MeasuredLoads read_measured_loads(
+    const std::filesystem::path& file, const std::filesystem::path& data_file,
+    const std::function<std::string(const std::string& file, const char* option)>& text_in);
 
 struct ImportOptions {
   std::vector<std::string> joints;  ///< names of joints whose bodies are imported; empty = the whole model
@@ -31,10 +47,14 @@ struct ImportOptions {
   std::optional<double> flexion = {};
   /// alternative: motion of the same coordinate; for the whole model, of all coordinates with a column
   std::optional<Motion> motion = {};
-  std::optional<double> drawer_force = {};  ///< [N] after the flexion, on the driven body along its x axis
-  std::vector<std::string> excluded = {};   ///< names of excluded ligaments and muscles, or of bundles of lines
-  std::optional<double> activation = {};    ///< of all muscles; none = specified later, or their minimum
-  bool rigid_tendons = false;               ///< of all muscles; always rigid in static equilibrium
+  /// coordinates with columns in rad in a motion whose header states degrees: OpenSim does not convert a coordinate
+  /// that its joint does not equal, such as one that enters through a spline
+  std::vector<std::string> radians = {};
+  std::optional<MeasuredLoads> external_loads = {};  ///< of the whole model, at the times of the motion
+  std::optional<double> drawer_force = {};           ///< [N] after the flexion, on the driven body along its x axis
+  std::vector<std::string> excluded = {};  ///< names of excluded ligaments, bundles of lines, muscles and contacts
+  std::optional<double> activation = {};   ///< of all muscles; none = specified later, or their minimum
+  bool rigid_tendons = false;              ///< of all muscles; always rigid in static equilibrium
   /// values of coordinates instead of their defaults; rotations in multiples of `angle_unit`, translations [m]
   std::map<std::string, double> coordinates = {};
   double angle_unit = 1.0;  ///< [rad]
@@ -51,9 +71,10 @@ struct ImportOptions {
 using models::Import;
 
 /// @throws Error{invalid_input} for an unknown joint, coordinate, contact mesh or excluded ligament, for a flexion of
-/// joints without one, for a motion without the coordinate, that begins after 0 s, or combined with a flexion, for a
-/// drawer force without a flexion, and for a missing mesh file, with the searched folders; the field is the name of the
-/// option
+/// joints without one, for a motion without the coordinate, without a unit of angles, that begins after 0 s, or
+/// combined with a flexion, for external loads on unknown bodies, without their columns, or that do not cover the
+/// motion, for a drawer force without a flexion, and for a missing mesh file, with the searched folders; the field is
+/// the name of the option
 [[nodiscard]] Import import_model(Model model, const ImportOptions& import_options);
 
 }  // namespace heelstrike::osim

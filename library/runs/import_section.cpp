@@ -59,6 +59,7 @@ osim::ImportOptions make_import_options(const Field& section, const std::string&
   import_options.flexion = section.optional_number("flexion");
   import_options.drawer_force = section.optional_number("drawer_force");
   import_options.excluded = texts("exclude");
+  import_options.radians = texts("radians");
   import_options.activation = section.optional_number("activation");
   import_options.rigid_tendons = section["rigid_tendons"].flag();
   for (const Entry& coordinate : entries_of(section, "coordinates")) {
@@ -71,7 +72,9 @@ osim::ImportOptions make_import_options(const Field& section, const std::string&
 /// The key of the section that names a file.
 std::string key_of(const Field& section, const osim::ImportOptions& import_options, const std::string& file) {
   if (section["osim"].text() == file) return "osim";
-  if (section.text_or("motion") == file) return "motion";
+  for (const char* key : {"motion", "external_loads", "external_loads_data"}) {
+    if (section.text_or(key) == file) return key;
+  }
   if (std::ranges::any_of(import_options.meshes, [&](const auto& mesh) { return mesh.second == file; }))
     return "meshes";
   for (const std::string& folder :
@@ -98,12 +101,15 @@ models::Import read_model(const Field& section, const std::string& name, const f
   osim::Model model = of_key(name, [&] {
     return osim::read_model(read_file(import_options.resolve_path(name), "model", {.stop = stop}), name);
   });
+  const auto text_in = [&](const std::string& file, const char* key) {
+    return read_file(import_options.resolve_path(file), key, {.stop = stop});
+  };
   if (const std::string motion = section.text_or("motion"); !motion.empty()) {
-    import_options.motion = {.file = motion,
-                             .table = of_key(motion, [&] {
-                               return read_motion_table(
-                                   read_file(import_options.resolve_path(motion), "motion", {.stop = stop}), motion);
-                             })};
+    import_options.motion = {
+        .file = motion, .table = of_key(motion, [&] { return read_motion_table(text_in(motion, "motion"), motion); })};
+  }
+  if (const std::string loads = section.text_or("external_loads"); !loads.empty()) {
+    import_options.external_loads = osim::read_measured_loads(loads, section.text_or("external_loads_data"), text_in);
   }
   return osim::import_model(std::move(model), import_options);
 }

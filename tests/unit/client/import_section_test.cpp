@@ -120,6 +120,35 @@ TEST_F(ImportSection, IsAScenarioWithTheImportedModel) {
   EXPECT_THAT(request.yaml, Not(HasSubstr("import:")));
 }
 
+TEST_F(ImportSection, ExternalLoadsAreLoadsBesideThoseOfTheFile) {
+  write("model/loads.xml",
+        "<OpenSimDocument Version=\"40000\"><ExternalLoads><objects><ExternalForce name=\"plate\">"
+        "<applied_to_body>shank</applied_to_body><force_identifier>force_v</force_identifier>"
+        "<point_identifier>force_p</point_identifier></ExternalForce></objects><datafile>plates.mot</datafile>"
+        "</ExternalLoads></OpenSimDocument>");
+  write("model/plates.mot",
+        "plates\nendheader\ntime\tforce_vx\tforce_vy\tforce_vz\tforce_px\tforce_py\tforce_pz\n0\t1\t2\t3\t4\t5\t6\n"
+        "1\t1\t2\t3\t4\t5\t6\n");
+  const std::string key = "external_loads: \"${HEELSTRIKE_IMPORT_TEST}/loads.xml\"";
+  const RunRequest request = load("subset: [knee]", key);
+  ASSERT_EQ(request.scenario.loads.size(), 2U);
+  const LoadSpec& plate = request.scenario.loads[1];
+  EXPECT_EQ(plate.name, "plate");
+  EXPECT_EQ(plate.body, "shank");
+  EXPECT_EQ(plate.axes_body, "ground");
+  EXPECT_EQ(plate.point_body, "ground");
+  ASSERT_TRUE(plate.functions.contains("py"));
+  EXPECT_EQ(plate.functions.at("py").function->at(0.5).f, 5.0);
+  // The data are beside the file of the loads, under a name that is valid on another machine too.
+  EXPECT_THAT(request.files, Contains(testing::Field(&AssetContent::name, "${HEELSTRIKE_IMPORT_TEST}/plates.mot")));
+  EXPECT_THAT(message("subset: [knee]", "external_loads: none.xml"),
+              HasSubstr("swing.yaml:4: import.external_loads: "));
+  EXPECT_THAT(message("subset: [knee]", key + "\n  external_loads_data: none.mot"),
+              HasSubstr("swing.yaml:5: import.external_loads_data: "));
+  EXPECT_THAT(message("meshes: {upper: other.stl}", key),
+              HasSubstr("swing.yaml:5: import.external_loads: expected the whole model"));
+}
+
 TEST_F(ImportSection, BodiesAreAtTheRequestedCoordinates) {
   const RunRequest request = load("subset: [knee]", "subset: [knee]\n  coordinates: {flexion: 1.0}");
   const auto shank = std::ranges::find(request.scenario.bodies, "shank", &BodySpec::name);

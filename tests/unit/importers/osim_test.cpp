@@ -440,7 +440,16 @@ TEST(OsimImport, DrivenBodyIsDrawnAndLinesAreOmitted) {
   EXPECT_EQ(scenario.forces[0].type, "muscle");
   EXPECT_THAT(import.omissions, Contains("Blankevoort1991Ligament L1: excluded (--exclude)"));
   import_options.excluded = {"ACL"};
-  EXPECT_THAT(message_of(with_free_knee(), import_options), AllOf(HasSubstr("'ACL'"), HasSubstr("(A, L, M)")));
+  EXPECT_THAT(message_of(with_free_knee(), import_options), AllOf(HasSubstr("'ACL'"), HasSubstr("(A, L, M, touch)")));
+}
+
+TEST(OsimImport, ContactWithMissingMeshesCanBeExcluded) {
+  ImportOptions import_options{.joints = {"knee"}, .meshes = {}, .folders = {"/none"}};
+  EXPECT_THAT(message_of(small_model, import_options), HasSubstr("or skip its contact with --exclude"));
+  import_options.excluded = {"touch"};
+  const Import import = import_model(read_model(small_model, "small.osim"), import_options);
+  EXPECT_TRUE(test::scenario_from(import.scenario).pairs.empty());
+  EXPECT_THAT(import.omissions, Contains("contact touch: excluded (--exclude)"));
 }
 
 /// The small model with a knee of six coordinates, and hinges with a coordinate at hip and ankle.
