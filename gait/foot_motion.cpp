@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numbers>
+#include <utility>
 #include <vector>
 
 #include "common/errors/error.hpp"
@@ -118,6 +120,10 @@ class FootTracker {
     motion_.times = trial_.times;
     for (const auto& name : foot_.markers.hindfoot) hindfoot_.push_back(filled(name));
     toe_tip_ = filled(foot_.markers.toe_tip);
+    for (const auto& name : foot_.markers.stand_in) stand_in_.push_back(trial_.marker(name));
+    remove_copies();
+    use_stand_ins();
+    if (options_.allow_unseen) bridge_unseen();
     std::vector<FrameOutliers> votes;
     for (std::size_t frame = 0; frame < trial_.frames(); ++frame) votes.push_back(vote(frame));
     merge_episodes(votes, options_.outlier_margin);
@@ -183,6 +189,83 @@ class FootTracker {
                                   trial_.file_name, frame + 1, trial_.times[frame], expected, found, options_.max_gap));
   }
 
+  /// Hides hindfoot markers at the place of another marker.
+  void remove_copies() {
+    constexpr double copied = 0.001;  // [m]
+    for (std::size_t frame = 0; frame < trial_.frames(); ++frame) {
+      const auto same = [&](const Vector3& p, const Series& other) { return (p - other[frame]).norm() < copied; };
+      std::vector<std::size_t> copies;
+      for (std::size_t m = 0; m < hindfoot_.size(); ++m) {
+        const Vector3& p = hindfoot_[m][frame];
+        bool is_copy = std::ranges::any_of(stand_in_, [&](const Series& other) { return same(p, other); });
+        for (std::size_t k = 0; k < hindfoot_.size(); ++k) is_copy = is_copy || (k != m && same(p, hindfoot_[k]));
+        if (is_copy) copies.push_back(m);
+      }
+      for (const std::size_t m : copies) hindfoot_[m][frame].setConstant(std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+
+  /// Places the unseen hindfoot markers of frames with fewer than three by the stand-ins and those that are seen.
+  void use_stand_ins() {
+    if (stand_in_.empty()) return;
+    Series all_H = foot_.hindfoot_H;
+    all_H.insert(all_H.end(), foot_.stand_in_H.begin(), foot_.stand_in_H.end());
+    for (std::size_t frame = 0; frame < trial_.frames(); ++frame) {
+      Series measured = hindfoot_at(frame);
+      if (std::ranges::count_if(measured, is_seen) >= 3) continue;
+      for (const Series& series : stand_in_) measured.push_back(series[frame]);
+      if (std::ranges::count_if(measured, is_seen) < 3) continue;
+      const Pose X_WH = cluster_fit(all_H, measured, {}).X_WT;
+      for (std::size_t m = 0; m < hindfoot_.size(); ++m) {
+        if (!is_seen(hindfoot_[m][frame])) hindfoot_[m][frame] = X_WH * foot_.hindfoot_H[m];
+      }
+      auto& spans = motion_.stood_in;
+      if (spans.empty() || spans.back().second + 1 < frame) spans.emplace_back(frame, frame);
+      spans.back().second = frame;
+    }
+  }
+
+  [[nodiscard]] bool has_pose(std::size_t frame) const {
+    return is_seen(toe_tip_[frame]) && std::ranges::count_if(hindfoot_at(frame), is_seen) >= 3;
+  }
+
+  /// Pose and toe angle of a frame from all of its markers.
+  [[nodiscard]] std::pair<Pose, double> raw_pose(std::size_t frame) const {
+    const Pose X_WH = cluster_fit(foot_.hindfoot_H, hindfoot_at(frame), {}).X_WT;
+    return {X_WH, heelstrike::toe_angle(foot_, X_WH, toe_tip_[frame])};
+  }
+
+  /// Sets all markers of a frame to those of the template in this pose.
+  void place_markers(std::size_t frame, const Pose& X_WH, double angle) {
+    for (std::size_t m = 0; m < hindfoot_.size(); ++m) hindfoot_[m][frame] = X_WH * foot_.hindfoot_H[m];
+    toe_tip_[frame] = X_WH * (toe_pose(foot_, angle) * (toe_pose(foot_, 0.0).inverse() * foot_.toe_tip_H));
+  }
+
+  /// Frames without a pose get the markers of the template on the path between the frames with one.
+  void bridge_unseen() {
+    const std::size_t n = trial_.frames();
+    std::vector<char> unseen(n, 0);
+    for (std::size_t i = 0; i < n; ++i) unseen[i] = has_pose(i) ? 0 : 1;
+    if (std::ranges::count(unseen, 1) == 0) return;
+    if (std::ranges::count(unseen, 0) == 0) reject(0, "at least three markers of the hindfoot", "none in any frame");
+    for (std::size_t i = 0; i < n; ++i) {
+      if (!unseen[i]) continue;
+      const std::size_t first = i;
+      while (i + 1 < n && unseen[i + 1]) ++i;
+      // At an end of the trial the nearest pose stays.
+      const auto before = raw_pose(first > 0 ? first - 1 : i + 1);
+      const auto after = raw_pose(i + 1 < n ? i + 1 : first - 1);
+      const Quaternion q_before(before.first.R), q_after(after.first.R);
+      for (std::size_t k = first; k <= i; ++k) {
+        const double share = static_cast<double>(k - first + 1) / static_cast<double>(i - first + 2);
+        const Pose X{.R = q_before.slerp(share, q_after).toRotationMatrix(),
+                     .p = (1.0 - share) * before.first.p + share * after.first.p};
+        place_markers(k, X, (1.0 - share) * before.second + share * after.second);
+      }
+    }
+    motion_.unseen = std::move(unseen);
+  }
+
   [[nodiscard]] Series hindfoot_at(std::size_t frame) const {
     Series measured;
     for (const Series& series : hindfoot_) measured.push_back(series[frame]);
@@ -242,6 +325,7 @@ class FootTracker {
   const MarkerTrial& trial_;
   const TrackOptions& options_;
   std::vector<Series> hindfoot_;
+  std::vector<Series> stand_in_;
   Series toe_tip_;
   std::vector<MarkerSet> missing_;  ///< per frame
   FootMotion motion_;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gait/foot_template.hpp"
@@ -21,6 +22,7 @@ struct TrackOptions {
   std::size_t outlier_margin = 2;  ///< frames by which an outlier interval is widened: a bump begins before its
                                    ///< detection
   std::optional<LowPass> filter;   ///< of all marker components; `rate` is that of the trial. None = unfiltered
+  bool allow_unseen = false;       ///< frames without a pose are bridged instead of rejected
 };
 
 /// Frames in which one marker was an outlier.
@@ -45,6 +47,9 @@ struct FootMotion {
   std::vector<ClusterFit> fits;   ///< of the hindfoot to the markers before filtering
   std::vector<MarkerOutlier> outliers;
   std::vector<FilledGap> gaps;
+  std::vector<std::pair<std::size_t, std::size_t>> stood_in;  ///< frames [first, last] with stand-in markers
+  std::vector<char> unseen;  ///< per frame: fewer than three markers of the hindfoot or no toe tip, the pose is
+                             ///< bridged; empty = no such frame
 };
 
 /// Steps: gaps of up to max_gap are filled by splines; outliers are searched in every frame whose hindfoot fit exceeds
@@ -54,9 +59,14 @@ struct FootMotion {
 /// outliers and unseen markers are bridged (reconstruct_markers), so that the pose does not jump when the set of
 /// markers changes; all are low-pass filtered; hindfoot poses are fits to the result, toe angles the rotation about the
 /// axis that maps the template's toe tip to the filtered one.
+/// A hindfoot marker that coincides with another one (within 1 mm) is no measurement: gap filling has copied it. Where
+/// fewer than three are left, the stand-in markers determine the pose together with those. Frames with fewer than three
+/// markers even so, or without the toe tip, have no pose. With `allow_unseen` they
+/// move on a straight line, with a constant rate of rotation, between the frames before and after; the caller must not
+/// use them as measurements.
 /// @param trial  in world axes
-/// @throws Error{invalid_input} for unknown markers, and frames with fewer than three markers of the hindfoot or
-/// without the toe tip
+/// @throws Error{invalid_input} for unknown markers, for frames without a pose unless they are allowed, and if no frame
+/// has one
 [[nodiscard]] FootMotion track_foot(const FootTemplate& foot, const MarkerTrial& trial, const TrackOptions& options);
 
 /// [rad] rotation about the axis that moves the template's toe tip into the plane through the axis and the measured toe

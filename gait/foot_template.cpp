@@ -115,6 +115,7 @@ FootTemplate make_foot_template(const MarkerTrial& standing, const FootMarkers& 
   foot.X_WH = {.R = (Matrix3() << forward, up.cross(forward), up).finished(), .p = origin};
   const Pose X_HW = foot.X_WH.inverse();
   for (const Vector3& p : points) foot.hindfoot_H.push_back(X_HW * p);
+  for (const auto& name : markers.stand_in) foot.stand_in_H.push_back(X_HW * mean(name));
   foot.toe_tip_H = X_HW * tip;
   // The joint lies below the markers on top of the foot (docs/theory/gait.md, section 4, "Height of the rolling axis").
   foot.p_HT = X_HW * Vector3(0.5 * (lateral + medial) - markers.toe_axis_depth * up);

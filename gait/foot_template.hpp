@@ -22,6 +22,7 @@ namespace heelstrike {
 struct FootTemplate {
   FootMarkers markers;
   std::vector<Vector3> hindfoot_H;       ///< [m] mean positions, in the order of markers.hindfoot
+  std::vector<Vector3> stand_in_H = {};  ///< [m] in the order of markers.stand_in
   Vector3 toe_tip_H = Vector3::Zero();   ///< [m]
   Vector3 toe_axis_H = Vector3::Zero();  ///< unit vector; positive rotation lifts the toe tip (extension)
   Vector3 p_HT = Vector3::Zero();        ///< [m] middle of the metatarsophalangeal axis

@@ -23,7 +23,8 @@ ComponentError compare(const std::string& name, const Curves& c) {
                        .predicted_max = {},
                        .measured_min = {},
                        .predicted_min = {},
-                       .correlation = 0.0};
+                       .correlation = 0.0,
+                       .mean_curve_rms = {}};
   const auto n = static_cast<double>(c.times.size());
   double mean_m = 0.0, mean_p = 0.0;
   for (std::size_t i = 0; i < c.times.size(); ++i) {
@@ -42,6 +43,11 @@ ComponentError compare(const std::string& name, const Curves& c) {
   // The correlation with a constant is undefined.
   const bool both_vary = mm > 0.0 && pp > 0.0;
   error.correlation = both_vary ? mp / std::sqrt(mm * pp) : std::numeric_limits<double>::quiet_NaN();
+  for (std::size_t i = 1; i < c.times.size(); ++i) {
+    const double h = 0.5 * (c.times[i] - c.times[i - 1]);
+    error.measured_impulse += h * (c.measured[i - 1] + c.measured[i]);
+    error.predicted_impulse += h * (c.predicted[i - 1] + c.predicted[i]);
+  }
   const auto peak = [&](const std::vector<double>& values, bool largest) {
     const auto at = largest ? std::ranges::max_element(values) : std::ranges::min_element(values);
     return Peak{.value = *at, .time = c.times[static_cast<std::size_t>(at - values.begin())]};
@@ -139,8 +145,7 @@ class StanceComparer {
   }
 
   void add_halves(StanceComparison& result) const {
-    const bool whole = result.from == result.stance.start && result.to == result.stance.end;
-    if (!whole || !result.stance.complete() || result.n_missing > 0) return;
+    if (!result.is_whole()) return;
     const Curves c = force_curves(result, up_);
     // The vertical force of walking has two humps, heel and push-off, with a valley near mid stance.
     const double middle = 0.5 * (result.from + result.to);
@@ -181,6 +186,86 @@ std::vector<StanceComparison> compare_plates(const ForcePlate& measured, const F
     if (auto comparison = comparer.compare_stance(stance)) result.push_back(std::move(*comparison));
   }
   return result;
+}
+
+namespace {
+
+/// Value of a component in a row; the fourth is the free moment.
+double measured_value(const StanceRow& row, std::size_t component) {
+  return component < 3 ? row.force[0][static_cast<Eigen::Index>(component)] : row.moment[0];
+}
+
+/// Measured value at a share of stance, linear between the rows.
+double value_at(const StanceComparison& stance, std::size_t component, double share) {
+  const auto& rows = stance.rows;
+  const auto next = std::ranges::lower_bound(rows, share, {}, &StanceRow::share);
+  if (next == rows.begin()) return measured_value(rows.front(), component);
+  if (next == rows.end()) return measured_value(rows.back(), component);
+  const StanceRow &a = *(next - 1), &b = *next;
+  const double s = (share - a.share) / (b.share - a.share);
+  return (1.0 - s) * measured_value(a, component) + s * measured_value(b, component);
+}
+
+}  // namespace
+
+void add_mean_curves(std::span<StanceComparison> stances, const std::array<std::string, 3>& directions) {
+  for (StanceComparison& stance : stances) {
+    if (!stance.is_whole()) continue;
+    std::vector<const StanceComparison*> others;
+    for (const StanceComparison& other : stances) {
+      if (&other != &stance && other.is_whole()) others.push_back(&other);
+    }
+    if (others.empty()) continue;
+    for (std::size_t c = 0; c < stance.components.size(); ++c) {
+      const bool mirrors = c >= directions.size() || directions[c] == "mediolateral";
+      double sum = 0.0;
+      for (const StanceRow& row : stance.rows) {
+        double mean = 0.0;
+        for (const StanceComparison* other : others) {
+          const double sign = mirrors && other->plate != stance.plate ? -1.0 : 1.0;
+          mean += sign * value_at(*other, c, row.share) / static_cast<double>(others.size());
+        }
+        sum += std::pow(mean - measured_value(row, c), 2);
+      }
+      stance.components[c].mean_curve_rms = std::sqrt(sum / static_cast<double>(stance.rows.size()));
+    }
+  }
+}
+
+PooledComparison pooled(std::span<const StanceComparison> stances) {
+  PooledComparison all;
+  double rows = 0.0, cop = 0.0;
+  for (const StanceComparison& stance : stances) {
+    if (!stance.is_whole()) continue;
+    ++all.n_stances;
+    const auto n = static_cast<double>(stance.rows.size());
+    rows += n;
+    cop += stance.cop_rms * stance.cop_rms * static_cast<double>(stance.cop_samples);
+    all.cop_samples += stance.cop_samples;
+    all.cop_max = std::max(all.cop_max, stance.cop_max);
+    all.components.resize(stance.components.size());
+    for (std::size_t c = 0; c < stance.components.size(); ++c) {
+      const ComponentError& e = stance.components[c];
+      PooledError& pool = all.components[c];
+      pool.name = e.name;
+      pool.rms += n * e.rms * e.rms;
+      // A component without range, e.g. a moment that is zero, has no relative error.
+      pool.rms_of_range += e.range() > 0.0 ? std::pow(e.rms / e.range(), 2) : std::numeric_limits<double>::quiet_NaN();
+      pool.correlation += e.correlation;
+      if (e.mean_curve_rms)
+        pool.mean_curve_rms = pool.mean_curve_rms.value_or(0.0) + n * std::pow(*e.mean_curve_rms, 2);
+    }
+  }
+  if (all.n_stances == 0) return all;
+  const auto n_stances = static_cast<double>(all.n_stances);
+  for (PooledError& pool : all.components) {
+    pool.rms = std::sqrt(pool.rms / rows);
+    pool.rms_of_range = std::sqrt(pool.rms_of_range / n_stances);
+    pool.correlation /= n_stances;
+    if (pool.mean_curve_rms) pool.mean_curve_rms = std::sqrt(*pool.mean_curve_rms / rows);
+  }
+  if (all.cop_samples > 0) all.cop_rms = std::sqrt(cop / static_cast<double>(all.cop_samples));
+  return all;
 }
 
 Vector3 vertical_axis(std::span<const ForcePlate> plates) {

@@ -53,6 +53,36 @@ FootLoad load_on(const Scenario& scenario, const TimeSeries& series, const std::
   return load;
 }
 
+/// Adds the shear that the motion of the whole body requires to a loaded foot whose contact has no friction. It acts at
+/// the centre of pressure on the ground, so that it changes neither this nor the free moment.
+void add_shear(const Scenario& scenario, const MarkerMotionSpec& motion, const std::string& foot,
+               const std::vector<double>& file_times, const Matrix3& R_WF, const FileContent& content_of, double ground,
+               FootLoad& load) {
+  for (const BalanceSpec& balance : scenario.analysis.balance) {
+    if (balance.shear != motion.name + "." + foot || !is_frictionless(scenario, balance.bodies)) continue;
+    const auto forces = shear_from_motion(motion, scenario.gravity, scenario.analysis.end_time, content_of);
+    const auto own = std::ranges::find(forces, foot, &ForcePlate::name);
+    const Vector3 up = -scenario.gravity.normalized();
+    for (std::size_t i = 0; i < load.force.size(); ++i) {
+      const double vertical = load.force[i].dot(up);
+      if (!(vertical > 0.0)) continue;
+      const Vector3 origin = ground * up;
+      const Vector3 point =
+          center_of_pressure(load.force[i], load.moment[i] - origin.cross(load.force[i]), origin, up).point;
+      const Vector3 shear = R_WF * interpolated(own->times, own->force, file_times[i]);
+      load.force[i] += shear;
+      load.moment[i] += point.cross(shear);
+    }
+  }
+}
+
+/// The body of OpenSim's gait models that carries the load of a foot.
+std::string opensim_body(const std::string& foot) {
+  if (foot.find("right") != std::string::npos) return "calcn_r";
+  if (foot.find("left") != std::string::npos) return "calcn_l";
+  return foot;
+}
+
 ForcePlate as_plate(const FootLoad& load, const ForcePlate& measured, const Vector3& up) {
   ForcePlate plate{.name = measured.name, .times = {}, .force = load.force, .point = {}, .moment = {}};
   const Vector3 origin = plate_height(measured, up).value_or(0.0) * up;
@@ -71,6 +101,21 @@ ForcePlate as_plate(const FootLoad& load, const ForcePlate& measured, const Vect
 
 }  // namespace
 
+std::vector<ForcePlate> measured_loads(const Scenario& scenario, const MarkerMotionSpec& motion,
+                                       const FileContent& content_of) {
+  if (motion.plates.empty()) return {};
+  // Only steps that are searched need the markers.
+  if (std::ranges::any_of(motion.feet, &FootSpec::finds_plates)) {
+    return recorded_loads(motion, scenario.gravity, scenario.analysis.end_time, content_of).plates;
+  }
+  std::vector<ForcePlate> plates;
+  for (ForcePlate& plate : read_force_plates(read_motion_table(*content_of(motion.plates), motion.plates))) {
+    const bool used = std::ranges::find(motion.feet, plate.name, &FootSpec::plate) != motion.feet.end();
+    if (used) plates.push_back(std::move(plate));
+  }
+  return plates;
+}
+
 std::string ground_reactions(const Scenario& scenario, const TimeSeries& series, const FileContent& content_of) {
   std::vector<ForcePlate> plates;
   std::vector<double> times = series.column("time_s");
@@ -78,12 +123,14 @@ std::string ground_reactions(const Scenario& scenario, const TimeSeries& series,
     if (motion.plates.empty()) continue;
     const Matrix3 R_WF = axis_map(motion.axes);
     const Vector3 up = -scenario.gravity.normalized();
-    const auto measured = read_force_plates(read_motion_table(*content_of(motion.plates), motion.plates));
+    const auto measured = measured_loads(scenario, motion, content_of);
     if (plates.empty()) std::ranges::for_each(times, [&](double& t) { t += motion.start; });
     for (const FootSpec& foot : motion.feet) {
-      const auto plate = std::ranges::find(measured, foot.plate, &ForcePlate::name);
+      const auto plate = std::ranges::find(measured, foot.columns(), &ForcePlate::name);
       if (foot.plate.empty() || plate == measured.end()) continue;
-      const FootLoad load = load_on(scenario, series, motion.name, foot.name);
+      FootLoad load = load_on(scenario, series, motion.name, foot.name);
+      add_shear(scenario, motion, foot.name, times, R_WF, content_of,
+                plate_height(rotated(*plate, R_WF), up).value_or(0.0), load);
       plates.push_back(rotated(as_plate(load, rotated(*plate, R_WF), up), R_WF.transpose()));
     }
     // A second recording has a different time base.
@@ -101,7 +148,8 @@ PrescribedLoads find_prescribed_loads(const Scenario& scenario) {
         const bool carries = std::ranges::any_of(balance.bodies, [&](const std::string& body) {
           return followed_segment(scenario, body).starts_with(name + ".");
         });
-        if (!foot.plate.empty() && (balance.plate == name || carries)) given.plates.push_back(foot.plate);
+        if (balance.from_motion) continue;
+        if (!foot.plate.empty() && (balance.plate == name || carries)) given.plates.push_back(foot.columns());
       }
     }
   }
@@ -128,11 +176,7 @@ std::string measured_reactions(const Scenario& scenario, const TimeSeries& serie
   const std::vector<double> run_times = series.column("time_s");
   for (const MarkerMotionSpec& motion : scenario.motions) {
     if (motion.plates.empty()) continue;
-    std::vector<ForcePlate> plates;
-    for (ForcePlate& plate : read_force_plates(read_motion_table(*content_of(motion.plates), motion.plates))) {
-      const bool used = std::ranges::find(motion.feet, plate.name, &FootSpec::plate) != motion.feet.end();
-      if (used) plates.push_back(std::move(plate));
-    }
+    std::vector<ForcePlate> plates = measured_loads(scenario, motion, content_of);
     if (plates.empty()) continue;
     const auto& times = plates.front().times;
     const auto from = std::ranges::lower_bound(times, run_times.front() + motion.start);
@@ -147,6 +191,51 @@ std::string measured_reactions(const Scenario& scenario, const TimeSeries& serie
     return kept.empty() ? std::string() : plates_text(plates, kept, "ground_reactions");
   }
   return {};
+}
+
+std::string plate_steps(const Scenario& scenario, const FileContent& content_of) {
+  for (const MarkerMotionSpec& motion : scenario.motions) {
+    if (std::ranges::none_of(motion.feet, &FootSpec::finds_plates)) continue;
+    return plate_steps_text(recorded_loads(motion, scenario.gravity, scenario.analysis.end_time, content_of).steps);
+  }
+  return {};
+}
+
+std::string external_loads(const Scenario& scenario) {
+  std::string loads;
+  for (const MarkerMotionSpec& motion : scenario.motions) {
+    if (motion.plates.empty()) continue;
+    for (const FootSpec& foot : motion.feet) {
+      if (foot.plate.empty()) continue;
+      const std::string name = foot.columns();
+      std::string torque = name;
+      torque.replace(torque.find("ground_force"), std::string("ground_force").size(), "ground_torque");
+      loads += fmt::format(R"(      <ExternalForce name="{0}">
+        <applied_to_body>{1}</applied_to_body>
+        <force_expressed_in_body>ground</force_expressed_in_body>
+        <point_expressed_in_body>ground</point_expressed_in_body>
+        <force_identifier>{2}_v</force_identifier>
+        <point_identifier>{2}_p</point_identifier>
+        <torque_identifier>{3}_</torque_identifier>
+        <data_source_name>{4}</data_source_name>
+      </ExternalForce>
+)",
+                           foot.name, opensim_body(foot.name), name, torque, ground_reactions_file);
+    }
+    break;
+  }
+  if (loads.empty()) return {};
+  return fmt::format(R"(<?xml version="1.0" encoding="UTF-8" ?>
+<OpenSimDocument Version="40000">
+  <ExternalLoads name="ground_reactions">
+    <objects>
+{}    </objects>
+    <groups />
+    <datafile>{}</datafile>
+  </ExternalLoads>
+</OpenSimDocument>
+)",
+                     loads, ground_reactions_file);
 }
 
 }  // namespace heelstrike

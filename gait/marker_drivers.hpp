@@ -9,6 +9,8 @@
 
 #include "common/motion/body_record.hpp"
 #include "common/spatial/spatial.hpp"
+#include "gait/foot_loads.hpp"
+#include "gait/force_plate.hpp"
 #include "gait/motion_columns.hpp"
 #include "scenario/scenario.hpp"
 
@@ -24,6 +26,27 @@ namespace heelstrike {
 [[nodiscard]] Pose pose_at(const BodyRecord& record, double t);
 /// Twist V_WB: exact derivative of pose_at.
 [[nodiscard]] Twist twist_at(const BodyRecord& record, double t);
+
+/// The steps on plates and the loads of the feet of one recording, as its run uses them.
+struct RecordedLoads {
+  std::vector<PlateStep> steps;    ///< of all plates when a foot has `plate: auto`; otherwise empty
+  std::vector<ForcePlate> plates;  ///< of every foot with a plate, in the order of the feet, named by
+                                   ///< FootSpec::columns; axes and time base of the files
+};
+
+/// Horizontal force on every foot that the motion of the whole body requires, named by the foot, in the axes and time
+/// base of the files; contacts are measured where the foot has plates.
+/// @throws Error{invalid_input} as read_marker_motions
+[[nodiscard]] std::vector<ForcePlate> shear_from_motion(const MarkerMotionSpec& spec, const Vector3& gravity,
+                                                        double end_time, const FileContent& content_of);
+
+/// True if no contact pair of these bodies has friction: the normal contact then does not depend on the shear.
+[[nodiscard]] bool is_frictionless(const Scenario& scenario, const std::vector<std::string>& bodies);
+
+/// @param end_time  [s] of the run
+/// @throws Error{invalid_input} as read_marker_motions
+[[nodiscard]] RecordedLoads recorded_loads(const MarkerMotionSpec& spec, const Vector3& gravity, double end_time,
+                                           const FileContent& content_of);
 
 /// Reads every recording of `scenario` and sets the pose record of each driver with the key `follow`, and the initial
 /// pose and twist of the driven body. Findings (ground velocity, outliers, gaps, body mass) are added to

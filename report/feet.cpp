@@ -54,7 +54,7 @@ Plate plate_of(const Scenario& scenario, const std::string& foot, const std::vec
   for (const MarkerMotionSpec& motion : scenario.motions) {
     for (const FootSpec& spec : motion.feet) {
       if (motion.name + "." + spec.name != foot) continue;
-      const auto plate = std::ranges::find(measured, spec.plate, &ForcePlate::name);
+      const auto plate = std::ranges::find(measured, spec.columns(), &ForcePlate::name);
       if (plate != measured.end()) return {.motion = &motion, .plate = &*plate};
     }
   }

@@ -158,8 +158,8 @@ KeySchema balance_keys() {
                            {2}),
                text("shear",
                     "MOTION.FOOT: the bodies slide until the contact exerts the horizontal force on this foot that the "
-                    "motion of the whole body requires; the recording has `segments`. By default the shear is a result "
-                    "of the prescribed motion")}};
+                    "motion of the whole body requires; without friction it is added at the centre of pressure. The "
+                    "recording has `segments`. By default the shear is a result of the prescribed motion")}};
 }
 
 KeySchema max_residual_key() {

@@ -1,6 +1,7 @@
 #include "scenario/sections.hpp"
 
 #include <fmt/format.h>
+#include <cmath>
 
 #include "scenario/schema/members.hpp"
 
@@ -40,6 +41,10 @@ const MemberKeys<FootMarkers>& marker_members() {
       member(&FootMarkers::toe_lateral,
              required(text("toe_lateral", "marker at the lateral end of the metatarsophalangeal axis"))),
       member(&FootMarkers::toe_medial, required(text("toe_medial", "marker at its medial end"))),
+      member(&FootMarkers::stand_in,
+             text_list("stand_in",
+                       "further markers of the foot, e.g. on the toes, that stand in while fewer than three "
+                       "of `hindfoot` are seen")),
       member(&FootMarkers::toe_axis_depth,
              number("toe_axis_depth", "m", {.min = 0.0, .max = 0.1},
                     "depth of that axis below the line of its two markers, which are on the dorsum of the foot")),
@@ -60,13 +65,50 @@ KeySchema feet_keys() {
       .required = true,
       .keys = keys_of(marker_members())};
   feet.keys.push_back(
-      text("plate", "the foot's force plate: prefix of its columns, e.g. ground_force or 1_ground_force"));
+      text("plate",
+           "the foot's force plate: prefix of its columns, e.g. ground_force or 1_ground_force; auto = the plates that "
+           "the foot steps on, found from its markers stance by stance"));
   feet.keys.push_back({.name = "registration",
                        .kind = KeyKind::map,
                        .meaning = "pose of the foot surface relative to the markers; hindfoot and toes then both use "
                                   "the frame of the surface, so that one mesh serves both",
                        .keys = keys_of(registration_members())});
   return feet;
+}
+
+const MemberKeys<BodySegmentSpec>& segment_members() {
+  constexpr Range share{.min = 0.0, .max = 1.0};
+  static const MemberKeys<BodySegmentSpec> rows = {
+      member(&BodySegmentSpec::proximal,
+             required(text_list("proximal", "markers whose mean is the proximal end of the segment"))),
+      member(&BodySegmentSpec::distal,
+             required(text_list("distal", "markers whose mean is the distal end of the segment"))),
+      member(&BodySegmentSpec::mass_fraction,
+             required(number("mass_fraction", "-", share, "mass over the mass of the body"))),
+      member(&BodySegmentSpec::center_fraction,
+             required(number("center_fraction", "-", share,
+                             "distance of the centre of mass from the proximal end over the length")))};
+  return rows;
+}
+
+KeySchema segment_keys() {
+  return {.name = "segments",
+          .kind = KeyKind::named,
+          .meaning =
+              "segments of the whole body by name, whose motion determines the force of the ground without "
+              "plates; their mass fractions have the sum 1",
+          .keys = keys_of(segment_members())};
+}
+
+const MemberKeys<CalibrationSpec>& calibration_members() {
+  static const MemberKeys<CalibrationSpec> rows = {
+      member(&CalibrationSpec::markers,
+             text("markers", "the only trial that a fit may use, a .trc file; other trials are for validation")),
+      member(&CalibrationSpec::stances,
+             number_list("stances", "s", instants,
+                         "one time of the files in each stance that a fit may use; by default the stances that the "
+                         "recording cuts off"))};
+  return rows;
 }
 
 FootSpec read_recorded_foot(const Field& field) {
@@ -89,7 +131,11 @@ const MemberKeys<MarkerMotionSpec>& motion_members() {
   static const MemberKeys<MarkerMotionSpec> rows = {
       member(&MarkerMotionSpec::markers,
              required(text("markers", "trial, a .trc file, relative to the scenario file"))),
-      member(&MarkerMotionSpec::standing, required(text("static", "static trial with the feet flat, a .trc file"))),
+      member(&MarkerMotionSpec::standing, text("static", "static trial with the feet flat, a .trc file")),
+      member(&MarkerMotionSpec::foot_flat,
+             text("foot_flat",
+                  "without a static trial: the walking trial, a .trc file, in which frames with the feet "
+                  "flat at rest on the ground replace it; default: `markers`")),
       member(
           &MarkerMotionSpec::plates,
           text("plates",
@@ -111,7 +157,16 @@ const MemberKeys<MarkerMotionSpec>& motion_members() {
              integer("order", {.min = 2.0, .max = 16.0}, "order of the low-pass, both passes together; even")),
       member(&MarkerMotionSpec::ground_velocity,
              number_list("ground_velocity", "m/s", speeds,
-                         "velocity of the ground in the world (treadmill); by default from the flat foot", {3}))};
+                         "velocity of the ground in the world (treadmill); by default from the flat foot", {3})),
+      member(&MarkerMotionSpec::body_mass,
+             number("body_mass", "kg", masses, "compared with the mean load of the plates; by default that load")),
+      {{.name = "calibration",
+        .kind = KeyKind::map,
+        .meaning = "stances that a fit may use; all others are reserved for validation",
+        .keys = keys_of(calibration_members())},
+       [](const Field& field, MarkerMotionSpec& motion) {
+         read_members(field, calibration_members(), motion.calibration);
+       }}};
   return rows;
 }
 
@@ -122,9 +177,32 @@ KeySchema motion_keys() {
                    .kind = KeyKind::named,
                    .meaning = "gait recordings by name, for drivers with `follow`",
                    .keys = keys_of(motion_members())};
+  motion.keys.push_back(segment_keys());
   motion.keys.push_back(feet_keys());
   return motion;
 }
+
+namespace {
+
+void read_segments(const Field& field, MarkerMotionSpec& motion) {
+  double sum = 0.0;
+  for (const Field& entry : field.entries_of("segments")) {
+    BodySegmentSpec& segment = motion.segments.emplace_back();
+    segment.name = entry.name();
+    read_members(entry, segment_members(), segment);
+    if (segment.proximal.empty()) entry["proximal"].reject("at least one marker", "none", "name one");
+    if (segment.distal.empty()) entry["distal"].reject("at least one marker", "none", "name one");
+    sum += segment.mass_fraction;
+  }
+  // Published tables are rounded to a tenth of a percent for each of about sixteen segments.
+  constexpr double rounding = 0.02;
+  if (!motion.segments.empty() && std::abs(sum - 1.0) > rounding) {
+    field["segments"].reject("mass fractions with the sum 1", fmt::format("{:.4g}", sum),
+                             "add the missing segments or correct the fractions");
+  }
+}
+
+}  // namespace
 
 MarkerMotionSpec read_marker_motion(const Field& field, std::vector<std::string>& files) {
   MarkerMotionSpec motion;
@@ -134,13 +212,19 @@ MarkerMotionSpec read_marker_motion(const Field& field, std::vector<std::string>
   if (motion.order % 2 != 0) {
     field["order"].reject("an even number (two passes)", fmt::format("{}", motion.order), "choose e.g. 4");
   }
+  if (!motion.standing.empty() && !motion.foot_flat.empty()) {
+    field["foot_flat"].reject("either `static` or `foot_flat`", "both", "remove one");
+  }
+  read_segments(field, motion);
   for (const Field& foot : field["feet"].entries()) {
     motion.feet.push_back(read_recorded_foot(foot));
     if (!motion.feet.back().plate.empty() && motion.plates.empty()) {
       foot["plate"].reject("the key `plates` of the recording, with the file of ground forces", "nothing", "add it");
     }
   }
-  for (const std::string& name : {motion.markers, motion.standing, motion.plates}) add_file(files, name);
+  for (const std::string& name : {motion.markers, motion.standing, motion.foot_flat, motion.plates}) {
+    if (!name.empty()) add_file(files, name);
+  }
   return motion;
 }
 

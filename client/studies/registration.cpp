@@ -302,15 +302,25 @@ RegistrationRuns::RegistrationRuns(const RegistrationTask& task, Runner& runner,
 
 void RegistrationRuns::add_foot(const MarkerMotionSpec& motion, const FootSpec& spec) {
   RegisteredFoot foot{.motion = motion.name, .name = spec.name, .measured = {}, .pairs = {}, .result = {}};
-  const auto plates =
-      read_force_plates(read_motion_table(*content_in(task_.request.files)(motion.plates), motion.plates));
-  foot.measured = *std::ranges::find(plates, spec.plate, &ForcePlate::name);
+  const CalibrationSpec& calibration = motion.calibration;
+  if (!calibration.markers.empty() && calibration.markers != motion.markers) {
+    throw input_error("calibration",
+                      fmt::format("{}: expected the trial of the calibration, {}, found {}, which is reserved for "
+                                  "validation; fit to the former, or change motion.{}.calibration",
+                                  motion.where, calibration.markers, motion.markers, motion.name));
+  }
+  const auto plates = measured_loads(task_.request.scenario, motion, content_in(task_.request.files));
+  foot.measured = *std::ranges::find(plates, spec.columns(), &ForcePlate::name);
   foot.up = vertical_axis(plates);
   foot.result.foot = motion.name + "." + spec.name;
   foot.result.before = foot.result.found = *spec.registration;
   for (const Stance& stance : stances(foot.measured, foot.up)) {
-    if (!stance.complete()) foot.result.stances.push_back(stance);
+    const auto within = [&](double t) { return t >= stance.start && t <= stance.end; };
+    const bool named = std::ranges::any_of(calibration.stances, within);
+    if (calibration.stances.empty() ? !stance.complete() : named) foot.result.stances.push_back(stance);
   }
+  // A fit without one foot leaves its constants as they are.
+  if (foot.result.stances.empty() && !calibration.stances.empty()) return;
   if (foot.result.stances.empty()) {
     throw input_error("plates", fmt::format("{}: expected a stance of foot '{}' that the recording cuts off, found "
                                             "complete ones only, which are reserved for validation",

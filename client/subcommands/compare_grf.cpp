@@ -15,6 +15,7 @@
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
 #include "common/text/table.hpp"
+#include "gait/foot_loads.hpp"
 #include "gait/grf_comparison.hpp"
 #include "gait/ground_reactions.hpp"
 #include "library/registries/catalog.hpp"
@@ -69,13 +70,17 @@ std::vector<ForcePlate> predicted_plates(const fs::path& run) {
 
 struct GrfReport {
   double mass = 0.0;
+  std::string mass_basis;  ///< where the body mass comes from
+  fs::path measured_file;
   Vector3 up = Vector3::Zero();
   PrescribedLoads given;
   GroundPath ground;
   bool has_scenario = false;  ///< else the prescribed components are unknown
   std::vector<StanceComparison> stances;
+  PooledComparison all;
   std::array<std::string, 3> directions;  ///< of the axes of the files
-  std::vector<ForcePlate> measured;
+  std::vector<ForcePlate> plates;         ///< of the file, for the body mass
+  std::vector<ForcePlate> measured;       ///< of the feet
   std::vector<ForcePlate> predicted;
 };
 
@@ -85,6 +90,12 @@ void read_making(const fs::path& run, GrfReport& report) {
   if (!fs::exists(file)) return;
   const Scenario scenario = parse_scenario(read_file(file, "RUN"), file.string(), scenario_catalog());
   report.has_scenario = true;
+  for (const MarkerMotionSpec& motion : scenario.motions) {
+    if (motion.body_mass && report.mass <= 0.0) {
+      report.mass = *motion.body_mass;
+      report.mass_basis = "of the scenario";
+    }
+  }
   report.given = find_prescribed_loads(scenario);
   if (fs::exists(run / "timeseries.csv")) report.ground = ground_path(scenario, read_timeseries(run));
 }
@@ -94,13 +105,60 @@ double max_gap(const GrfReport& report) {
   return report.has_scenario ? 1.5 * report.given.interval : std::numeric_limits<double>::infinity();
 }
 
-GrfReport compare_all(const CompareGrfOptions& options) {
+/// The loads of the feet in the measurement: its plates or, for feet whose plates were searched, the sums over the
+/// steps that the run found.
+std::vector<ForcePlate> measured_feet(const CompareGrfOptions& options, const GrfReport& report) {
+  const fs::path file = options.run / plate_steps_file;
+  const auto names_a_plate = [&](const ForcePlate& predicted) {
+    return std::ranges::find(report.plates, predicted.name, &ForcePlate::name) != report.plates.end();
+  };
+  if (!fs::exists(file) || std::ranges::all_of(report.predicted, names_a_plate)) return report.plates;
+  const auto steps = read_plate_steps(read_file(file, "run"), file.string());
+  std::vector<ForcePlate> feet = report.plates;
+  for (const ForcePlate& predicted : report.predicted) {
+    if (names_a_plate(predicted)) continue;
+    const std::string foot = predicted.name.substr(0, predicted.name.find("_ground_force"));
+    feet.push_back(foot_load(report.plates, steps, foot, predicted.name, report.up));
+  }
+  return feet;
+}
+
+/// The body mass of the option, else of the plates, else of the scenario.
+void find_mass(const CompareGrfOptions& options, GrfReport& report) {
+  const auto found = estimate_body_mass(report.plates, report.up);
+  std::string plates = "no mean load of a step";
+  if (found) {
+    plates = found->n_steps == 0 ? std::string("mean load of the plates")
+                                 : fmt::format("plates, mean of {} steps, standard deviation {:.1f} kg", found->n_steps,
+                                               found->deviation);
+  }
+  const double scenario_mass = report.mass;
+  if (options.mass > 0.0) {
+    report.mass = options.mass;
+    report.mass_basis = found ? fmt::format("--mass; {:.1f} kg from the {}", found->mass, plates) : "--mass";
+  } else if (found) {
+    report.mass = found->mass;
+    report.mass_basis = plates;
+    if (scenario_mass > 0.0) report.mass_basis += fmt::format("; {:.1f} kg in the scenario", scenario_mass);
+  } else if (scenario_mass <= 0.0) {
+    report.mass = body_mass(report.plates, report.up);
+    report.mass_basis =
+        "mean load of the plates over the file, without two successive steps: add --mass KG if a foot was "
+        "beside them";
+  }
+}
+
+GrfReport compare_all(const CompareGrfOptions& given) {
+  CompareGrfOptions options = given;
   GrfReport report;
-  report.measured = plates_in(options.measured, "measured");
   report.predicted = predicted_plates(options.run);
-  report.up = vertical_axis(report.measured);
-  report.mass = options.mass > 0.0 ? options.mass : body_mass(report.measured, report.up);
+  if (options.measured.empty()) options.measured = options.run / measured_reactions_file;
+  report.measured_file = options.measured;
+  report.plates = plates_in(options.measured, "measured");
+  report.up = vertical_axis(report.plates);
   read_making(options.run, report);
+  find_mass(options, report);
+  report.measured = measured_feet(options, report);
   std::vector<std::string> names;
   for (const ForcePlate& plate : report.predicted) names.push_back(plate.name);
   bool any = false;
@@ -124,6 +182,8 @@ GrfReport compare_all(const CompareGrfOptions& options) {
                     report.predicted.front().times.back()));
   }
   report.directions = direction_names(report.stances, report.up);
+  add_mean_curves(report.stances, report.directions);
+  report.all = pooled(report.stances);
   return report;
 }
 
@@ -145,9 +205,9 @@ bool is_prescribed(const GrfReport& report, const StanceComparison& c, const Com
 }
 
 /// "anterior-posterior (vx)"
-std::string titled(const GrfReport& report, const ComponentError& e) {
-  const std::size_t axis = std::string_view("xyz").find(e.name.back());
-  return e.name == "moment" ? "free moment" : fmt::format("{} ({})", report.directions.at(axis), e.name);
+std::string titled(const GrfReport& report, const std::string& name) {
+  const std::size_t axis = std::string_view("xyz").find(name.back());
+  return name == "moment" ? "free moment" : fmt::format("{} ({})", report.directions.at(axis), name);
 }
 
 std::string origin(const GrfReport& report, const StanceComparison& c, const ComponentError& e) {
@@ -182,9 +242,55 @@ std::string title(const StanceComparison& c) {
   return text;
 }
 
+std::string optional_number(const std::optional<double>& value) {
+  return value ? fmt::format("{:.1f}", *value) : "-";
+}
+
+std::string percent(double value, double whole) {
+  return whole > 0.0 ? fmt::format("{:.1f}", 100.0 * value / whole) : "-";
+}
+
+/// The errors with every normalisation, and the impulses.
+Table error_table(const GrfReport& report, const StanceComparison& c) {
+  const double weight = report.mass * 9.80665;
+  Table table{.header = {"component", "rms", "% of weight", "% of range", "correlation", "mean of others: rms",
+                         "impulse meas.", "impulse run"},
+              .rows = {}};
+  for (const ComponentError& e : c.components) {
+    const bool force = e.name != "moment";
+    table.rows.push_back({titled(report, e.name), fmt::format("{:.1f}", e.rms), force ? percent(e.rms, weight) : "-",
+                          percent(e.rms, e.range()),
+                          std::isnan(e.correlation) ? "-" : fmt::format("{:.3f}", e.correlation),
+                          optional_number(e.mean_curve_rms), fmt::format("{:.1f}", e.measured_impulse),
+                          fmt::format("{:.1f}", e.predicted_impulse)});
+  }
+  return table;
+}
+
+void print_all_stances(const GrfReport& report) {
+  const PooledComparison& all = report.all;
+  if (all.n_stances < 2) return;
+  const double weight = report.mass * 9.80665;
+  fmt::print("\nall {} complete stances\n", all.n_stances);
+  Table table{.header = {"component", "rms", "% of weight", "% of range", "correlation", "mean of others: rms"},
+              .rows = {}};
+  for (const PooledError& e : all.components) {
+    const bool force = e.name != "moment";
+    table.rows.push_back({titled(report, e.name), fmt::format("{:.1f}", e.rms), force ? percent(e.rms, weight) : "-",
+                          std::isnan(e.rms_of_range) ? "-" : fmt::format("{:.1f}", 100.0 * e.rms_of_range),
+                          std::isnan(e.correlation) ? "-" : fmt::format("{:.3f}", e.correlation),
+                          optional_number(e.mean_curve_rms)});
+  }
+  fmt::print("{}", table.fitted(screen_width(Stream::out)));
+  if (all.cop_samples > 0) {
+    fmt::print("centre of pressure, 10 to 90 % of stance: error {:.1f} mm rms, {:.1f} mm at most ({} samples)\n",
+               1e3 * all.cop_rms, 1e3 * all.cop_max, all.cop_samples);
+  }
+}
+
 void print_text(const GrfReport& report) {
   const double weight = report.mass * 9.80665;
-  fmt::print("body mass {:.1f} kg (weight {:.1f} N)\n", report.mass, weight);
+  fmt::print("body mass {:.1f} kg (weight {:.1f} N; {})\n", report.mass, weight, report.mass_basis);
   for (const StanceComparison& c : report.stances) {
     fmt::print("\n{}\n", title(c));
     Table table{.header = {"component", "unit", "run", "rms", "rms %BW", "max meas.", "max run", "error", "dt ms",
@@ -192,8 +298,8 @@ void print_text(const GrfReport& report) {
                 .rows = {}};
     for (const ComponentError& e : c.components) {
       const bool force = e.name != "moment";
-      table.rows.push_back({titled(report, e), force ? "N" : "N m", origin(report, c, e), fmt::format("{:.1f}", e.rms),
-                            force ? fmt::format("{:.1f}", 100.0 * e.rms / weight) : "-",
+      table.rows.push_back({titled(report, e.name), force ? "N" : "N m", origin(report, c, e),
+                            fmt::format("{:.1f}", e.rms), force ? fmt::format("{:.1f}", 100.0 * e.rms / weight) : "-",
                             fmt::format("{:.1f}", e.measured_max.value), fmt::format("{:.1f}", e.predicted_max.value),
                             fmt::format("{:.1f}", e.predicted_max.value - e.measured_max.value),
                             fmt::format("{:.0f}", 1e3 * (e.predicted_max.time - e.measured_max.time)),
@@ -203,6 +309,7 @@ void print_text(const GrfReport& report) {
                             std::isnan(e.correlation) ? "-" : fmt::format("{:.3f}", e.correlation)});
     }
     fmt::print("{}", table.fitted(screen_width(Stream::out)));
+    fmt::print("{}", error_table(report, c).fitted(screen_width(Stream::out)));
     const std::string meaning = explanation(report, c);
     if (!meaning.empty()) fmt::print("{}\n", meaning);
     const char* verb = find_prescribed_components(report, c).empty() ? "predicted" : "met";
@@ -220,6 +327,7 @@ void print_text(const GrfReport& report) {
       fmt::print("centre of pressure: no samples with both loaded between 10 and 90 % of stance\n");
     }
   }
+  print_all_stances(report);
 }
 
 nlohmann::json to_json(const Peak& peak) {
@@ -240,12 +348,15 @@ nlohmann::json to_json(const StanceComparison& c, const GrfReport& report) {
   json["cop_max_mm"] = c.cop_samples > 0 ? nlohmann::json(1e3 * c.cop_max) : nlohmann::json();
   for (const ComponentError& e : c.components) {
     nlohmann::json& entry = json["components"][e.name];
-    entry = {{"direction", titled(report, e)},
+    entry = {{"direction", titled(report, e.name)},
              {"run", origin(report, c, e)},
              {"rms", e.rms},
              {"max", {{"measured", to_json(e.measured_max)}, {"predicted", to_json(e.predicted_max)}}},
              {"min", {{"measured", to_json(e.measured_min)}, {"predicted", to_json(e.predicted_min)}}}};
     if (e.name != "moment") entry["rms_percent_body_weight"] = 100.0 * e.rms / weight;
+    if (e.range() > 0.0) entry["rms_percent_range"] = 100.0 * e.rms / e.range();
+    entry["impulse"] = {{"measured", e.measured_impulse}, {"predicted", e.predicted_impulse}};
+    if (e.mean_curve_rms) entry["mean_of_other_stances_rms"] = *e.mean_curve_rms;
     entry["correlation"] = std::isnan(e.correlation) ? nlohmann::json() : nlohmann::json(e.correlation);
   }
   if (c.first_peak[0]) {
@@ -255,23 +366,43 @@ nlohmann::json to_json(const StanceComparison& c, const GrfReport& report) {
   return json;
 }
 
+nlohmann::json to_json(const PooledComparison& all, double weight) {
+  nlohmann::json json = {{"stances", all.n_stances}, {"components", nlohmann::json::object()}};
+  if (all.cop_samples > 0) {
+    json["cop_rms_mm"] = 1e3 * all.cop_rms;
+    json["cop_max_mm"] = 1e3 * all.cop_max;
+  }
+  for (const PooledError& e : all.components) {
+    nlohmann::json& entry = json["components"][e.name];
+    entry["rms"] = e.rms;
+    if (e.name != "moment") entry["rms_percent_body_weight"] = 100.0 * e.rms / weight;
+    if (!std::isnan(e.rms_of_range)) entry["rms_percent_range"] = 100.0 * e.rms_of_range;
+    if (!std::isnan(e.correlation)) entry["correlation"] = e.correlation;
+    if (e.mean_curve_rms) entry["mean_of_other_stances_rms"] = *e.mean_curve_rms;
+  }
+  return json;
+}
+
 report::PageTable stance_table(const GrfReport& report, const StanceComparison& c) {
   const double weight = report.mass * 9.80665;
   report::PageTable table{
       .heading = title(c),
-      .header = {"component", "unit", "run", "rms", "rms [% of body weight]", "largest, measured", "largest, run",
-                 "later by [ms]", "smallest, measured", "smallest, run", "correlation"},
+      .header = {"component", "unit", "run", "rms", "rms [% of body weight]", "rms [% of range]",
+                 "mean of other stances, rms", "largest, measured", "largest, run", "later by [ms]",
+                 "smallest, measured", "smallest, run", "correlation", "impulse, measured [N s]", "impulse, run [N s]"},
       .rows = {},
       .note = explanation(report, c),
       .figure = {}};
   for (const ComponentError& e : c.components) {
     const bool force = e.name != "moment";
-    table.rows.push_back({titled(report, e), force ? "N" : "N m", origin(report, c, e), fmt::format("{:.1f}", e.rms),
-                          force ? fmt::format("{:.1f}", 100.0 * e.rms / weight) : "-",
-                          fmt::format("{:.1f}", e.measured_max.value), fmt::format("{:.1f}", e.predicted_max.value),
+    table.rows.push_back({titled(report, e.name), force ? "N" : "N m", origin(report, c, e),
+                          fmt::format("{:.1f}", e.rms), force ? percent(e.rms, weight) : "-", percent(e.rms, e.range()),
+                          optional_number(e.mean_curve_rms), fmt::format("{:.1f}", e.measured_max.value),
+                          fmt::format("{:.1f}", e.predicted_max.value),
                           fmt::format("{:.0f}", 1e3 * (e.predicted_max.time - e.measured_max.time)),
                           fmt::format("{:.1f}", e.measured_min.value), fmt::format("{:.1f}", e.predicted_min.value),
-                          std::isnan(e.correlation) ? "-" : fmt::format("{:.3f}", e.correlation)});
+                          std::isnan(e.correlation) ? "-" : fmt::format("{:.3f}", e.correlation),
+                          fmt::format("{:.1f}", e.measured_impulse), fmt::format("{:.1f}", e.predicted_impulse)});
   }
   table.note += table.note.empty() ? "" : " ";
   table.note += c.cop_samples > 0
@@ -297,7 +428,7 @@ report::PageTable stance_table(const GrfReport& report, const StanceComparison& 
 /// The numbers of print_text as tables of a page.
 report::GrfPage page_of(const GrfReport& report, const CompareGrfOptions& options) {
   report::GrfPage page{.run = fs::absolute(options.run).lexically_normal().filename().string(),
-                       .measured = options.measured.filename().string(),
+                       .measured = report.measured_file.filename().string(),
                        .tables = {}};
   for (const StanceComparison& c : report.stances) page.tables.push_back(stance_table(report, c));
   return page;
@@ -333,8 +464,10 @@ ExitCode compare_grf(const CompareGrfOptions& options, bool json) {
   const fs::path page = report::write_grf_report(options.run / "compare-grf", page_of(report, options));
   write_whole_file(page.parent_path() / "stances.csv", rows_csv(report));
   if (json) {
-    nlohmann::json out = {{"body_mass_kg", report.mass}, {"stances", nlohmann::json::array()}};
+    nlohmann::json out = {
+        {"body_mass_kg", report.mass}, {"body_mass_basis", report.mass_basis}, {"stances", nlohmann::json::array()}};
     for (const auto& c : report.stances) out["stances"].push_back(to_json(c, report));
+    out["all"] = to_json(report.all, report.mass * 9.80665);
     fmt::print("{}\n", out.dump(2));
   } else {
     print_text(report);
@@ -346,8 +479,10 @@ ExitCode compare_grf(const CompareGrfOptions& options, bool json) {
 Action add_compare_grf(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<CompareGrfOptions>();
   command.add_option("RUN", options->run, "Run folder")->required()->type_name("FOLDER");
-  command.add_option("--measured", options->measured, "Measured ground forces, OpenSim .mot")
-      ->required()
+  command
+      .add_option("--measured", options->measured,
+                  "Measured ground forces, OpenSim .mot or .sto; default: those that the run was given, "
+                  "measured_reactions.mot of its folder")
       ->type_name("FILE");
   command
       .add_option("--mass", options->mass, "Body mass [kg]; default: from the mean load of the plates over the file")

@@ -65,6 +65,9 @@ void write_ground_reactions(const RunRequest& request, RunFolder& folder) {
   folder.add_file(ground_reactions_file, text);
   const std::string measured = measured_reactions(request.scenario, series, content_of);
   if (!measured.empty()) folder.add_file(measured_reactions_file, measured);
+  const std::string steps = plate_steps(request.scenario, content_of);
+  if (!steps.empty()) folder.add_file(plate_steps_file, steps);
+  folder.add_file(external_loads_file, external_loads(request.scenario));
 }
 
 std::string optional_text(const std::optional<double>& value) {

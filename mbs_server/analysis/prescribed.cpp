@@ -413,6 +413,7 @@ void PrescribedRun::exchange_state(AnalysisState& state) {
   if (balance_) {
     last_shifts_.resize(balance_->shifts().size());
     state.exchange("shifts", balance_->shifts());
+    state.exchange("slides", balance_->slides());
     state.exchange("last_shifts", last_shifts_);
   }
 }

@@ -23,8 +23,8 @@ struct MemberKey {
 template <typename Owner>
 using MemberKeys = std::vector<MemberKey<Owner>>;
 
-/// Converts a checked value to a member: a number, a flag, a text, a list of texts, a vector, or one of these as
-/// optional.
+/// Converts a checked value to a member: a number, a flag, a text, a list of texts or numbers, a vector, or one of
+/// these as optional.
 template <typename T>
 void read_value(const Field& field, T& value) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -35,6 +35,8 @@ void read_value(const Field& field, T& value) {
     value = field.text();
   } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
     value = read_texts(field);
+  } else if constexpr (std::is_same_v<T, std::vector<double>>) {
+    value = field.numbers();
   } else if constexpr (std::is_same_v<T, Vector3>) {
     value = field.vector3();
   } else {

@@ -162,6 +162,37 @@ TEST(Registration, HeightFollowsFromVerticalForces) {
   EXPECT_NEAR(found[0].mean_by[0].z(), -1e5 * 1.18, 3e3) << "mean of 1 + 0.3 t over the frames used";
 }
 
+TEST(Registration, OnlyNamedStancesEnterTheFit) {
+  FormulaRunner runner;
+  // All stances but the named one have other constants: one frame of them would move the result.
+  const Truth truth{constants(0.2, 0.05, 0.0), constants(0.03, 0.004, 0.0)};
+  RegistrationTask task = task_for("hybrid", {"pitch", "lateral"}, truth);
+  task.request.scenario.motions[0].calibration.stances = {0.6};
+  const auto found = fit_registration(task, runner, {}, {});
+  ASSERT_EQ(found.size(), 1U);
+  ASSERT_EQ(found[0].stances.size(), 1U);
+  EXPECT_NEAR(found[0].stances[0].start, 0.5, 0.02);
+  EXPECT_NEAR(found[0].found.angles.y(), 0.03, 2e-4);
+  EXPECT_NEAR(found[0].found.position.y(), 0.004, 2e-4);
+}
+
+TEST(Registration, ATrialForValidationIsRejected) {
+  FormulaRunner runner;
+  const Truth truth{constants(0, 0, 0), constants(0, 0, 0)};
+  RegistrationTask task = task_for("hybrid", {"pitch"}, truth);
+  MarkerMotionSpec& motion = task.request.scenario.motions[0];
+  motion.markers = "second.trc";
+  motion.calibration.markers = "first.trc";
+  try {
+    (void)fit_registration(task, runner, {}, {});
+    FAIL() << "nothing thrown";
+  } catch (const Error& e) {
+    EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("first.trc"), testing::HasSubstr("second.trc"),
+                                         testing::HasSubstr("reserved for validation")));
+  }
+  EXPECT_EQ(runner.n_runs, 0);
+}
+
 TEST(Registration, HeightOfAHybridAnalysisAndUnknownNamesAreRejected) {
   FormulaRunner runner;
   const Truth truth{constants(0, 0, 0), constants(0, 0, 0)};
