@@ -102,7 +102,11 @@ models::Import read_model(const Field& section, const std::string& name, const f
     return osim::read_model(read_file(import_options.resolve_path(name), "model", {.stop = stop}), name);
   });
   const auto text_in = [&](const std::string& file, const char* key) {
-    return read_file(import_options.resolve_path(file), key, {.stop = stop});
+    try {
+      return read_file(import_options.resolve_path(file), key, {.stop = stop});
+    } catch (const Error& error) {
+      throw Error(error.code(), error.what(), key);
+    }
   };
   if (const std::string motion = section.text_or("motion"); !motion.empty()) {
     import_options.motion = {
