@@ -453,7 +453,8 @@ void with_own_factor(const CondensationInput& input, Unknowns unknowns, const Ta
 
 /// Largest need of a rank. Rank 0 has the result and the panels, all have their part of the vectors of a panel.
 MemoryNeed need_of_ranks(const CondensationInput& input, const RankFactor& factor, double n_unknowns, double& total) {
-  const double columns = 3.0 * input.panel_nodes;
+  const double columns = std::min(std::max(3.0 * input.panel_nodes, static_cast<double>(RankFactor::columns_at_once)),
+                                  3.0 * static_cast<double>(input.candidates.size()));
   MemoryNeed largest;
   total = 0.0;
   for (std::size_t k = 0; k < factor.need().size(); ++k) {

@@ -364,12 +364,20 @@ Eigen::MatrixXd RankFactor::solve(const Eigen::MatrixXd& rhs) const {
 }
 
 Eigen::MatrixXd RankFactor::lower_columns(Eigen::Index first, Eigen::Index n) const {
-  ByteWriter command;
-  command.put(RankCommand::columns);
-  command.put(static_cast<std::int64_t>(n));
-  std::string bytes = command.take();
-  team_.group_->broadcast(bytes);
-  return work_->factor->inverse_entries(std::span(columns_).subspan(static_cast<std::size_t>(first)), n);
+  const auto n_rows = static_cast<Eigen::Index>(columns_.size()) - first;
+  if (first < first_of_panel_ || first + n > first_of_panel_ + panel_.cols()) {
+    const Eigen::Index n_columns = std::min(std::max(n, columns_at_once), n_rows);
+    ByteWriter command;
+    command.put(RankCommand::columns);
+    command.put(static_cast<std::int64_t>(n_columns));
+    std::string bytes = command.take();
+    team_.group_->broadcast(bytes);
+    panel_.resize(0, 0);
+    panel_ = work_->factor->inverse_entries(std::span(columns_).subspan(static_cast<std::size_t>(first)), n_columns);
+    first_of_panel_ = first;
+  }
+  const Eigen::Index skipped = first - first_of_panel_;
+  return panel_.block(skipped, skipped, n_rows, n);
 }
 
 }  // namespace heelstrike::fem

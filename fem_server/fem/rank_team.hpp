@@ -78,6 +78,10 @@ class RankFactor final : public StiffnessFactor {
   [[nodiscard]] const std::vector<double>& used() const { return used_; }
   /// @return false when the stiffness is not positive definite
   [[nodiscard]] bool factorize();
+  /// Columns that lower_columns() computes at once, if fewer are asked for: every call passes the tree of all ranks.
+  /// Calls with ascending `first` use the others.
+  static constexpr Eigen::Index columns_at_once = 384;
+
   /// K_bb - K_ba K_aa^-1 K_ab on the last dofs, in their order.
   [[nodiscard]] Eigen::MatrixXd schur_complement() const;
   [[nodiscard]] Eigen::MatrixXd solve(const Eigen::MatrixXd& rhs) const override;
@@ -89,6 +93,8 @@ class RankFactor final : public StiffnessFactor {
   std::size_t n_dofs_;
   std::vector<std::int64_t> free_;     ///< dof of each unknown
   std::vector<std::int32_t> columns_;  ///< unknowns of lower_columns()
+  mutable Eigen::MatrixXd panel_;      ///< the last columns computed, from row and column first_of_panel_
+  mutable Eigen::Index first_of_panel_ = 0;
   std::unique_ptr<RankTeam::Work> work_;
   std::vector<MemoryNeed> need_;
   std::vector<double> used_;
