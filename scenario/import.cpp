@@ -33,7 +33,13 @@ KeySchema import_keys() {
                  "equilibria; by default nothing is driven"),
           file("motion",
                "instead of `flexion`: a motion file (.mot, .sto, .csv) with a column named like this coordinate, which "
-               "is driven in time"),
+               "is driven in time; of the whole model, all coordinates with a column, at the times of the file"),
+          number("start", "s", instants,
+                 "time of `motion` of the whole model at which the initial poses are taken; by default its first row"),
+          number("cutoff", "Hz", frequencies,
+                 "zero-lag low-pass of `motion` of the whole model: 3 dB frequency after both passes; unfiltered by "
+                 "default"),
+          integer("filter_order", {.min = 2.0, .max = 16.0}, "order of this filter, both passes together; even", 4),
           text_list("radians",
                     "coordinates with columns in rad in a motion file whose header states degrees: OpenSim does not "
                     "convert a coordinate that enters its joint through a spline"),

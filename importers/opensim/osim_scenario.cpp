@@ -89,6 +89,8 @@ class Importer {
   [[nodiscard]] bool is_custom(const Joint& joint) const;
   void drive_coordinates();
   [[nodiscard]] std::string motion_file();
+  [[nodiscard]] std::string motion_name() const;
+  [[nodiscard]] std::string motion_column_text(const Joint& joint, const std::string& coordinate);
   [[nodiscard]] std::optional<std::string> prescribed_text(const Coordinate& coordinate);
   void choose_joints();
   void merge_welded();
@@ -303,9 +305,16 @@ void Importer::check_radians() const {
   }
 }
 
-/// For a motion of the whole model, sets the coordinates to its first row.
+/// For a motion of the whole model, sets the coordinates to its row at the start.
 void Importer::begin_motion() {
   if (!import_options_.motion || !is_whole()) return;
+  const std::vector<double>& times = import_options_.motion->table.times();
+  const double start = import_options_.start.value_or(times.front());
+  const auto row = static_cast<std::size_t>(std::ranges::lower_bound(times, start) - times.begin());
+  if (row == times.size()) {
+    throw error_at("start", "expected a time of the motion, {} to {} s, found {} s", times.front(), times.back(),
+                   start);
+  }
   bool any = false;
   for (Joint& joint : model_.joints) {
     for (Coordinate& coordinate : joint.coordinates) {
@@ -314,7 +323,7 @@ void Importer::begin_motion() {
       any = true;
       coordinate.locked = false;
       coordinate.value = (is_rotation(joint, coordinate.name) ? unit_of(coordinate.name) : 1.0) *
-                         import_options_.motion->table.column(heading).front();
+                         import_options_.motion->table.column(heading)[row];
     }
   }
   if (any) return;
@@ -667,10 +676,30 @@ std::optional<std::string> Importer::prescribed_text(const Coordinate& c) {
   return std::nullopt;
 }
 
+/// Name of the file written by motion_file().
+std::string Importer::motion_name() const {
+  return import_options_.motion->file.stem().string() + ".csv";
+}
+
+/// A coordinate as function of time: in a section a column of the file itself, at the times of the file.
+std::string Importer::motion_column_text(const Joint& joint, const std::string& coordinate) {
+  const Motion& motion = *import_options_.motion;
+  std::string filter;
+  if (import_options_.cutoff) {
+    filter = fmt::format(", cutoff: {}, order: {}", *import_options_.cutoff, import_options_.filter_order);
+  }
+  if (!import_options_.in_section) {
+    return fmt::format("file: {{name: {}, column: {}{}}}", nlohmann::json(motion_name()).dump(), plain(coordinate),
+                       filter);
+  }
+  return fmt::format("file: {{name: {}, column: \"{}\", time: \"{}\", scale: {}{}}}",
+                     named(motion.file, motion.file.filename().string()), heading_of(coordinate, motion.table),
+                     motion.table.headings.front(), is_rotation(joint, coordinate) ? unit_of(coordinate) : 1.0, filter);
+}
+
 /// Drives all coordinates that are columns of the motion or prescribed in the model.
 void Importer::drive_coordinates() {
   std::string entries;
-  const std::string name = import_options_.motion ? import_options_.motion->file.stem().string() + ".csv" : "";
   std::vector<std::string> undriven;
   std::set<std::string> coupled;
   for (const Coupler& coupler : model_.couplers) coupled.insert(coupler.coordinate);
@@ -682,8 +711,7 @@ void Importer::drive_coordinates() {
         continue;
       }
       if (driven(c.name)) {
-        entries += fmt::format("      {}: {{follows: {{file: {{name: {}, column: {}}}}}}}\n", plain(c.name),
-                               nlohmann::json(name).dump(), plain(c.name));
+        entries += fmt::format("      {}: {{follows: {{{}}}}}\n", plain(c.name), motion_column_text(*joint, c.name));
         from_file = true;
       } else if (const auto text = prescribed_text(c)) {
         entries += fmt::format("      {}: {{follows: {{{}}}}}\n", plain(c.name), *text);
@@ -706,12 +734,9 @@ void Importer::drive_coordinates() {
   }
   if (entries.empty()) return;
   if (from_file) {
-    if (import_options_.in_section) {
-      throw error_at("motion",
-                     "expected a motion of one joint of a subset, found the whole model; import it with "
-                     "`heelstrike import-osim`");
+    if (!import_options_.in_section) {
+      import_.meshes.push_back({.from = {}, .to = motion_name(), .content = motion_file()});
     }
-    import_.meshes.push_back({.from = {}, .to = name, .content = motion_file()});
     import_.imported.push_back(fmt::format("motion {}", import_options_.motion->file.filename().string()));
   }
   driver_ = "drivers:\n  motion:\n    coordinates:\n" + entries + "\n";

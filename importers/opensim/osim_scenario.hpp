@@ -50,6 +50,9 @@ struct ImportOptions {
   /// coordinates with columns in rad in a motion whose header states degrees: OpenSim does not convert a coordinate
   /// that its joint does not equal, such as one that enters through a spline
   std::vector<std::string> radians = {};
+  std::optional<double> start = {};  ///< [s] time of the motion of the whole model with the initial poses; none = first
+  std::optional<double> cutoff = {};  ///< [Hz] zero-lag low-pass of the motion of the whole model; none = unfiltered
+  int filter_order = 4;               ///< of this filter, both passes together; even
   std::optional<MeasuredLoads> external_loads = {};  ///< of the whole model, at the times of the motion
   std::optional<double> drawer_force = {};           ///< [N] after the flexion, on the driven body along its x axis
   std::vector<std::string> excluded = {};  ///< names of excluded ligaments, bundles of lines, muscles and contacts

@@ -60,6 +60,9 @@ osim::ImportOptions make_import_options(const Field& section, const std::string&
   import_options.drawer_force = section.optional_number("drawer_force");
   import_options.excluded = texts("exclude");
   import_options.radians = texts("radians");
+  import_options.start = section.optional_number("start");
+  import_options.cutoff = section.optional_number("cutoff");
+  import_options.filter_order = static_cast<int>(section["filter_order"].number());
   import_options.activation = section.optional_number("activation");
   import_options.rigid_tendons = section["rigid_tendons"].flag();
   for (const Entry& coordinate : entries_of(section, "coordinates")) {

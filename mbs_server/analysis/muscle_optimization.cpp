@@ -39,6 +39,7 @@ struct MuscleSettings {
   double max_change = 0.05;
   double acceleration_tolerance = 1e-6;
   double start_time = 0.0;
+  double settling_activation = 0.02;
 };
 
 const config::MemberKeys<MuscleSettings>& setting_rows() {
@@ -77,7 +78,11 @@ const config::MemberKeys<MuscleSettings>& setting_rows() {
       member(&MuscleSettings::acceleration_tolerance,
              number("acceleration_tolerance", "rad/s^2, m/s^2", {.min = 1e-12, .max = 1e3},
                     "largest error of an acceleration in a solved frame")),
-      member(&MuscleSettings::start_time, number("start_time", "s", config::instants, "of the first frame"))};
+      member(&MuscleSettings::start_time, number("start_time", "s", config::instants, "of the first frame")),
+      member(&MuscleSettings::settling_activation,
+             number("settling_activation", "-", {.min = 0.0, .max = 1.0},
+                    "activation of all muscles in the equilibrium from which the secondary coordinates reach the first "
+                    "frame, within an output interval"))};
   return rows;
 }
 
@@ -428,8 +433,12 @@ void MuscleRun::solve_frame(double t) {
   VectorX qd = qd_;
   try {
     const bool first = n_solved_ == 0;
-    MuscleFrame frame = problem_.solve(t, frame_.secondary, first ? 0.0 : t - solved_t_,
-                                       first ? first_frame_limit : 1.0, predict(), q, qd);
+    const double interval = first ? input_.scenario.output.interval : t - solved_t_;
+    if (first && problem_.n_secondary() > 0) {
+      frame_.secondary = problem_.settle(t, settings_.settling_activation, frame_.secondary, q, qd);
+    }
+    MuscleFrame frame =
+        problem_.solve(t, frame_.secondary, interval, first ? first_frame_limit : 1.0, predict(), q, qd);
     n_evaluations_ += frame.n_evaluations;
     if (!(frame.residual.lpNorm<Eigen::Infinity>() <= settings_.acceleration_tolerance)) {
       leave_out(t, fmt::format("{} ({})", problem_.describe_lack(frame), frame.reason));

@@ -138,6 +138,37 @@ Eigen::MatrixXd MuscleProblem::reduced_mass() const {
   return directions_.transpose() * momentum;
 }
 
+VectorX MuscleProblem::settle(double t, double activation, VectorX s, VectorX& q, VectorX& qd) {
+  // Newton's method with steps limited to a fraction of the largest change of a frame, below the depth of contacts.
+  constexpr int max_iterations = 200;
+  constexpr double step_fraction = 0.02;
+  constexpr double tolerance = 1e-9;
+  begin(t, s, 0.0, q, qd);
+  const VectorX a = VectorX::Constant(static_cast<Eigen::Index>(muscles_.size()), activation);
+  VectorX limit(n_secondary_);
+  for (Eigen::Index i = 0; const OptimizedCoordinate& coordinate : coordinates_) {
+    if (coordinate.secondary) limit[i++] = step_fraction * coordinate.max_change;
+  }
+  for (int iteration = 0; iteration < max_iterations; ++iteration) {
+    const Loads& loads = evaluate(a, s, true);
+    VectorX step = -loads.by_s.bottomRows(n_secondary_).partialPivLu().solve(loads.R.tail(n_secondary_));
+    const double excess = step.cwiseAbs().cwiseQuotient(limit).maxCoeff();
+    if (!std::isfinite(excess)) break;
+    step /= std::max(1.0, excess);
+    s += step;
+    if (excess * step_fraction <= tolerance) {
+      move_to(s);
+      q = q_;
+      qd = qd_;
+      return s;
+    }
+  }
+  throw RecoverableError(
+      fmt::format("the secondary coordinates have no equilibrium near their values at the start, with "
+                  "an activation of {} at t = {} s; correct these values",
+                  activation, t));
+}
+
 MuscleFrame MuscleProblem::solve(double t, const ConstVector& past, double interval, double limit,
                                  const MuscleFrame& guess, VectorX& q, VectorX& qd) {
   begin(t, past, interval, q, qd);

@@ -108,6 +108,11 @@ class MuscleProblem {
   [[nodiscard]] MuscleFrame solve(double t, const ConstVector& past, double interval, double limit,
                                   const MuscleFrame& guess, VectorX& q, VectorX& qd);
 
+  /// Equilibrium of the secondary coordinates at rest with equal activations of all muscles, at time t.
+  /// @param s  near the equilibrium @param q, qd  as for solve()
+  /// @throws RecoverableError without an equilibrium nearby, and where forces are undefined
+  [[nodiscard]] VectorX settle(double t, double activation, VectorX s, VectorX& q, VectorX& qd);
+
   /// R and its derivatives at a point, for solve() and for checks of derivatives.
   struct Loads {
     VectorX R;             ///< one for each coordinate

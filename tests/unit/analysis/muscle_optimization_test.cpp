@@ -119,7 +119,7 @@ TEST(MuscleOptimization, TheHillModelUsesLengthAndVelocityOfTheFibres) {
 }
 
 /// A block that moves in the plane: y is held against a load by a muscle that also pulls along x against a spring.
-std::string pulled_block(const std::string& analysis) {
+std::string pulled_block(const std::string& analysis, double damping = 30.0) {
   return "heelstrike: 1\ngravity: [0, 0, 0]\nbodies:\n  block: {mass: 2, inertia: [0.01, 0.01, 0.01]}\n"
          "joints:\n  slide:\n    type: custom\n    bodies: [ground, block]\n    coordinates: {x: {}, y: {}}\n"
          "    translations: [{axis: [1, 0, 0], of: {x: {polynomial: [0, 1]}}}, {axis: [0, 1, 0], of: {y: {polynomial: "
@@ -128,14 +128,14 @@ std::string pulled_block(const std::string& analysis) {
          "loads:\n  weight: {body: block, force: [0, -40, 0]}\n"
          "drivers:\n  motion: {coordinates: {y: {follows: {polynomial: [0]}}}}\nforces:\n" +
          muscle_text("pull", 500, 0.1, "[-0.3, 0.4, 0]", "[0, 0, 0]", "block") +
-         "  spring: {type: coordinate_spring, coordinate: x, stiffness: 1000, damping: 30}\n"
-         "analysis: {type: muscle_optimization, end_time: 0.1, primary: [y], " +
-         analysis + "}\noutput: {interval: 0.1}\n";
+         fmt::format("  spring: {{type: coordinate_spring, coordinate: x, stiffness: 1000, damping: {}}}\n", damping) +
+         "analysis: {type: muscle_optimization, end_time: 0.1, primary: [y], " + analysis +
+         "}\noutput: {interval: 0.1}\n";
 }
 
 // T 0.4 / l = L and k x = -T (0.3 + x) / l give x = -0.3 L / (0.4 k + L).
 TEST(MuscleOptimization, ASecondaryCoordinateIsInEquilibrium) {
-  const auto run = completed_frames(pulled_block("secondary: [x], muscle_force: isometric, reserve: 0"));
+  const auto run = completed_frames(pulled_block("secondary: [x], muscle_force: isometric, reserve: 0", 0.0));
   const double x = -0.3 * 40.0 / (0.4 * 1000.0 + 40.0);
   const double l = std::hypot(0.3 + x, 0.4);
   for (const std::size_t row : {0U, 1U}) {
@@ -145,7 +145,20 @@ TEST(MuscleOptimization, ASecondaryCoordinateIsInEquilibrium) {
   }
 }
 
-TEST(MuscleOptimization, AFrameWithoutSolutionSaysWhatItLacks) {
+// Backward Euler: k x + c (x - x_before) / h = -L (0.3 + x) / 0.4. Before the first frame, the muscle pulls with 0.02
+// of its maximum force: k x = -T (0.3 + x) / l.
+TEST(MuscleOptimization, DampersActOnTheChangeSinceTheLastFrame) {
+  const double c = 30.0;
+  const auto run = completed_frames(pulled_block("secondary: [x], muscle_force: isometric, reserve: 0", c));
+  double x = 0.0;
+  for (int i = 0; i < 100; ++i) x = -10.0 * (0.3 + x) / std::hypot(0.3 + x, 0.4) / 1000.0;
+  for (const std::size_t row : {0U, 1U}) {
+    x = (c * x / 0.1 - 40.0 * 0.3 / 0.4) / (1000.0 + c / 0.1 + 40.0 / 0.4);
+    EXPECT_NEAR(run.column("x.value_m")[row], x, 1e-8);
+  }
+}
+
+TEST(MuscleOptimization, ReportsWhatAFrameWithoutSolutionLacks) {
   const auto run = run_local(scenario_from(
       held_arm(muscle_text("weak", 60, 0.1, "[0, 0.3, 0]", "[0.04, 0, 0]"), "muscle_force: isometric, reserve: 0")));
   EXPECT_EQ(run.summary.status, "failed");
@@ -157,8 +170,9 @@ TEST(MuscleOptimization, AFrameWithoutSolutionSaysWhatItLacks) {
 
 // From the second frame on the arm accelerates downwards faster than a muscle could follow.
 TEST(MuscleOptimization, AFrameWithoutSolutionIsNotReplaced) {
-  const auto run = run_local(scenario_from(held_arm(muscle_text("near", 800, 0.1, "[0, 0.3, 0]", "[0.04, 0, 0]"),
-                                                    "muscle_force: isometric, reserve: 0", "expression: '-100 * t^3'")));
+  const auto run =
+      run_local(scenario_from(held_arm(muscle_text("near", 800, 0.1, "[0, 0.3, 0]", "[0.04, 0, 0]"),
+                                       "muscle_force: isometric, reserve: 0", "expression: '-100 * t^3'")));
   EXPECT_EQ(run.summary.status, "incomplete");
   ASSERT_EQ(run.rows.size(), 1U);
   EXPECT_THAT(run.summary.error->what(), HasSubstr("1 of 2 frames have no solution"));
