@@ -18,7 +18,8 @@ struct WrapShape {
   /// [m] half length of a cylinder. A line with both tangent points beyond the ends is straight, as in OpenSim; its
   /// length is discontinuous there.
   double half_length = std::numeric_limits<double>::infinity();
-  /// A line with an end inside is straight, as in OpenSim, and its length discontinuous there; otherwise it is an error.
+  /// A line with an end inside is straight, as in OpenSim, and its length discontinuous there; otherwise it is an
+  /// error.
   bool straight_inside = false;
 };
 

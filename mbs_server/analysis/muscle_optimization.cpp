@@ -302,6 +302,7 @@ class MuscleRun final : public RunBase {
                                                                 std::vector<double>& row) override;
   void begin();
   void exchange_state(AnalysisState& state);
+  [[nodiscard]] double settle(double t, VectorX& q, VectorX& qd);
   void solve_frame(double t);
   void accept(double t);
   void leave_out(double t, const std::string& reason);
@@ -427,16 +428,27 @@ MuscleFrame MuscleRun::predict() const {
   return guess;
 }
 
+/// Moves the secondary coordinates to the equilibrium before the first frame. @returns the interval since then; 0 = at
+/// rest where none was found
+double MuscleRun::settle(double t, VectorX& q, VectorX& qd) {
+  if (problem_.n_secondary() == 0) return 0.0;
+  const double interval = input_.scenario.output.interval;
+  try {
+    frame_.secondary = problem_.settle(t, settings_.settling_activation, interval, frame_.secondary, q, qd);
+    return interval;
+  } catch (const RecoverableError& error) {
+    sink_.on_log("warning", fmt::format("{}; the first frame starts at rest from these values", error.what()));
+    return 0.0;
+  }
+}
+
 void MuscleRun::solve_frame(double t) {
   for (std::size_t i = 0; i < states_.n_pairs(); ++i) states_.set_closed(i, true);
   VectorX q = q_;
   VectorX qd = qd_;
   try {
     const bool first = n_solved_ == 0;
-    const double interval = first ? input_.scenario.output.interval : t - solved_t_;
-    if (first && problem_.n_secondary() > 0) {
-      frame_.secondary = problem_.settle(t, settings_.settling_activation, frame_.secondary, q, qd);
-    }
+    const double interval = first ? settle(t, q, qd) : t - solved_t_;
     MuscleFrame frame =
         problem_.solve(t, frame_.secondary, interval, first ? first_frame_limit : 1.0, predict(), q, qd);
     n_evaluations_ += frame.n_evaluations;

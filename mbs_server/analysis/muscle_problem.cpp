@@ -138,34 +138,67 @@ Eigen::MatrixXd MuscleProblem::reduced_mass() const {
   return directions_.transpose() * momentum;
 }
 
-VectorX MuscleProblem::settle(double t, double activation, VectorX s, VectorX& q, VectorX& qd) {
-  // Newton's method with steps limited to a fraction of the largest change of a frame, below the depth of contacts.
-  constexpr int max_iterations = 200;
-  constexpr double step_fraction = 0.02;
+/// Newton's method for R_s = 0 with the rates (s - past) / interval. @returns false without convergence
+bool MuscleProblem::balance_secondary(const VectorX& a, VectorX& s) {
+  constexpr int max_iterations = 30;
+  constexpr int max_halvings = 6;
+  // [rad], [m] Newton's method converges quadratically: the next error is that of rounding.
   constexpr double tolerance = 1e-9;
-  begin(t, s, 0.0, q, qd);
-  const VectorX a = VectorX::Constant(static_cast<Eigen::Index>(muscles_.size()), activation);
-  VectorX limit(n_secondary_);
-  for (Eigen::Index i = 0; const OptimizedCoordinate& coordinate : coordinates_) {
-    if (coordinate.secondary) limit[i++] = step_fraction * coordinate.max_change;
-  }
   for (int iteration = 0; iteration < max_iterations; ++iteration) {
     const Loads& loads = evaluate(a, s, true);
+    const double before = loads.R.tail(n_secondary_).norm();
     VectorX step = -loads.by_s.bottomRows(n_secondary_).partialPivLu().solve(loads.R.tail(n_secondary_));
-    const double excess = step.cwiseAbs().cwiseQuotient(limit).maxCoeff();
-    if (!std::isfinite(excess)) break;
-    step /= std::max(1.0, excess);
-    s += step;
-    if (excess * step_fraction <= tolerance) {
-      move_to(s);
-      q = q_;
-      qd = qd_;
-      return s;
+    if (!step.allFinite()) return false;
+    if (step.lpNorm<Eigen::Infinity>() < tolerance) return true;
+    for (int halving = 0; halving <= max_halvings; ++halving, step *= 0.5) {
+      try {
+        if (evaluate(a, s + step, false).R.tail(n_secondary_).norm() < before) break;
+      } catch (const RecoverableError&) {
+        if (halving == max_halvings) throw;
+      }
     }
+    s += step;
+  }
+  return false;
+}
+
+VectorX MuscleProblem::settle(double t, double activation, double interval, VectorX s, VectorX& q, VectorX& qd) {
+  // Backward Euler steps of the dampers, which grow until the coordinates rest.
+  constexpr int max_steps = 200;
+  constexpr double growth = 2.0;
+  constexpr double max_growth = 1e4;
+  constexpr double rest = 1e-8;  // [rad], [m] in a step that is long beside the times of the dampers
+  begin(t, s, interval, q, qd);
+  const VectorX a = VectorX::Constant(static_cast<Eigen::Index>(muscles_.size()), activation);
+  double factor = 1.0;
+  for (int step = 0; step < max_steps; ++step) {
+    past_ = s;
+    interval_ = factor * interval;
+    is_placed_ = is_evaluated_ = false;
+    VectorX next = s;
+    bool is_balanced = false;
+    try {
+      is_balanced = balance_secondary(a, next);
+    } catch (const RecoverableError&) {
+      is_placed_ = false;
+    }
+    if (!is_balanced) {
+      factor /= growth * growth;
+      if (factor < 1.0 / max_growth) break;
+      q_ = q;
+      qd_ = qd;
+      continue;
+    }
+    const double change = (next - s).lpNorm<Eigen::Infinity>();
+    s = next;
+    q = q_;
+    qd = qd_;
+    if (factor >= max_growth && change < rest) return s;
+    factor = std::min(growth * factor, max_growth);
   }
   throw RecoverableError(
       fmt::format("the secondary coordinates have no equilibrium near their values at the start, with "
-                  "an activation of {} at t = {} s; correct these values",
+                  "an activation of {} at t = {} s",
                   activation, t));
 }
 

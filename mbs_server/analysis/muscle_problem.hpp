@@ -108,10 +108,11 @@ class MuscleProblem {
   [[nodiscard]] MuscleFrame solve(double t, const ConstVector& past, double interval, double limit,
                                   const MuscleFrame& guess, VectorX& q, VectorX& qd);
 
-  /// Equilibrium of the secondary coordinates at rest with equal activations of all muscles, at time t.
+  /// Equilibrium of the secondary coordinates with equal activations of all muscles, at time t.
+  /// @param interval  [s] > 0 first step of their approach
   /// @param s  near the equilibrium @param q, qd  as for solve()
-  /// @throws RecoverableError without an equilibrium nearby, and where forces are undefined
-  [[nodiscard]] VectorX settle(double t, double activation, VectorX s, VectorX& q, VectorX& qd);
+  /// @throws RecoverableError without an equilibrium nearby
+  [[nodiscard]] VectorX settle(double t, double activation, double interval, VectorX s, VectorX& q, VectorX& qd);
 
   /// R and its derivatives at a point, for solve() and for checks of derivatives.
   struct Loads {
@@ -130,6 +131,7 @@ class MuscleProblem {
 
  private:
   void move_to(const ConstVector& s);
+  [[nodiscard]] bool balance_secondary(const VectorX& a, VectorX& s);
   void find_directions();
   void add_tangents(const MotionState& at);
   [[nodiscard]] Eigen::MatrixXd reduced_mass() const;
