@@ -211,6 +211,18 @@ bool is_driven(const Model& model, const std::string& name) {
   });
 }
 
+/// Replaces the functions of all drivers by motions that the analysis may hold.
+void hold_recorded(const MuscleSettings& settings, PreparedModel& prepared) {
+  for (Driver& driver : prepared.model.drivers) {
+    for (DrivenCoordinate& coordinate : driver.coordinates) {
+      if (contains(settings.secondary, coordinate.name)) continue;
+      auto motion = std::make_shared<FrameMotion>(coordinate.function);
+      coordinate.function = motion;
+      prepared.recorded.push_back(std::move(motion));
+    }
+  }
+}
+
 /// The coordinate with the function of its driver replaced; without a driver, with a new one.
 OptimizedCoordinate optimized(Model& model, const std::string& name, bool secondary, double start_time) {
   DrivenCoordinate* driven = find_driven(model, name);
@@ -237,6 +249,7 @@ PreparedModel prepare_muscle_model(const Scenario& scenario) {
   const config::Field& keys = *scenario.analysis.keys;
   const MuscleSettings settings = read_settings(keys);
   divide_drivers(settings, prepared.model);
+  hold_recorded(settings, prepared);
   for (const bool secondary : {false, true}) {
     for (const std::string& name : secondary ? settings.secondary : settings.primary) {
       OptimizedCoordinate coordinate = optimized(prepared.model, name, secondary, settings.start_time);
@@ -269,16 +282,16 @@ namespace {
 
 class MuscleRun final : public RunBase {
  public:
-  MuscleRun(const RunInput& input, CoupledModel& model, RunSink& sink, std::stop_token stop,
-            std::vector<OptimizedCoordinate> coordinates)
+  MuscleRun(const RunInput& input, CoupledModel& model, RunSink& sink, std::stop_token stop, PreparedModel& prepared)
       : RunBase(input, model, sink, std::move(stop)),
         settings_(read_settings(*input.scenario.analysis.keys)),
-        problem_(system_, exchange_, model.contact_force(), std::move(coordinates),
+        problem_(system_, exchange_, model.contact_force(), std::move(prepared.coordinates),
                  find_muscles(input.scenario, system_),
                  {.isometric = settings_.muscle_force == "isometric",
                   .exponent = settings_.activation_exponent,
                   .reserve_weight = settings_.reserve_weight,
-                  .contact_energy_weight = settings_.contact_energy_weight}) {}
+                  .contact_energy_weight = settings_.contact_energy_weight},
+                 std::move(prepared.recorded)) {}
 
  private:
   void open(const ContactFactory& open_contact) override;
@@ -519,7 +532,7 @@ RunSummary run_muscle_optimization(const RunInput& input, const ContactFactory& 
                                    std::stop_token stop) {
   PreparedModel prepared = prepare_muscle_model(input.scenario);
   CoupledModel model(input.scenario, prepared.model, stop);
-  return MuscleRun(input, model, sink, std::move(stop), std::move(prepared.coordinates)).run(open_contact);
+  return MuscleRun(input, model, sink, std::move(stop), prepared).run(open_contact);
 }
 
 }  // namespace

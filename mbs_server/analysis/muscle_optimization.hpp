@@ -19,7 +19,8 @@ namespace heelstrike::mbs {
 /// analysis sets.
 struct PreparedModel {
   Model model;
-  std::vector<OptimizedCoordinate> coordinates;  ///< primary, then secondary
+  std::vector<OptimizedCoordinate> coordinates;          ///< primary, then secondary
+  std::vector<std::shared_ptr<FrameMotion>> recorded{};  ///< of all driven coordinates except the secondary ones
 };
 
 /// @param scenario  with this analysis, checked

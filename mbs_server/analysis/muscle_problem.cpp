@@ -26,12 +26,13 @@ Power power(double a, double p) {
 
 MuscleProblem::MuscleProblem(System& system, ContactExchange& exchange, const ForceElement& contact_force,
                              std::vector<OptimizedCoordinate> coordinates, std::vector<OptimizedMuscle> muscles,
-                             MuscleObjective objective)
+                             MuscleObjective objective, std::vector<std::shared_ptr<FrameMotion>> recorded)
     : system_(system),
       exchange_(exchange),
       coordinates_(std::move(coordinates)),
       muscles_(std::move(muscles)),
-      objective_(objective) {
+      objective_(objective),
+      recorded_(std::move(recorded)) {
   for (const auto& force : system.forces()) {
     if (force.get() == &contact_force) contact_force_ = force.get();
   }
@@ -163,6 +164,22 @@ bool MuscleProblem::balance_secondary(const VectorX& a, VectorX& s) {
 }
 
 VectorX MuscleProblem::settle(double t, double activation, double interval, VectorX s, VectorX& q, VectorX& qd) {
+  struct Hold {
+    const std::vector<std::shared_ptr<FrameMotion>>& motions;
+    explicit Hold(const std::vector<std::shared_ptr<FrameMotion>>& all) : motions(all) {
+      for (const auto& motion : motions) motion->hold(true);
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    ~Hold() {
+      for (const auto& motion : motions) motion->hold(false);
+    }
+  } const hold(recorded_);
+  return approach_equilibrium(t, activation, interval, std::move(s), q, qd);
+}
+
+VectorX MuscleProblem::approach_equilibrium(double t, double activation, double interval, VectorX s, VectorX& q,
+                                            VectorX& qd) {
   // Backward Euler steps of the dampers, which grow until the coordinates rest.
   constexpr int max_steps = 200;
   constexpr double growth = 2.0;

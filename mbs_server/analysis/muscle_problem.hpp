@@ -28,7 +28,8 @@ class FrameMotion final : public TimeFunction {
   explicit FrameMotion(TimeFunctionPtr recorded) : recorded_(std::move(recorded)) {}
 
   [[nodiscard]] Jet at(double t) const override {
-    const Jet motion = recorded_ ? recorded_->at(t) : set_;
+    Jet motion = recorded_ ? recorded_->at(t) : set_;
+    if (held_) motion.d = motion.dd = 0.0;
     return probed_ ? Jet{.f = motion.f, .d = rate_, .dd = 0.0} : motion;
   }
   [[nodiscard]] double last_time() const override {
@@ -44,10 +45,13 @@ class FrameMotion final : public TimeFunction {
     rate_ = rate;
   }
   void release() { probed_ = false; }
+  /// Holds the recorded motion at rest at its value, or lets it move again.
+  void hold(bool held) { held_ = held; }
 
  private:
   TimeFunctionPtr recorded_;
   Jet set_;
+  bool held_ = false;
   bool probed_ = false;
   double rate_ = 0.0;
 };
@@ -91,9 +95,10 @@ class MuscleProblem {
  public:
   /// @param system  its drivers prescribe all motion, without internal states; outlives this object
   /// @param contact_force  one of its forces
+  /// @param recorded  motions of all driven coordinates except the secondary ones, for settle()
   MuscleProblem(System& system, ContactExchange& exchange, const ForceElement& contact_force,
                 std::vector<OptimizedCoordinate> coordinates, std::vector<OptimizedMuscle> muscles,
-                MuscleObjective objective);
+                MuscleObjective objective, std::vector<std::shared_ptr<FrameMotion>> recorded = {});
 
   [[nodiscard]] const std::vector<OptimizedCoordinate>& coordinates() const { return coordinates_; }
   [[nodiscard]] const std::vector<OptimizedMuscle>& muscles() const { return muscles_; }
@@ -108,7 +113,8 @@ class MuscleProblem {
   [[nodiscard]] MuscleFrame solve(double t, const ConstVector& past, double interval, double limit,
                                   const MuscleFrame& guess, VectorX& q, VectorX& qd);
 
-  /// Equilibrium of the secondary coordinates with equal activations of all muscles, at time t.
+  /// Equilibrium of the secondary coordinates with equal activations of all muscles, at time t with all recorded
+  /// coordinates at rest.
   /// @param interval  [s] > 0 first step of their approach
   /// @param s  near the equilibrium @param q, qd  as for solve()
   /// @throws RecoverableError without an equilibrium nearby
@@ -132,6 +138,8 @@ class MuscleProblem {
  private:
   void move_to(const ConstVector& s);
   [[nodiscard]] bool balance_secondary(const VectorX& a, VectorX& s);
+  [[nodiscard]] VectorX approach_equilibrium(double t, double activation, double interval, VectorX s, VectorX& q,
+                                             VectorX& qd);
   void find_directions();
   void add_tangents(const MotionState& at);
   [[nodiscard]] Eigen::MatrixXd reduced_mass() const;
@@ -142,6 +150,7 @@ class MuscleProblem {
   std::vector<OptimizedCoordinate> coordinates_;
   std::vector<OptimizedMuscle> muscles_;
   MuscleObjective objective_;
+  std::vector<std::shared_ptr<FrameMotion>> recorded_;
   Eigen::Index n_secondary_ = 0;
 
   double t_ = 0.0;
