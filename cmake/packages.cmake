@@ -40,7 +40,7 @@ wrenches, with exact tangents and friction history; the client runs scenarios,
 compares contact models and writes reports. Both servers come as systemd
 units, which are off until they are enabled.")
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_DEPENDS
-  "${library_package} (= ${package_version}), init-system-helpers (>= 1.54~), systemd-standalone-sysusers | systemd-sysusers")
+  "${library_package} (= ${package_version}), init-system-helpers (>= 1.54~), systemd-standalone-sysusers | systemd-sysusers, libnlopt0")
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_SUGGESTS "heelstrike-doc, python3-heelstrike, paraview, gnuplot-nox, openmpi-bin")
 set(maintainer_scripts ${PROJECT_SOURCE_DIR}/packaging)
 set(CPACK_DEBIAN_PROGRAMS_PACKAGE_CONTROL_EXTRA ${maintainer_scripts}/heelstrike/postinst ${maintainer_scripts}/heelstrike/prerm
