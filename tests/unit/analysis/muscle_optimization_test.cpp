@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -176,6 +177,34 @@ TEST(MuscleOptimization, AFrameWithoutSolutionIsNotReplaced) {
   EXPECT_EQ(run.summary.status, "incomplete");
   ASSERT_EQ(run.rows.size(), 1U);
   EXPECT_THAT(run.summary.error->what(), HasSubstr("1 of 2 frames have no solution"));
+}
+
+TEST(MuscleOptimization, ResumesFromAnyCheckpointWithEveryBit) {
+  Scenario scenario =
+      scenario_from(pulled_block("secondary: [x]"),
+                    {"analysis.end_time=0.5", "drivers.motion.coordinates.y.follows.polynomial=[0, 0.1, 0.2]"});
+  scenario.output.checkpoint_period = 1.0;
+  double now = 0.0;
+  const RecordedRun whole = run_input({.scenario = scenario,
+                                       .assets = {},
+                                       .run_id = "test",
+                                       .scenario_digest = "test",
+                                       .resume_from = {},
+                                       .clock = [&now] { return now += 2.0; }},  // due at every restart point
+                                      fem::open_local_contact);
+  ASSERT_EQ(whole.summary.status, "completed") << (whole.summary.error ? whole.summary.error->what() : "");
+  ASSERT_GE(whole.checkpoints.size(), 4U);
+  for (const Checkpoint& checkpoint : whole.checkpoints) {
+    const RecordedRun resumed = run_local(scenario, checkpoint);
+    ASSERT_EQ(resumed.summary.status, "completed") << (resumed.summary.error ? resumed.summary.error->what() : "");
+    ASSERT_FALSE(resumed.rows.empty());
+    const std::size_t skipped = whole.rows.size() - resumed.rows.size();
+    for (std::size_t r = 0; r < resumed.rows.size(); ++r) {
+      const std::vector<double>& row = resumed.rows[r];
+      ASSERT_EQ(std::memcmp(row.data(), whole.rows[skipped + r].data(), row.size() * sizeof(double)), 0)
+          << "resumed at " << checkpoint.time << " s, row at " << row[0] << " s";
+    }
+  }
 }
 
 TEST(MuscleOptimization, RejectsWrongCoordinates) {
