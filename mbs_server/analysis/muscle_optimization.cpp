@@ -27,6 +27,8 @@ constexpr double specific_tension = 350e3;
 constexpr double volume_unit = 1e-6;
 /// The first frame starts at the initial poses of the scenario, further away than a frame from its predecessor.
 constexpr double first_frame_limit = 10.0;
+/// Part of the net load of a coordinate that reserves may exert without a warning [hicks2015].
+constexpr double max_reserve_share = 0.05;
 
 struct MuscleSettings {
   std::vector<std::string> primary{}, secondary{};
@@ -38,6 +40,7 @@ struct MuscleSettings {
   double reserve = 1.0;
   double max_change = 0.05;
   double acceleration_tolerance = 1e-6;
+  double optimality_tolerance = 1e-3;
   double start_time = 0.0;
   double settling_activation = 0.02;
 };
@@ -66,7 +69,8 @@ const config::MemberKeys<MuscleSettings>& setting_rows() {
       member(&MuscleSettings::activation_exponent,
              number("activation_exponent", "-", {.min = 1.0, .max = 20.0}, "of the activations in the objective")),
       member(&MuscleSettings::reserve_weight,
-             number("reserve_weight", "-", weights, "factor of the squared relative reserves in the objective")),
+             number("reserve_weight", "-", {.min = 0.0, .max = 1e12, .min_excluded = true},
+                    "factor of the squared relative reserves in the objective")),
       member(&MuscleSettings::contact_energy_weight,
              number("contact_energy_weight", "1/J", weights, "factor of the energy stored in all contacts")),
       member(&MuscleSettings::reserve,
@@ -78,6 +82,9 @@ const config::MemberKeys<MuscleSettings>& setting_rows() {
       member(&MuscleSettings::acceleration_tolerance,
              number("acceleration_tolerance", "rad/s^2, m/s^2", {.min = 1e-12, .max = 1e3},
                     "largest error of an acceleration in a solved frame")),
+      member(&MuscleSettings::optimality_tolerance,
+             number("optimality_tolerance", "-", {.min = 1e-12, .max = 1.0},
+                    "largest gradient of the Lagrangian in a solved frame, relative to that of the objective")),
       member(&MuscleSettings::start_time, number("start_time", "s", config::instants, "of the first frame")),
       member(&MuscleSettings::settling_activation,
              number("settling_activation", "-", {.min = 0.0, .max = 1.0},
@@ -211,35 +218,41 @@ bool is_driven(const Model& model, const std::string& name) {
   });
 }
 
-/// Replaces the functions of all drivers by motions that the analysis may hold.
+/// Replaces the functions of all drivers by motions that the analysis may hold; adds the primary coordinates.
 void hold_recorded(const MuscleSettings& settings, PreparedModel& prepared) {
   for (Driver& driver : prepared.model.drivers) {
     for (DrivenCoordinate& coordinate : driver.coordinates) {
       if (contains(settings.secondary, coordinate.name)) continue;
       auto motion = std::make_shared<FrameMotion>(coordinate.function);
       coordinate.function = motion;
+      if (contains(settings.primary, coordinate.name)) {
+        prepared.coordinates.push_back({.name = coordinate.name, .unit = coordinate.unit, .motion = motion});
+      }
       prepared.recorded.push_back(std::move(motion));
     }
   }
+  // In the order of the file.
+  std::ranges::sort(prepared.coordinates, {}, [&](const OptimizedCoordinate& coordinate) {
+    return std::ranges::find(settings.primary, coordinate.name) - settings.primary.begin();
+  });
 }
 
-/// The coordinate with the function of its driver replaced; without a driver, with a new one.
-OptimizedCoordinate optimized(Model& model, const std::string& name, bool secondary, double start_time) {
-  DrivenCoordinate* driven = find_driven(model, name);
-  std::shared_ptr<FrameMotion> motion;
-  if (secondary) {
-    const auto [joint, place] = find_coordinate(model, name);
-    motion = std::make_shared<FrameMotion>(nullptr);
-    motion->set({.f = driven != nullptr ? driven->function->at(start_time).f : joint->map->transform().near[place]});
+/// Adds a secondary coordinate: its driver, if there is one, gives only the value at the start.
+void add_secondary(const std::string& name, double start_time, PreparedModel& prepared) {
+  const auto [joint, place] = find_coordinate(prepared.model, name);
+  auto motion = std::make_shared<FrameMotion>(nullptr);
+  motion->set({.f = joint->map->transform().near[place]});
+  DrivenCoordinate* driven = find_driven(prepared.model, name);
+  if (driven != nullptr) {
+    motion->set({.f = driven->function->at(start_time).f});
+    driven->function = motion;
   } else {
-    motion = std::make_shared<FrameMotion>(driven->function);
+    prepared.model.drivers.push_back(coordinate_driver(prepared.model, name, motion));
   }
-  if (driven == nullptr) {
-    model.drivers.push_back(coordinate_driver(model, name, motion));
-    driven = find_driven(model, name);
-  }
-  driven->function = motion;
-  return {.name = name, .unit = driven->unit, .secondary = secondary, .motion = std::move(motion)};
+  prepared.coordinates.push_back({.name = name,
+                                  .unit = joint->map->is_rotation(place) ? "rad" : "m",
+                                  .secondary = true,
+                                  .motion = std::move(motion)});
 }
 
 }  // namespace
@@ -250,13 +263,10 @@ PreparedModel prepare_muscle_model(const Scenario& scenario) {
   const MuscleSettings settings = read_settings(keys);
   divide_drivers(settings, prepared.model);
   hold_recorded(settings, prepared);
-  for (const bool secondary : {false, true}) {
-    for (const std::string& name : secondary ? settings.secondary : settings.primary) {
-      OptimizedCoordinate coordinate = optimized(prepared.model, name, secondary, settings.start_time);
-      coordinate.reserve = named_number(keys, "reserves", name, settings.reserve);
-      coordinate.max_change = named_number(keys, "max_changes", name, settings.max_change);
-      prepared.coordinates.push_back(std::move(coordinate));
-    }
+  for (const std::string& name : settings.secondary) add_secondary(name, settings.start_time, prepared);
+  for (OptimizedCoordinate& coordinate : prepared.coordinates) {
+    coordinate.reserve = named_number(keys, "reserves", coordinate.name, settings.reserve);
+    coordinate.max_change = named_number(keys, "max_changes", coordinate.name, settings.max_change);
   }
   return prepared;
 }
@@ -285,8 +295,7 @@ class MuscleRun final : public RunBase {
   MuscleRun(const RunInput& input, CoupledModel& model, RunSink& sink, std::stop_token stop, PreparedModel& prepared)
       : RunBase(input, model, sink, std::move(stop)),
         settings_(read_settings(*input.scenario.analysis.keys)),
-        problem_(system_, exchange_, model.contact_force(), std::move(prepared.coordinates),
-                 find_muscles(input.scenario, system_),
+        problem_(system_, model.contact_force(), std::move(prepared.coordinates), find_muscles(input.scenario, system_),
                  {.isometric = settings_.muscle_force == "isometric",
                   .exponent = settings_.activation_exponent,
                   .reserve_weight = settings_.reserve_weight,
@@ -316,18 +325,21 @@ class MuscleRun final : public RunBase {
   void begin();
   void exchange_state(AnalysisState& state);
   [[nodiscard]] double settle(double t, VectorX& q, VectorX& qd);
+  [[nodiscard]] std::string find_failure(const MuscleFrame& frame) const;
   void solve_frame(double t);
   void accept(double t);
   void leave_out(double t, const std::string& reason);
   void require_frames();
+  void report_reserves();
   [[nodiscard]] MuscleFrame predict() const;
 
   MuscleSettings settings_;
   MuscleProblem problem_;
-  MuscleFrame frame_;      ///< the last solved one
-  VectorX before_;         ///< secondary coordinates of the one before
-  double solved_t_ = 0.0;  ///< [s] of frame_
-  VectorX q_, qd_;         ///< of frame_
+  MuscleFrame frame_;                   ///< the last solved one
+  VectorX before_;                      ///< secondary coordinates of the one before
+  double solved_t_ = 0.0;               ///< [s] of frame_
+  VectorX q_, qd_;                      ///< of frame_
+  VectorX peak_loads_, peak_reserves_;  ///< [N m], [N] largest of all frames, one for each coordinate
   std::int64_t next_frame_ = 0;
   std::int64_t n_solved_ = 0;
   std::int64_t n_unsolved_ = 0;
@@ -379,6 +391,8 @@ std::vector<Column> MuscleRun::columns() {
   columns.push_back({"optimization.objective", "-", "objective of the frame"});
   columns.push_back({"optimization.acceleration_error", "rad/s^2, m/s^2",
                      "largest error of the accelerations of primary and secondary coordinates"});
+  columns.push_back({"optimization.stationarity", "-",
+                     "gradient of the Lagrangian relative to that of the objective; 0 at a minimum"});
   columns.push_back({"optimization.evaluations", "-", "evaluations of the frame"});
   return columns;
 }
@@ -394,6 +408,7 @@ std::shared_ptr<const PendingRequest> MuscleRun::begin_row(double t, const Vecto
   }
   row.push_back(frame_.objective);
   row.push_back(frame_.residual.lpNorm<Eigen::Infinity>());
+  row.push_back(frame_.stationarity);
   row.push_back(frame_.n_evaluations);
   return request;
 }
@@ -417,6 +432,7 @@ void MuscleRun::begin() {
   }
   frame_.reserves = frame_.loads = frame_.residual = VectorX::Zero(static_cast<Eigen::Index>(coordinates.size()));
   before_ = frame_.secondary;
+  peak_loads_ = peak_reserves_ = frame_.reserves;
 }
 
 void MuscleRun::exchange_state(AnalysisState& state) {
@@ -432,6 +448,8 @@ void MuscleRun::exchange_state(AnalysisState& state) {
   state.exchange("unsolved", n_unsolved_);
   state.exchange("evaluations", n_evaluations_);
   state.exchange("first_reason", first_reason_);
+  state.exchange("peak_loads", entries(peak_loads_));
+  state.exchange("peak_reserves", entries(peak_reserves_));
 }
 
 /// The initial guess: secondary coordinates extrapolated from the last two frames.
@@ -455,6 +473,23 @@ double MuscleRun::settle(double t, VectorX& q, VectorX& qd) {
   }
 }
 
+/// Why a frame is not a solution; empty = it is one.
+std::string MuscleRun::find_failure(const MuscleFrame& frame) const {
+  if (!(frame.residual.lpNorm<Eigen::Infinity>() <= settings_.acceleration_tolerance)) {
+    return problem_.describe_lack(frame);
+  }
+  if (!frame.at_limit.empty()) {
+    return fmt::format(
+        "the secondary coordinate '{}' changes by its limit; raise max_change, or reduce output.interval",
+        frame.at_limit);
+  }
+  if (!(frame.stationarity <= settings_.optimality_tolerance)) {
+    return fmt::format("no minimum found: the relative gradient is {:.2g}, optimality_tolerance {:.2g}",
+                       frame.stationarity, settings_.optimality_tolerance);
+  }
+  return {};
+}
+
 void MuscleRun::solve_frame(double t) {
   for (std::size_t i = 0; i < states_.n_pairs(); ++i) states_.set_closed(i, true);
   VectorX q = q_;
@@ -465,8 +500,8 @@ void MuscleRun::solve_frame(double t) {
     MuscleFrame frame =
         problem_.solve(t, frame_.secondary, interval, first ? first_frame_limit : 1.0, predict(), q, qd);
     n_evaluations_ += frame.n_evaluations;
-    if (!(frame.residual.lpNorm<Eigen::Infinity>() <= settings_.acceleration_tolerance)) {
-      leave_out(t, fmt::format("{} ({})", problem_.describe_lack(frame), frame.reason));
+    if (const std::string failure = find_failure(frame); !failure.empty()) {
+      leave_out(t, fmt::format("{} ({})", failure, frame.reason));
       return;
     }
     before_ = std::exchange(frame_, std::move(frame)).secondary;
@@ -483,6 +518,8 @@ void MuscleRun::accept(double t) {
   committed_.y.head(n) = q_;
   committed_.y.segment(n, n) = qd_;
   committed_.t = solved_t_ = t;
+  peak_loads_ = peak_loads_.cwiseMax(frame_.loads.cwiseAbs());
+  peak_reserves_ = peak_reserves_.cwiseMax(frame_.reserves.cwiseAbs());
   if (n_solved_++ == 0) {
     accept_initial_state(exchange_.commit(t, q_, qd_));
   } else {
@@ -497,6 +534,20 @@ void MuscleRun::leave_out(double t, const std::string& reason) {
   const std::string text = fmt::format("no solution of the frame at t = {:.6g} s: {}", t, reason);
   if (n_unsolved_++ == 0) first_reason_ = text;
   sink_.on_log("warning", text);
+}
+
+/// Reserves that are not small show muscles that are too weak or absent, a load that is missing, or a wrong motion.
+void MuscleRun::report_reserves() {
+  for (std::size_t k = 0; k < problem_.coordinates().size(); ++k) {
+    const auto i = static_cast<Eigen::Index>(k);
+    if (!(peak_reserves_[i] > max_reserve_share * peak_loads_[i])) continue;
+    const OptimizedCoordinate& coordinate = problem_.coordinates()[k];
+    const char* unit = coordinate.unit == "rad" ? "N m" : "N";
+    sink_.on_log("warning",
+                 fmt::format("the reserve of coordinate '{}' reaches {:.4g} {}, the muscles {:.4g} {}: muscles "
+                             "are too weak or absent there, a load is missing, or the motion is wrong",
+                             coordinate.name, peak_reserves_[i], unit, peak_loads_[i], unit));
+  }
 }
 
 void MuscleRun::require_frames() {
@@ -524,6 +575,7 @@ bool MuscleRun::solve() {
     report_progress(interval);
     if (!last && n_solved_ > 0) at_restart_point();
   }
+  report_reserves();
   require_frames();
   return true;
 }

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <Eigen/Cholesky>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "common/errors/error.hpp"
@@ -22,13 +24,16 @@ Power power(double a, double p) {
   return {.value = std::pow(a, p), .slope = p * std::pow(a, p - 1.0)};
 }
 
+/// Scaled distance within which an unknown is at its bound: the solver stops at steps of 1e-10 relative to all
+/// unknowns, up to four digits before the bound.
+constexpr double bound_distance = 1e-6;
+
 }  // namespace
 
-MuscleProblem::MuscleProblem(System& system, ContactExchange& exchange, const ForceElement& contact_force,
+MuscleProblem::MuscleProblem(System& system, const ForceElement& contact_force,
                              std::vector<OptimizedCoordinate> coordinates, std::vector<OptimizedMuscle> muscles,
                              MuscleObjective objective, std::vector<std::shared_ptr<FrameMotion>> recorded)
     : system_(system),
-      exchange_(exchange),
       coordinates_(std::move(coordinates)),
       muscles_(std::move(muscles)),
       objective_(objective),
@@ -219,130 +224,195 @@ VectorX MuscleProblem::approach_equilibrium(double t, double activation, double 
                   activation, t));
 }
 
-MuscleFrame MuscleProblem::solve(double t, const ConstVector& past, double interval, double limit,
-                                 const MuscleFrame& guess, VectorX& q, VectorX& qd) {
-  begin(t, past, interval, q, qd);
+/// Bounds and scales of the unknowns x = {a, s, r}. They are scaled so that the second derivatives of an objective with
+/// p = 2 are one: the initial matrix of the quasi-Newton method is then exact for activations and reserves. Secondary
+/// coordinates have no part in it.
+void MuscleProblem::set_bounds(double limit) {
   const auto n_a = static_cast<Eigen::Index>(muscles_.size());
   const auto n_r = static_cast<Eigen::Index>(coordinates_.size());
   const Eigen::Index n = n_a + n_secondary_ + n_r;
-  // Unknowns are scaled so that the second derivatives of the objective are one: the initial matrix of the
-  // quasi-Newton method is then exact for activations and reserves. Secondary coordinates have no part in it.
-  VectorX scale = VectorX::Ones(n);
-  MinimumProblem problem;
-  problem.lower = problem.upper = VectorX::Zero(n);
-  problem.n_constraints = static_cast<int>(n_r);
+  constexpr double min_weight = 1e-12;  // a muscle without weight has a finite scale
+  scale_ = lower_ = upper_ = VectorX::Zero(n);
   for (Eigen::Index m = 0; m < n_a; ++m) {
     const OptimizedMuscle& muscle = muscles_[static_cast<std::size_t>(m)];
-    scale[m] = 1.0 / std::sqrt(2.0 * std::max(muscle.weight, 1e-12));
-    problem.lower[m] = muscle.force->min_activation();
-    problem.upper[m] = 1.0;
+    scale_[m] = 1.0 / std::sqrt(2.0 * std::max(muscle.weight, min_weight));
+    lower_[m] = muscle.force->min_activation();
+    upper_[m] = 1.0;
   }
   for (Eigen::Index k = 0, j = n_a; k < n_r; ++k) {
     const OptimizedCoordinate& coordinate = coordinates_[static_cast<std::size_t>(k)];
     const Eigen::Index r = n_a + n_secondary_ + k;
-    scale[r] = std::max(coordinate.reserve, 1e-12) / std::sqrt(2.0 * objective_.reserve_weight);
-    problem.upper[r] = coordinate.reserve > 0.0 ? HUGE_VAL : 0.0;
-    problem.lower[r] = -problem.upper[r];
+    // A coordinate without reserve has the unknown 0 with any scale.
+    const bool has_reserve = coordinate.reserve > 0.0;
+    scale_[r] = has_reserve ? coordinate.reserve / std::sqrt(2.0 * objective_.reserve_weight) : 1.0;
+    upper_[r] = has_reserve ? std::numeric_limits<double>::infinity() : 0.0;
+    lower_[r] = -upper_[r];
     if (!coordinate.secondary) continue;
-    problem.lower[j] = past[j - n_a] - limit * coordinate.max_change;
-    problem.upper[j] = past[j - n_a] + limit * coordinate.max_change;
-    scale[j] = coordinate.max_change;
+    scale_[j] = coordinate.max_change;
+    lower_[j] = past_[j - n_a] - limit * coordinate.max_change;
+    upper_[j] = past_[j - n_a] + limit * coordinate.max_change;
     ++j;
   }
-  problem.lower.array() /= scale.array();
-  problem.upper.array() /= scale.array();
-  const auto value_of = [&](const VectorX& x, Eigen::Ref<VectorX> gradient) {
-    double J = 0.0;
-    VectorX by = VectorX::Zero(n);
-    for (Eigen::Index m = 0; m < n_a; ++m) {
-      const Power term = power(x[m], objective_.exponent);
-      const double weight = muscles_[static_cast<std::size_t>(m)].weight;
-      J += weight * term.value;
-      by[m] = weight * term.slope;
+}
+
+double MuscleProblem::objective(const VectorX& x, VectorX& gradient) {
+  const auto n_a = static_cast<Eigen::Index>(muscles_.size());
+  const Eigen::Index first_reserve = n_a + n_secondary_;
+  gradient.setZero(x.size());
+  double J = 0.0;
+  for (Eigen::Index m = 0; m < n_a; ++m) {
+    const Power term = power(x[m], objective_.exponent);
+    const double weight = muscles_[static_cast<std::size_t>(m)].weight;
+    J += weight * term.value;
+    gradient[m] = weight * term.slope;
+  }
+  for (std::size_t k = 0; k < coordinates_.size(); ++k) {
+    const double reserve = coordinates_[k].reserve;
+    if (!(reserve > 0.0)) continue;
+    const Eigen::Index r = first_reserve + static_cast<Eigen::Index>(k);
+    const double share = x[r] / reserve;
+    J += objective_.reserve_weight * share * share;
+    gradient[r] = 2.0 * objective_.reserve_weight * share / reserve;
+  }
+  J += objective_.contact_energy_weight * loads_.energy;
+  if (objective_.contact_energy_weight != 0.0) {
+    gradient.segment(n_a, n_secondary_) = objective_.contact_energy_weight * loads_.energy_s;
+  }
+  return J;
+}
+
+/// Derivative of R - r by the scaled unknowns. @pre loads_ has tangents
+Eigen::MatrixXd MuscleProblem::scaled_jacobian() const {
+  const auto n_r = static_cast<Eigen::Index>(coordinates_.size());
+  Eigen::MatrixXd jacobian(n_r, scale_.size());
+  jacobian << loads_.by_a, loads_.by_s, -Eigen::MatrixXd::Identity(n_r, n_r);
+  return jacobian * scale_.asDiagonal();
+}
+
+/// The condition of a minimum: the gradient of the Lagrangian in the scaled unknowns, with the multipliers that make it
+/// smallest, relative to the gradient of the objective. At a bound only the part counts that points inside.
+double MuscleProblem::find_stationarity(const VectorX& x) {
+  VectorX gradient;
+  (void)objective(x, gradient);
+  gradient = gradient.cwiseProduct(scale_);
+  const Eigen::MatrixXd jacobian = scaled_jacobian();
+  const auto is_at = [&](Eigen::Index i, double bound) { return std::abs(x[i] - bound) <= bound_distance * scale_[i]; };
+  std::vector<Eigen::Index> inside;
+  for (Eigen::Index i = 0; i < x.size(); ++i) {
+    if (!is_at(i, lower_[i]) && !is_at(i, upper_[i])) inside.push_back(i);
+  }
+  const VectorX multipliers = jacobian(Eigen::all, inside).transpose().colPivHouseholderQr().solve(-gradient(inside));
+  const VectorX lagrangian = gradient + jacobian.transpose() * multipliers;
+  double squares = lagrangian(inside).squaredNorm();
+  for (Eigen::Index i = 0; i < x.size(); ++i) {
+    if (lower_[i] == upper_[i]) continue;
+    const double outward = is_at(i, lower_[i]) ? lagrangian[i] : is_at(i, upper_[i]) ? -lagrangian[i] : 0.0;
+    squares += std::min(0.0, outward) * std::min(0.0, outward);
+  }
+  return std::sqrt(squares) / std::max(gradient.norm(), std::numeric_limits<double>::min());
+}
+
+MinimumProblem MuscleProblem::minimum_problem() {
+  const auto n_a = static_cast<Eigen::Index>(muscles_.size());
+  const auto n_r = static_cast<Eigen::Index>(coordinates_.size());
+  MinimumProblem problem;
+  problem.lower = lower_.cwiseQuotient(scale_);
+  problem.upper = upper_.cwiseQuotient(scale_);
+  problem.n_constraints = static_cast<int>(n_r);
+  // Where forces are undefined (contact too deep, a path without a direction), a large value shortens the step. The
+  // gradients there are those of the last point, which NLopt does not use for such a step.
+  constexpr double undefined = 1e12;
+  struct Last {
+    bool is_known = false;
+    VectorX gradient, residuals;
+    Eigen::MatrixXd jacobian;
+  };
+  const auto last = std::make_shared<Last>();
+  const auto is_defined = [this, last, n_a](const VectorX& x, bool tangents) {
+    try {
+      (void)evaluate(x.head(n_a), x.segment(n_a, n_secondary_), tangents);
+      last->is_known = true;
+      return true;
+    } catch (const RecoverableError&) {
+      if (!last->is_known) throw;
+      return false;
     }
-    for (Eigen::Index k = 0; k < n_r; ++k) {
-      const double reserve = coordinates_[static_cast<std::size_t>(k)].reserve;
-      if (!(reserve > 0.0)) continue;
-      const Eigen::Index r = n_a + n_secondary_ + k;
-      J += objective_.reserve_weight * (x[r] / reserve) * (x[r] / reserve);
-      by[r] = 2.0 * objective_.reserve_weight * x[r] / (reserve * reserve);
-    }
-    if (objective_.contact_energy_weight != 0.0) {
-      const Loads& loads = evaluate(x.head(n_a), x.segment(n_a, n_secondary_), gradient.size() > 0);
-      J += objective_.contact_energy_weight * loads.energy;
-      by.segment(n_a, n_secondary_) = objective_.contact_energy_weight * loads.energy_s;
-    }
-    if (gradient.size() > 0) gradient = by.cwiseProduct(scale);
+  };
+  problem.objective = [this, last, is_defined](const ConstVector& scaled, Eigen::Ref<VectorX> gradient) {
+    const VectorX x = scaled.cwiseProduct(scale_);
+    const bool defined = is_defined(x, gradient.size() > 0);
+    VectorX by_x;
+    const double J = defined ? objective(x, by_x) : undefined;
+    if (defined) last->gradient = by_x.cwiseProduct(scale_);
+    if (gradient.size() > 0) gradient = last->gradient;
     return J;
   };
-  // Where forces are undefined (contact too deep, a path without a direction), a large value shortens the step.
-  constexpr double undefined = 1e12;
-  bool is_defined_once = false;
-  VectorX last_gradient = VectorX::Zero(n);
-  VectorX last_residuals = VectorX::Zero(n_r);
-  Eigen::MatrixXd last_jacobian = Eigen::MatrixXd::Zero(n_r, n);
-  problem.objective = [&](const ConstVector& scaled, Eigen::Ref<VectorX> gradient) {
-    const VectorX x = scaled.cwiseProduct(scale);
-    try {
-      (void)evaluate(x.head(n_a), x.segment(n_a, n_secondary_), gradient.size() > 0);
-      const double value = value_of(x, gradient);
-      if (gradient.size() > 0) last_gradient = gradient;
-      is_defined_once = true;
-      return value;
-    } catch (const RecoverableError&) {
-      if (!is_defined_once) throw;
-      if (gradient.size() > 0) gradient = last_gradient;
-      return undefined;
+  problem.constraints = [this, last, is_defined, n_r](const ConstVector& scaled, Eigen::Ref<VectorX> residuals,
+                                                      Eigen::Ref<Eigen::MatrixXd> jacobian) {
+    const VectorX x = scaled.cwiseProduct(scale_);
+    if (is_defined(x, jacobian.size() > 0)) {
+      last->residuals = loads_.R - x.tail(n_r);
+      if (jacobian.size() > 0) last->jacobian = scaled_jacobian();
     }
+    residuals = last->residuals;
+    if (jacobian.size() > 0) jacobian = last->jacobian;
   };
-  problem.constraints = [&](const ConstVector& scaled, Eigen::Ref<VectorX> residuals,
-                            Eigen::Ref<Eigen::MatrixXd> jacobian) {
-    const VectorX x = scaled.cwiseProduct(scale);
-    try {
-      const Loads& loads = evaluate(x.head(n_a), x.segment(n_a, n_secondary_), jacobian.size() > 0);
-      last_residuals = loads.R - x.tail(n_r);
-      if (jacobian.size() > 0) {
-        last_jacobian << loads.by_a, loads.by_s, -Eigen::MatrixXd::Identity(n_r, n_r);
-        last_jacobian *= scale.asDiagonal();
-      }
-    } catch (const RecoverableError&) {
-      if (!is_defined_once) throw;
-    }
-    residuals = last_residuals;
-    if (jacobian.size() > 0) jacobian = last_jacobian;
-  };
-  VectorX x(n);
+  return problem;
+}
+
+/// Generalised forces of the activated muscles: the change of R when they relax.
+VectorX MuscleProblem::muscle_loads(const VectorX& activations) {
+  const VectorX R = loads_.R;
+  const VectorX relaxed = VectorX::Zero(activations.size());
+  const VectorX loads = evaluate(relaxed, s_, false).R - R;
+  (void)evaluate(activations, s_, true);
+  return loads;
+}
+
+MuscleFrame MuscleProblem::solve(double t, const ConstVector& past, double interval, double limit,
+                                 const MuscleFrame& guess, VectorX& q, VectorX& qd) {
+  begin(t, past, interval, q, qd);
+  set_bounds(limit);
+  const auto n_a = static_cast<Eigen::Index>(muscles_.size());
+  const auto n_r = static_cast<Eigen::Index>(coordinates_.size());
+  VectorX x(scale_.size());
   x << guess.activations, guess.secondary, guess.reserves;
-  x = x.cwiseQuotient(scale);
-  const MinimumResult minimum = minimize(problem, x);
-  x = x.cwiseProduct(scale);
+  x = x.cwiseQuotient(scale_);
+  const MinimumResult minimum = minimize(minimum_problem(), x);
+  x = x.cwiseProduct(scale_);
   MuscleFrame frame{.activations = x.head(n_a),
                     .secondary = x.segment(n_a, n_secondary_),
                     .reserves = x.tail(n_r),
                     .loads = {},
                     .residual = {},
+                    .at_limit = coordinate_at_limit(x.segment(n_a, n_secondary_)),
                     .n_evaluations = minimum.n_evaluations,
                     .reason = minimum.reason};
-  const Loads loads = evaluate(frame.activations, frame.secondary, true);
+  (void)evaluate(frame.activations, frame.secondary, true);
   for (Eigen::Index k = 0; k < n_r; ++k) {
     // The solver satisfies the equation to its tolerance; the reserve takes the rest.
-    if (coordinates_[static_cast<std::size_t>(k)].reserve > 0.0) frame.reserves[k] = loads.R[k];
+    if (coordinates_[static_cast<std::size_t>(k)].reserve > 0.0) frame.reserves[k] = loads_.R[k];
   }
-  frame.residual = reduced_mass().ldlt().solve(loads.R - frame.reserves);
-  frame.loads = VectorX::Zero(n_r);
-  x << frame.activations, frame.secondary, frame.reserves;
-  VectorX no_gradient;
-  frame.objective = value_of(x, no_gradient);
-  for (std::size_t m = 0; m < muscles_.size(); ++m) {
-    muscles_[m].force->set_activation(0.0, objective_.isometric);
-  }
-  frame.loads = -loads.R - nu_.transpose() * system_.accelerations({t_, q_, qd_}).lambda;
-  for (std::size_t m = 0; m < muscles_.size(); ++m) {
-    muscles_[m].force->set_activation(frame.activations[static_cast<Eigen::Index>(m)], objective_.isometric);
-  }
+  x.tail(n_r) = frame.reserves;
+  VectorX gradient;
+  frame.objective = objective(x, gradient);
+  frame.stationarity = find_stationarity(x);
+  frame.residual = reduced_mass().ldlt().solve(loads_.R - frame.reserves);
+  frame.loads = muscle_loads(frame.activations);
   q = q_;
   qd = qd_;
   return frame;
+}
+
+std::string MuscleProblem::coordinate_at_limit(const VectorX& secondary) const {
+  const auto n_a = static_cast<Eigen::Index>(muscles_.size());
+  for (Eigen::Index j = 0; const OptimizedCoordinate& coordinate : coordinates_) {
+    if (!coordinate.secondary) continue;
+    const double room = std::min(secondary[j] - lower_[n_a + j], upper_[n_a + j] - secondary[j]);
+    if (room <= bound_distance * coordinate.max_change) return coordinate.name;
+    ++j;
+  }
+  return {};
 }
 
 std::string MuscleProblem::describe_lack(const MuscleFrame& frame) const {

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "mbs_server/analysis/constrained_minimum.hpp"
-#include "mbs_server/coupling/contact_exchange.hpp"
 #include "mbs_server/formulation/system.hpp"
 
 namespace heelstrike::mbs {
@@ -68,7 +67,6 @@ struct OptimizedCoordinate {
 struct OptimizedMuscle {
   std::string name;
   ActivatedForce* force = nullptr;
-  const ForceElement* element = nullptr;
   double weight = 1.0;  ///< w_m V_m / V_0
 };
 
@@ -87,6 +85,8 @@ struct MuscleFrame {
   VectorX loads;        ///< [N m], [N] exerted by the muscles on each coordinate
   VectorX residual;     ///< [rad/s^2], [m/s^2] error of the accelerations
   double objective = 0.0;
+  double stationarity = 0.0;  ///< [-] gradient of the Lagrangian relative to that of the objective; 0 at a minimum
+  std::string at_limit;       ///< a secondary coordinate at the largest change of a frame; empty = none
   int n_evaluations = 0;
   std::string reason;  ///< why the solver ended
 };
@@ -96,9 +96,9 @@ class MuscleProblem {
   /// @param system  its drivers prescribe all motion, without internal states; outlives this object
   /// @param contact_force  one of its forces
   /// @param recorded  motions of all driven coordinates except the secondary ones, for settle()
-  MuscleProblem(System& system, ContactExchange& exchange, const ForceElement& contact_force,
-                std::vector<OptimizedCoordinate> coordinates, std::vector<OptimizedMuscle> muscles,
-                MuscleObjective objective, std::vector<std::shared_ptr<FrameMotion>> recorded = {});
+  MuscleProblem(System& system, const ForceElement& contact_force, std::vector<OptimizedCoordinate> coordinates,
+                std::vector<OptimizedMuscle> muscles, MuscleObjective objective,
+                std::vector<std::shared_ptr<FrameMotion>> recorded = {});
 
   [[nodiscard]] const std::vector<OptimizedCoordinate>& coordinates() const { return coordinates_; }
   [[nodiscard]] const std::vector<OptimizedMuscle>& muscles() const { return muscles_; }
@@ -140,12 +140,19 @@ class MuscleProblem {
   [[nodiscard]] bool balance_secondary(const VectorX& a, VectorX& s);
   [[nodiscard]] VectorX approach_equilibrium(double t, double activation, double interval, VectorX s, VectorX& q,
                                              VectorX& qd);
+  void set_bounds(double limit);
+  /// J and its gradient at x = {a, s, r}. @pre loads_ is that of x
+  [[nodiscard]] double objective(const VectorX& x, VectorX& gradient);
+  [[nodiscard]] Eigen::MatrixXd scaled_jacobian() const;
+  [[nodiscard]] double find_stationarity(const VectorX& x);
+  [[nodiscard]] MinimumProblem minimum_problem();
+  [[nodiscard]] VectorX muscle_loads(const VectorX& activations);
+  [[nodiscard]] std::string coordinate_at_limit(const VectorX& secondary) const;
   void find_directions();
   void add_tangents(const MotionState& at);
   [[nodiscard]] Eigen::MatrixXd reduced_mass() const;
 
   System& system_;
-  ContactExchange& exchange_;
   ForceElement* contact_force_ = nullptr;
   std::vector<OptimizedCoordinate> coordinates_;
   std::vector<OptimizedMuscle> muscles_;
@@ -157,9 +164,10 @@ class MuscleProblem {
   double interval_ = 0.0;
   VectorX past_;
   VectorX q_, qd_;
-  Eigen::MatrixXd nu_;          ///< rows of Phi x coordinates: velocity that a unit rate of a coordinate prescribes
-  Eigen::MatrixXd directions_;  ///< q x coordinates, J_k
-  VectorX a_, s_;               ///< point of loads_
+  Eigen::MatrixXd nu_;             ///< rows of Phi x coordinates: velocity that a unit rate of a coordinate prescribes
+  Eigen::MatrixXd directions_;     ///< q x coordinates, J_k
+  VectorX scale_, lower_, upper_;  ///< of x = {a, s, r}
+  VectorX a_, s_;                  ///< point of loads_
   bool has_tangents_ = false;
   bool is_placed_ = false;     ///< q_, qd_, nu_ and directions_ belong to s_
   bool is_evaluated_ = false;  ///< loads_ belong to a_ and s_

@@ -19,11 +19,11 @@ namespace {
 using ::testing::HasSubstr;
 
 std::string muscle_text(const std::string& name, double force, double fiber, const std::string& from,
-                        const std::string& to, const std::string& body = "arm") {
+                        const std::string& to, const std::string& body = "arm", double tendon = 0.2) {
   return fmt::format(
-      "  {}: {{type: muscle, max_isometric_force: {}, optimal_fiber_length: {}, tendon_slack_length: 0.2, "
+      "  {}: {{type: muscle, max_isometric_force: {}, optimal_fiber_length: {}, tendon_slack_length: {}, "
       "path: [{{body: ground, point: {}}}, {{body: {}, point: {}}}]}}\n",
-      name, force, fiber, from, body, to);
+      name, force, fiber, tendon, from, body, to);
 }
 
 /// An arm of 2 kg on a hinge along z at the origin, its centre of mass at 0.3 m, held by muscles.
@@ -68,6 +68,7 @@ TEST(MuscleOptimization, TwoMusclesOverAHingeShareTheLoadByLeverAndFibreLength) 
     EXPECT_NEAR(run.column("far.activation")[row], lambda * share_2, 1e-7);
     EXPECT_NEAR(run.column("flexion.muscles_Nm")[row], M, 1e-6);
     EXPECT_LT(std::abs(run.column("optimization.acceleration_error")[row]), 1e-6);
+    EXPECT_LT(run.column("optimization.stationarity")[row], 1e-6);
   }
 }
 
@@ -128,7 +129,7 @@ std::string pulled_block(const std::string& analysis, double damping = 30.0) {
          "1]}}}, {axis: [0, 0, 1]}]\n"
          "loads:\n  weight: {body: block, force: [0, -40, 0]}\n"
          "drivers:\n  motion: {coordinates: {y: {follows: {polynomial: [0]}}}}\nforces:\n" +
-         muscle_text("pull", 500, 0.1, "[-0.3, 0.4, 0]", "[0, 0, 0]", "block") +
+         muscle_text("pull", 500, 0.1, "[-0.3, 0.4, 0]", "[0, 0, 0]", "block", 0.4) +
          fmt::format("  spring: {{type: coordinate_spring, coordinate: x, stiffness: 1000, damping: {}}}\n", damping) +
          "analysis: {type: muscle_optimization, end_time: 0.1, primary: [y], " + analysis +
          "}\noutput: {interval: 0.1}\n";
@@ -167,6 +168,33 @@ TEST(MuscleOptimization, ReportsWhatAFrameWithoutSolutionLacks) {
   EXPECT_THAT(run.summary.error->what(), HasSubstr("coordinate 'flexion' lacks 3.6"));
   EXPECT_THAT(run.summary.error->what(), HasSubstr("weak with 2.3"));
   EXPECT_THAT(run.summary.error->what(), HasSubstr("activation 1.000"));
+}
+
+TEST(MuscleOptimization, WarnsOfReservesThatAreNotSmall) {
+  const std::string weak = muscle_text("weak", 60, 0.1, "[0, 0.3, 0]", "[0.04, 0, 0]");
+  const auto run = completed_frames(held_arm(weak, "muscle_force: isometric"));
+  EXPECT_THAT(run.log, testing::Contains(HasSubstr("the reserve of coordinate 'flexion' reaches 3.6")));
+  const std::string strong = muscle_text("near", 800, 0.1, "[0, 0.3, 0]", "[0.04, 0, 0]");
+  const auto good = completed_frames(held_arm(strong, "muscle_force: isometric"));
+  EXPECT_THAT(good.log, testing::Not(testing::Contains(HasSubstr("reserve"))));
+}
+
+// The equilibrium is 27 mm away.
+TEST(MuscleOptimization, ReportsASecondaryCoordinateThatReachesItsLimit) {
+  const auto run = run_local(scenario_from(
+      pulled_block("secondary: [x], muscle_force: isometric, max_change: 0.001, settling_activation: 0", 0.0)));
+  ASSERT_TRUE(run.summary.error);
+  EXPECT_THAT(run.summary.error->what(), HasSubstr("the secondary coordinate 'x' changes by its limit"));
+}
+
+// A tolerance that no computation in double precision reaches.
+TEST(MuscleOptimization, ReportsAFrameThatIsNoMinimum) {
+  const std::string muscles = muscle_text("near", 800, 0.1, "[0, 0.3, 0]", "[0.04, 0, 0]") +
+                              muscle_text("far", 500, 0.15, "[0.02, 0.3, 0]", "[0.08, 0, 0]");
+  const auto run = run_local(
+      scenario_from(held_arm(muscles, "muscle_force: isometric, activation_exponent: 3, optimality_tolerance: 1e-12")));
+  ASSERT_TRUE(run.summary.error);
+  EXPECT_THAT(run.summary.error->what(), HasSubstr("no minimum found"));
 }
 
 // From the second frame on the arm accelerates downwards faster than a muscle could follow.
@@ -306,7 +334,7 @@ TEST(MuscleOptimization, DerivativesAgreeWithDifferences) {
     model.assemble([](std::string_view, const std::string&) {});
     model.open(fem::open_local_contact, {}, {.run_id = {}, .on_progress = {}, .stop = {}});
     for (std::size_t i = 0; i < model.contact_states().n_pairs(); ++i) model.contact_states().set_closed(i, true);
-    mbs::MuscleProblem problem(model.system(), model.exchange(), model.contact_force(), prepared.coordinates,
+    mbs::MuscleProblem problem(model.system(), model.contact_force(), prepared.coordinates,
                                mbs::find_muscles(scenario, model.system()),
                                {.isometric = isometric, .contact_energy_weight = 1.0});
     const Eigen::Vector2d past(0.0, 0.0);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <numbers>
 
 #include "common/errors/error.hpp"
 #include "library/registries/catalog.hpp"
@@ -147,6 +148,45 @@ TEST_F(ImportSection, ExternalLoadsAreLoadsBesideThoseOfTheFile) {
               HasSubstr("swing.yaml:5: import.external_loads_data: "));
   EXPECT_THAT(message("meshes: {upper: other.stl}", key),
               HasSubstr("swing.yaml:5: import.external_loads: expected the whole model"));
+}
+
+/// A motion of 2 s at 200 Hz: 20 degrees plus 10 t, with a disturbance of 50 Hz.
+std::string motion_of(double disturbance) {
+  std::string text = "swing\ninDegrees=yes\nendheader\ntime\tflexion\n";
+  for (int i = 0; i <= 400; ++i) {
+    const double t = 0.005 * i;
+    text += fmt::format("{}\t{}\n", t, 20.0 + 10.0 * t + disturbance * std::cos(100.0 * std::numbers::pi * t));
+  }
+  return text;
+}
+
+TEST_F(ImportSection, MotionDrivesTheWholeModelAtTheTimesOfItsFile) {
+  const double degree = std::numbers::pi / 180.0;
+  const std::string key = "motion: \"${HEELSTRIKE_IMPORT_TEST}/swing.mot\"";
+  write("model/swing.mot", motion_of(0.0));
+  const RunRequest request = load("subset: [knee]", key + "\n  start: 1");
+  ASSERT_EQ(request.scenario.drivers.size(), 1U);
+  const FunctionSpec& flexion = request.scenario.drivers[0].functions.at("flexion");
+  EXPECT_NEAR(flexion.function->at(1.5).f, 35.0 * degree, 1e-9);
+  EXPECT_THAT(request.files, Contains(testing::Field(&AssetContent::name, "${HEELSTRIKE_IMPORT_TEST}/swing.mot")));
+  // The shank hangs at the angle of the row at the start.
+  const auto shank = std::ranges::find(request.scenario.bodies, "shank", &BodySpec::name);
+  EXPECT_NEAR(std::atan2(shank->X_WB.R(1, 0), shank->X_WB.R(0, 0)), 30.0 * degree, 1e-9);
+  EXPECT_THAT(message("subset: [knee]", key + "\n  start: 3"),
+              HasSubstr("import.start: expected a time of the motion, 0 to 2 s, found 3 s"));
+  // Both passes of order 6 reduce 50 Hz to 1 / (1 + (sqrt(2) - 1) (tan(pi 50 / 200) / tan(pi 6 / 200))^6), 1e-6.
+  write("model/swing.mot", motion_of(5.0));
+  const RunRequest filtered = load("subset: [knee]", key + "\n  cutoff: 6\n  filter_order: 6");
+  EXPECT_NEAR(filtered.scenario.drivers[0].functions.at("flexion").function->at(1.0).f, 30.0 * degree, 1e-4 * degree);
+  const RunRequest raw = load("subset: [knee]", key);
+  EXPECT_NEAR(raw.scenario.drivers[0].functions.at("flexion").function->at(1.0).f, 35.0 * degree, 1e-9);
+}
+
+TEST_F(ImportSection, FilteredMotionNeedsEqualIntervals) {
+  write("model/swing.mot",
+        "swing\ninDegrees=yes\nendheader\ntime\tflexion\n0\t0\n0.1\t1\n0.2\t2\n0.9\t3\n1\t4\n2\t4\n");
+  EXPECT_THAT(message("subset: [knee]", "motion: \"${HEELSTRIKE_IMPORT_TEST}/swing.mot\"\n  cutoff: 1"),
+              HasSubstr("expected rows at equal intervals for `cutoff`"));
 }
 
 TEST_F(ImportSection, BodiesAreAtTheRequestedCoordinates) {
