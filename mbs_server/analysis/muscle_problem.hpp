@@ -60,6 +60,7 @@ struct OptimizedCoordinate {
   std::string unit;  ///< "rad" or "m"
   bool secondary = false;
   double reserve = 1.0;     ///< [N m] or [N] r_0; 0 = none
+  double initial = 0.0;     ///< [rad] or [m] of a secondary coordinate, at the initial poses of the scenario
   double max_change = 0.0;  ///< [rad] or [m] of a secondary coordinate between two frames
   std::shared_ptr<FrameMotion> motion;
 };

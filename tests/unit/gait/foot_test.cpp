@@ -30,7 +30,8 @@ const FootMarkers names{.hindfoot = {"heel", "sup", "lat", "toelat", "toemed"},
                         .toe_tip = "tip",
                         .toe_lateral = "toelat",
                         .toe_medial = "toemed",
-                        .origin = {"ankle"}};
+                        .origin = {"ankle"},
+                        .stand_in = {}};
 
 MarkerTrial standing(const Pose& X = {}, double scale = 1.0) {
   MarkerTrial trial;
