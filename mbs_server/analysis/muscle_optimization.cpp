@@ -241,20 +241,20 @@ void hold_recorded(const MuscleSettings& settings, PreparedModel& prepared) {
 void add_secondary(const std::string& name, double start_time, PreparedModel& prepared) {
   const auto [joint, place] = find_coordinate(prepared.model, name);
   auto motion = std::make_shared<FrameMotion>(nullptr);
-  const double initial = joint->map->transform().near[place];
-  motion->set({.f = initial});
+  motion->set({.f = joint->map->transform().near[place]});
+  TimeFunctionPtr guess;
   DrivenCoordinate* driven = find_driven(prepared.model, name);
   if (driven != nullptr) {
-    motion->set({.f = driven->function->at(start_time).f});
-    driven->function = motion;
+    guess = std::exchange(driven->function, motion);
+    motion->set({.f = guess->at(start_time).f});
   } else {
     prepared.model.drivers.push_back(coordinate_driver(prepared.model, name, motion));
   }
   prepared.coordinates.push_back({.name = name,
                                   .unit = joint->map->is_rotation(place) ? "rad" : "m",
                                   .secondary = true,
-                                  .initial = initial,
-                                  .motion = std::move(motion)});
+                                  .motion = std::move(motion),
+                                  .guess = std::move(guess)});
 }
 
 }  // namespace
@@ -466,22 +466,13 @@ MuscleFrame MuscleRun::predict() const {
 double MuscleRun::settle(double t, VectorX& q, VectorX& qd) {
   if (problem_.n_secondary() == 0) return 0.0;
   const double interval = input_.scenario.output.interval;
-  // Recorded values, such as those of inverse kinematics, may overlap where the initial poses do not.
-  VectorX initial(problem_.n_secondary());
-  for (Eigen::Index i = 0; const OptimizedCoordinate& coordinate : problem_.coordinates()) {
-    if (coordinate.secondary) initial[i++] = coordinate.initial;
+  try {
+    frame_.secondary = problem_.settle(t, settings_.settling_activation, interval, frame_.secondary, q, qd);
+    return interval;
+  } catch (const RecoverableError& error) {
+    sink_.on_log("warning", fmt::format("{}; the first frame starts at rest from these values", error.what()));
+    return 0.0;
   }
-  std::string reason;
-  for (const VectorX& start : {frame_.secondary, initial}) {
-    try {
-      frame_.secondary = problem_.settle(t, settings_.settling_activation, interval, start, q, qd);
-      return interval;
-    } catch (const RecoverableError& error) {
-      reason = error.what();
-    }
-  }
-  sink_.on_log("warning", reason + "; the first frame starts at rest from these values");
-  return 0.0;
 }
 
 /// Why a frame is not a solution; empty = it is one.

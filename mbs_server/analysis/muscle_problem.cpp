@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "common/errors/error.hpp"
@@ -168,7 +169,7 @@ bool MuscleProblem::balance_secondary(const VectorX& a, VectorX& s) {
   return false;
 }
 
-VectorX MuscleProblem::settle(double t, double activation, double interval, VectorX s, VectorX& q, VectorX& qd) {
+VectorX MuscleProblem::settle(double t, double activation, double interval, const VectorX& s, VectorX& q, VectorX& qd) {
   struct Hold {
     const std::vector<std::shared_ptr<FrameMotion>>& motions;
     explicit Hold(const std::vector<std::shared_ptr<FrameMotion>>& all) : motions(all) {
@@ -180,7 +181,57 @@ VectorX MuscleProblem::settle(double t, double activation, double interval, Vect
       for (const auto& motion : motions) motion->hold(false);
     }
   } const hold(recorded_);
-  return approach_equilibrium(t, activation, interval, std::move(s), q, qd);
+  double first_time = has_guess() ? -std::numeric_limits<double>::infinity() : t;
+  for (const auto& motion : recorded_) first_time = std::max(first_time, motion->first_time());
+  const VectorX q_start = q;
+  const VectorX qd_start = qd;
+  std::optional<RecoverableError> first_error;
+  VectorX start = s;
+  for (double from = t; from == t || from >= first_time; from -= interval, start = guess(from)) {
+    try {
+      return follow_equilibrium(from, t, activation, interval, start, q, qd);
+    } catch (const RecoverableError& error) {
+      if (!first_error) first_error = error;
+      q = q_start;
+      qd = qd_start;
+    }
+  }
+  throw *first_error;
+}
+
+/// Equilibrium at time t, through those at times since `from` with its start near s.
+VectorX MuscleProblem::follow_equilibrium(double from, double t, double activation, double interval, VectorX s,
+                                          VectorX& q, VectorX& qd) {
+  s = approach_equilibrium(from, activation, interval, std::move(s), q, qd);
+  for (double step = t - from; from < t;) {
+    const double next = std::min(from + step, t);
+    VectorX q_next = q;
+    VectorX qd_next = qd;
+    try {
+      s = approach_equilibrium(next, activation, interval, s, q_next, qd_next);
+    } catch (const RecoverableError&) {
+      step *= 0.5;
+      if (step < 0.1 * interval) throw;
+      continue;
+    }
+    from = next;
+    q = q_next;
+    qd = qd_next;
+  }
+  return s;
+}
+
+bool MuscleProblem::has_guess() const {
+  return std::ranges::any_of(coordinates_,
+                             [](const OptimizedCoordinate& coordinate) { return coordinate.guess != nullptr; });
+}
+
+VectorX MuscleProblem::guess(double t) const {
+  VectorX s(n_secondary_);
+  for (Eigen::Index i = 0; const OptimizedCoordinate& coordinate : coordinates_) {
+    if (coordinate.secondary) s[i++] = coordinate.guess ? coordinate.guess->at(t).f : coordinate.motion->at(t).f;
+  }
+  return s;
 }
 
 VectorX MuscleProblem::approach_equilibrium(double t, double activation, double interval, VectorX s, VectorX& q,
@@ -220,7 +271,7 @@ VectorX MuscleProblem::approach_equilibrium(double t, double activation, double 
   }
   throw RecoverableError(
       fmt::format("the secondary coordinates have no equilibrium near their values at the start, with "
-                  "an activation of {} at t = {} s",
+                  "an activation of {} at t = {:.6g} s",
                   activation, t));
 }
 

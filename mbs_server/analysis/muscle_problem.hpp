@@ -60,9 +60,9 @@ struct OptimizedCoordinate {
   std::string unit;  ///< "rad" or "m"
   bool secondary = false;
   double reserve = 1.0;     ///< [N m] or [N] r_0; 0 = none
-  double initial = 0.0;     ///< [rad] or [m] of a secondary coordinate, at the initial poses of the scenario
   double max_change = 0.0;  ///< [rad] or [m] of a secondary coordinate between two frames
   std::shared_ptr<FrameMotion> motion;
+  TimeFunctionPtr guess{};  ///< values of a secondary coordinate near its equilibrium, e.g. recorded ones; may be null
 };
 
 struct OptimizedMuscle {
@@ -115,11 +115,12 @@ class MuscleProblem {
                                   const MuscleFrame& guess, VectorX& q, VectorX& qd);
 
   /// Equilibrium of the secondary coordinates with equal activations of all muscles, at time t with all recorded
-  /// coordinates at rest.
+  /// coordinates at rest. Recorded values of secondary coordinates may overlap at t: without an equilibrium near s, one
+  /// is sought near their values at earlier times and followed through equilibria to t.
   /// @param interval  [s] > 0 first step of their approach
   /// @param s  near the equilibrium @param q, qd  as for solve()
-  /// @throws RecoverableError without an equilibrium nearby
-  [[nodiscard]] VectorX settle(double t, double activation, double interval, VectorX s, VectorX& q, VectorX& qd);
+  /// @throws RecoverableError without an equilibrium
+  [[nodiscard]] VectorX settle(double t, double activation, double interval, const VectorX& s, VectorX& q, VectorX& qd);
 
   /// R and its derivatives at a point, for solve() and for checks of derivatives.
   struct Loads {
@@ -139,6 +140,10 @@ class MuscleProblem {
  private:
   void move_to(const ConstVector& s);
   [[nodiscard]] bool balance_secondary(const VectorX& a, VectorX& s);
+  [[nodiscard]] bool has_guess() const;
+  [[nodiscard]] VectorX guess(double t) const;
+  [[nodiscard]] VectorX follow_equilibrium(double from, double t, double activation, double interval, VectorX s,
+                                           VectorX& q, VectorX& qd);
   [[nodiscard]] VectorX approach_equilibrium(double t, double activation, double interval, VectorX s, VectorX& q,
                                              VectorX& qd);
   void set_bounds(double limit);
