@@ -25,8 +25,6 @@ namespace {
 /// those of COMAK [smith2019].
 constexpr double specific_tension = 350e3;
 constexpr double volume_unit = 1e-6;
-/// The first frame starts at the initial poses of the scenario, further away than a frame from its predecessor.
-constexpr double first_frame_limit = 10.0;
 /// Part of the net load of a coordinate that reserves may exert without a warning [hicks2015].
 constexpr double max_reserve_share = 0.05;
 
@@ -38,7 +36,7 @@ struct MuscleSettings {
   double reserve_weight = 1000.0;
   double contact_energy_weight = 0.0;
   double reserve = 1.0;
-  double max_change = 0.05;
+  double trust_radius = 0.05;
   double acceleration_tolerance = 1e-6;
   double optimality_tolerance = 1e-3;
   double start_time = 0.0;
@@ -77,8 +75,9 @@ const config::MemberKeys<MuscleSettings>& setting_rows() {
              number("reserve", "N m, N", {.min = 0.0, .max = config::loads.max},
                     "load that counts as one in the objective, for the reserve of every primary and secondary "
                     "coordinate; 0 = no reserve")),
-      member(&MuscleSettings::max_change, number("max_change", "rad, m", {.min = 1e-9, .max = 10.0},
-                                                 "largest change of a secondary coordinate between two frames")),
+      member(&MuscleSettings::trust_radius,
+             number("trust_radius", "rad, m", {.min = 1e-9, .max = 10.0},
+                    "radius of the trust region of a secondary coordinate; the region follows the solution")),
       member(&MuscleSettings::acceleration_tolerance,
              number("acceleration_tolerance", "rad/s^2, m/s^2", {.min = 1e-12, .max = 1e3},
                     "largest error of an acceleration in a solved frame")),
@@ -101,7 +100,7 @@ std::vector<config::KeySchema> setting_keys() {
   std::vector<config::KeySchema> keys = config::keys_of(setting_rows());
   keys.push_back(named_numbers("weights", "additional factors of single muscles in the objective, by name; default 1"));
   keys.push_back(named_numbers("reserves", "`reserve` of single coordinates, by name [N m] or [N]"));
-  keys.push_back(named_numbers("max_changes", "`max_change` of single coordinates, by name [rad] or [m]"));
+  keys.push_back(named_numbers("trust_radii", "`trust_radius` of single coordinates, by name [rad] or [m]"));
   return keys;
 }
 
@@ -169,7 +168,7 @@ void check_muscle_optimization(const config::Field& field, const Scenario& scena
   for (const ElementSpec& force : scenario.forces) forces.push_back(force.name);
   check_named_numbers(field, "weights", forces, "names of muscles in `forces`");
   check_named_numbers(field, "reserves", coordinates, "coordinates in `primary` or `secondary`");
-  check_named_numbers(field, "max_changes", settings.secondary, "coordinates in `secondary`");
+  check_named_numbers(field, "trust_radii", settings.secondary, "coordinates in `secondary`");
 }
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
@@ -268,7 +267,7 @@ PreparedModel prepare_muscle_model(const Scenario& scenario) {
   for (const std::string& name : settings.secondary) add_secondary(name, settings.start_time, prepared);
   for (OptimizedCoordinate& coordinate : prepared.coordinates) {
     coordinate.reserve = named_number(keys, "reserves", coordinate.name, settings.reserve);
-    coordinate.max_change = named_number(keys, "max_changes", coordinate.name, settings.max_change);
+    coordinate.trust_radius = named_number(keys, "trust_radii", coordinate.name, settings.trust_radius);
   }
   return prepared;
 }
@@ -333,12 +332,12 @@ class MuscleRun final : public RunBase {
   void leave_out(double t, const std::string& reason);
   void require_frames();
   void report_reserves();
-  [[nodiscard]] MuscleFrame predict() const;
+  [[nodiscard]] MuscleFrame predict(double t) const;
 
   MuscleSettings settings_;
   MuscleProblem problem_;
   MuscleFrame frame_;                   ///< the last solved one
-  VectorX before_;                      ///< secondary coordinates of the one before
+  VectorX rates_;                       ///< [rad/s], [m/s] of its secondary coordinates
   double solved_t_ = 0.0;               ///< [s] of frame_
   VectorX q_, qd_;                      ///< of frame_
   VectorX peak_loads_, peak_reserves_;  ///< [N m], [N] largest of all frames, one for each coordinate
@@ -433,7 +432,7 @@ void MuscleRun::begin() {
     if (coordinate.secondary) frame_.secondary[i++] = coordinate.motion->at(start_time()).f;
   }
   frame_.reserves = frame_.loads = frame_.residual = VectorX::Zero(static_cast<Eigen::Index>(coordinates.size()));
-  before_ = frame_.secondary;
+  rates_ = VectorX::Zero(problem_.n_secondary());
   peak_loads_ = peak_reserves_ = frame_.reserves;
 }
 
@@ -441,7 +440,7 @@ void MuscleRun::exchange_state(AnalysisState& state) {
   state.exchange("activations", entries(frame_.activations));
   state.exchange("secondary", entries(frame_.secondary));
   state.exchange("reserves", entries(frame_.reserves));
-  state.exchange("before", entries(before_));
+  state.exchange("rates", entries(rates_));
   state.exchange("solved_t", solved_t_);
   state.exchange("q", entries(q_));
   state.exchange("qd", entries(qd_));
@@ -455,9 +454,9 @@ void MuscleRun::exchange_state(AnalysisState& state) {
 }
 
 /// The initial guess: secondary coordinates extrapolated from the last two frames.
-MuscleFrame MuscleRun::predict() const {
+MuscleFrame MuscleRun::predict(double t) const {
   MuscleFrame guess = frame_;
-  if (n_solved_ > 1) guess.secondary += frame_.secondary - before_;
+  if (n_solved_ > 1) guess.secondary += (t - solved_t_) * rates_;
   return guess;
 }
 
@@ -482,8 +481,9 @@ std::string MuscleRun::find_failure(const MuscleFrame& frame) const {
   }
   if (!frame.at_limit.empty()) {
     return fmt::format(
-        "the secondary coordinate '{}' changes by its limit; raise max_change, or reduce output.interval",
-        frame.at_limit);
+        "the secondary coordinate '{}' still moves after {} trust regions: check the forces that restrain it, or raise "
+        "trust_radius",
+        frame.at_limit, MuscleProblem::max_regions);
   }
   if (!(frame.stationarity <= settings_.optimality_tolerance)) {
     return fmt::format("no minimum found: the relative gradient is {:.2g}, optimality_tolerance {:.2g}",
@@ -499,14 +499,14 @@ void MuscleRun::solve_frame(double t) {
   try {
     const bool first = n_solved_ == 0;
     const double interval = first ? settle(t, q, qd) : t - solved_t_;
-    MuscleFrame frame =
-        problem_.solve(t, frame_.secondary, interval, first ? first_frame_limit : 1.0, predict(), q, qd);
+    MuscleFrame frame = problem_.solve(t, frame_.secondary, interval, predict(t), q, qd);
     n_evaluations_ += frame.n_evaluations;
     if (const std::string failure = find_failure(frame); !failure.empty()) {
       leave_out(t, fmt::format("{} ({})", failure, frame.reason));
       return;
     }
-    before_ = std::exchange(frame_, std::move(frame)).secondary;
+    if (!first) rates_ = (frame.secondary - frame_.secondary) / interval;
+    frame_ = std::move(frame);
     q_ = q;
     qd_ = qd;
     accept(t);
@@ -536,6 +536,15 @@ void MuscleRun::leave_out(double t, const std::string& reason) {
   const std::string text = fmt::format("no solution of the frame at t = {:.6g} s: {}", t, reason);
   if (n_unsolved_++ == 0) first_reason_ = text;
   sink_.on_log("warning", text);
+  // The bodies follow the recorded motion, so that the next frame starts near its poses.
+  try {
+    VectorX q = q_;
+    VectorX qd = qd_;
+    problem_.place(t, frame_.secondary, q, qd);
+    q_ = q;
+    qd_ = qd;
+  } catch (const RecoverableError&) {
+  }
 }
 
 /// Reserves that are not small show muscles that are too weak or absent, a load that is missing, or a wrong motion.

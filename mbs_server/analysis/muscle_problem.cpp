@@ -28,6 +28,8 @@ Power power(double a, double p) {
 /// Scaled distance within which an unknown is at its bound: the solver stops at steps of 1e-10 relative to all
 /// unknowns, up to four digits before the bound.
 constexpr double bound_distance = 1e-6;
+/// Part of its radius within which a solution lies at the bound of a trust region; a further region costs little.
+constexpr double region_edge = 0.01;
 
 }  // namespace
 
@@ -189,13 +191,14 @@ VectorX MuscleProblem::settle(double t, double activation, double interval, cons
   VectorX start = s;
   for (double from = t; from == t || from >= first_time; from -= interval, start = guess(from)) {
     try {
+      place(from, start, q, qd);
       return follow_equilibrium(from, t, activation, interval, start, q, qd);
     } catch (const RecoverableError& error) {
       if (!first_error) first_error = error;
-      q = q_start;
-      qd = qd_start;
     }
   }
+  q = q_start;
+  qd = qd_start;
   throw *first_error;
 }
 
@@ -278,7 +281,7 @@ VectorX MuscleProblem::approach_equilibrium(double t, double activation, double 
 /// Bounds and scales of the unknowns x = {a, s, r}. They are scaled so that the second derivatives of an objective with
 /// p = 2 are one: the initial matrix of the quasi-Newton method is then exact for activations and reserves. Secondary
 /// coordinates have no part in it.
-void MuscleProblem::set_bounds(double limit) {
+void MuscleProblem::set_bounds(const ConstVector& centre) {
   const auto n_a = static_cast<Eigen::Index>(muscles_.size());
   const auto n_r = static_cast<Eigen::Index>(coordinates_.size());
   const Eigen::Index n = n_a + n_secondary_ + n_r;
@@ -299,9 +302,9 @@ void MuscleProblem::set_bounds(double limit) {
     upper_[r] = has_reserve ? std::numeric_limits<double>::infinity() : 0.0;
     lower_[r] = -upper_[r];
     if (!coordinate.secondary) continue;
-    scale_[j] = coordinate.max_change;
-    lower_[j] = past_[j - n_a] - limit * coordinate.max_change;
-    upper_[j] = past_[j - n_a] + limit * coordinate.max_change;
+    scale_[j] = coordinate.trust_radius;
+    lower_[j] = centre[j - n_a] - coordinate.trust_radius;
+    upper_[j] = centre[j - n_a] + coordinate.trust_radius;
     ++j;
   }
 }
@@ -420,24 +423,38 @@ VectorX MuscleProblem::muscle_loads(const VectorX& activations) {
   return loads;
 }
 
-MuscleFrame MuscleProblem::solve(double t, const ConstVector& past, double interval, double limit,
-                                 const MuscleFrame& guess, VectorX& q, VectorX& qd) {
+void MuscleProblem::place(double t, const ConstVector& s, VectorX& q, VectorX& qd) {
+  begin(t, s, 0.0, q, qd);
+  move_to(s);
+  q = q_;
+  qd = qd_;
+}
+
+MuscleFrame MuscleProblem::solve(double t, const ConstVector& past, double interval, const MuscleFrame& guess,
+                                 VectorX& q, VectorX& qd) {
   begin(t, past, interval, q, qd);
-  set_bounds(limit);
   const auto n_a = static_cast<Eigen::Index>(muscles_.size());
   const auto n_r = static_cast<Eigen::Index>(coordinates_.size());
-  VectorX x(scale_.size());
+  VectorX x(n_a + n_secondary_ + n_r);
   x << guess.activations, guess.secondary, guess.reserves;
-  x = x.cwiseQuotient(scale_);
-  const MinimumResult minimum = minimize(minimum_problem(), x);
-  x = x.cwiseProduct(scale_);
+  std::string at_limit;
+  MinimumResult minimum;
+  int n_evaluations = 0;
+  for (int region = 0; region == 0 || (!at_limit.empty() && region < max_regions); ++region) {
+    set_bounds(x.segment(n_a, n_secondary_));
+    x = x.cwiseQuotient(scale_);
+    minimum = minimize(minimum_problem(), x);
+    x = x.cwiseProduct(scale_);
+    n_evaluations += minimum.n_evaluations;
+    at_limit = coordinate_at_limit(x.segment(n_a, n_secondary_));
+  }
   MuscleFrame frame{.activations = x.head(n_a),
                     .secondary = x.segment(n_a, n_secondary_),
                     .reserves = x.tail(n_r),
                     .loads = {},
                     .residual = {},
-                    .at_limit = coordinate_at_limit(x.segment(n_a, n_secondary_)),
-                    .n_evaluations = minimum.n_evaluations,
+                    .at_limit = at_limit,
+                    .n_evaluations = n_evaluations,
                     .reason = minimum.reason};
   (void)evaluate(frame.activations, frame.secondary, true);
   for (Eigen::Index k = 0; k < n_r; ++k) {
@@ -460,7 +477,7 @@ std::string MuscleProblem::coordinate_at_limit(const VectorX& secondary) const {
   for (Eigen::Index j = 0; const OptimizedCoordinate& coordinate : coordinates_) {
     if (!coordinate.secondary) continue;
     const double room = std::min(secondary[j] - lower_[n_a + j], upper_[n_a + j] - secondary[j]);
-    if (room <= bound_distance * coordinate.max_change) return coordinate.name;
+    if (room <= region_edge * coordinate.trust_radius) return coordinate.name;
     ++j;
   }
   return {};

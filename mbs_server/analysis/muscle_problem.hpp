@@ -59,8 +59,8 @@ struct OptimizedCoordinate {
   std::string name;
   std::string unit;  ///< "rad" or "m"
   bool secondary = false;
-  double reserve = 1.0;     ///< [N m] or [N] r_0; 0 = none
-  double max_change = 0.0;  ///< [rad] or [m] of a secondary coordinate between two frames
+  double reserve = 1.0;       ///< [N m] or [N] r_0; 0 = none
+  double trust_radius = 0.0;  ///< [rad] or [m] radius of the trust region of a secondary coordinate
   std::shared_ptr<FrameMotion> motion;
   TimeFunctionPtr guess{};  ///< values of a secondary coordinate near its equilibrium, e.g. recorded ones; may be null
 };
@@ -87,13 +87,16 @@ struct MuscleFrame {
   VectorX residual;     ///< [rad/s^2], [m/s^2] error of the accelerations
   double objective = 0.0;
   double stationarity = 0.0;  ///< [-] gradient of the Lagrangian relative to that of the objective; 0 at a minimum
-  std::string at_limit;       ///< a secondary coordinate at the largest change of a frame; empty = none
+  std::string at_limit;       ///< a secondary coordinate at the bound of the last trust region; empty = none
   int n_evaluations = 0;
   std::string reason;  ///< why the solver ended
 };
 
 class MuscleProblem {
  public:
+  /// Trust regions of a frame, each centred at the solution within the one before, until the solution is inside.
+  static constexpr int max_regions = 20;
+
   /// @param system  its drivers prescribe all motion, without internal states; outlives this object
   /// @param contact_force  one of its forces
   /// @param recorded  motions of all driven coordinates except the secondary ones, for settle()
@@ -108,11 +111,14 @@ class MuscleProblem {
   /// Solves the frame at time t. @param q, qd  near the solution; receive it
   /// @param past      secondary coordinates of the preceding frame
   /// @param interval  [s] since then; 0 = the secondary coordinates are at rest
-  /// @param limit     factor on OptimizedCoordinate::max_change
-  /// @param guess     initial guess
+  /// @param guess     initial guess, centre of the first trust region
   /// @throws RecoverableError where forces are undefined
-  [[nodiscard]] MuscleFrame solve(double t, const ConstVector& past, double interval, double limit,
-                                  const MuscleFrame& guess, VectorX& q, VectorX& qd);
+  [[nodiscard]] MuscleFrame solve(double t, const ConstVector& past, double interval, const MuscleFrame& guess,
+                                  VectorX& q, VectorX& qd);
+
+  /// Moves all bodies to time t, with the secondary coordinates s at rest. @param q, qd  near there; receive it
+  /// @throws RecoverableError if the constraints cannot be satisfied
+  void place(double t, const ConstVector& s, VectorX& q, VectorX& qd);
 
   /// Equilibrium of the secondary coordinates with equal activations of all muscles, at time t with all recorded
   /// coordinates at rest. Recorded values of secondary coordinates may overlap at t: without an equilibrium near s, one
@@ -146,7 +152,7 @@ class MuscleProblem {
                                            VectorX& q, VectorX& qd);
   [[nodiscard]] VectorX approach_equilibrium(double t, double activation, double interval, VectorX s, VectorX& q,
                                              VectorX& qd);
-  void set_bounds(double limit);
+  void set_bounds(const ConstVector& centre);
   /// J and its gradient at x = {a, s, r}. @pre loads_ is that of x
   [[nodiscard]] double objective(const VectorX& x, VectorX& gradient);
   [[nodiscard]] Eigen::MatrixXd scaled_jacobian() const;

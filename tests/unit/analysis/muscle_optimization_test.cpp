@@ -179,12 +179,18 @@ TEST(MuscleOptimization, WarnsOfReservesThatAreNotSmall) {
   EXPECT_THAT(good.log, testing::Not(testing::Contains(HasSubstr("reserve"))));
 }
 
-// The equilibrium is 27 mm away.
-TEST(MuscleOptimization, ReportsASecondaryCoordinateThatReachesItsLimit) {
-  const auto run = run_local(scenario_from(
-      pulled_block("secondary: [x], muscle_force: isometric, max_change: 0.001, settling_activation: 0", 0.0)));
+// The equilibrium is 27 mm away: within 14 trust regions of 2 mm.
+TEST(MuscleOptimization, ASecondaryCoordinateMovesThroughTrustRegions) {
+  const auto pulled_within = [](const char* radius) {
+    return pulled_block(
+        fmt::format("secondary: [x], muscle_force: isometric, trust_radius: {}, settling_activation: 0", radius), 0.0);
+  };
+  const auto wide = completed_frames(pulled_within("0.1"));
+  const auto narrow = completed_frames(pulled_within("0.002"));
+  EXPECT_NEAR(narrow.column("optimization.objective").front(), wide.column("optimization.objective").front(), 1e-9);
+  const auto run = run_local(scenario_from(pulled_within("1e-6")));
   ASSERT_TRUE(run.summary.error);
-  EXPECT_THAT(run.summary.error->what(), HasSubstr("the secondary coordinate 'x' changes by its limit"));
+  EXPECT_THAT(run.summary.error->what(), HasSubstr("the secondary coordinate 'x' still moves after 20 trust regions"));
 }
 
 // A tolerance that no computation in double precision reaches.
