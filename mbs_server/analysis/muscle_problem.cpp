@@ -73,16 +73,15 @@ void MuscleProblem::move_to(const ConstVector& s) {
 /// nu_k and J_k: the velocity that a unit rate of each coordinate prescribes, from the difference of two probes,
 /// because nu is linear in the rates.
 void MuscleProblem::find_directions() {
-  const VectorX rest = VectorX::Zero(q_.size());
   const auto n = static_cast<Eigen::Index>(coordinates_.size());
   nu_.resize(system_.n_constraints(), n);
   directions_.resize(q_.size(), n);
   for (const OptimizedCoordinate& coordinate : coordinates_) coordinate.motion->probe(0.0);
-  const VectorX none = system_.velocity_residual(t_, q_, rest);
+  const VectorX none = system_.prescribed_velocity(t_, q_);
   for (Eigen::Index k = 0; k < n; ++k) {
     FrameMotion& motion = *coordinates_[static_cast<std::size_t>(k)].motion;
     motion.probe(1.0);
-    nu_.col(k) = none - system_.velocity_residual(t_, q_, rest);
+    nu_.col(k) = system_.prescribed_velocity(t_, q_) - none;
     motion.probe(0.0);
     directions_.col(k) = system_.solve_min_norm_change(t_, q_, nu_.col(k));
   }
@@ -131,13 +130,13 @@ void MuscleProblem::add_tangents(const MotionState& at) {
   }
   loads_.by_s.resize(n, n_secondary_);
   if (n_secondary_ == 0) return;
-  system_.linearize(at);
   // Secondary coordinates are the last ones.
+  const double rate = interval_ > 0.0 ? 1.0 / interval_ : 0.0;
+  const auto moved = directions_.rightCols(n_secondary_);
+  system_.linearize_along(at, moved);
+  const Eigen::MatrixXd X_v = system_.rate_changes_along(at, moved, rate * nu_.rightCols(n_secondary_));
   for (Eigen::Index j = 0; j < n_secondary_; ++j) {
-    const Eigen::Index k = n - n_secondary_ + j;
-    const VectorX rate = interval_ > 0.0 ? VectorX(nu_.col(k) / interval_) : VectorX::Zero(nu_.rows());
-    const VectorX x_v = system_.rate_change_along(at, directions_.col(k), rate);
-    loads_.by_s.col(j).noalias() = -nu_.transpose() * system_.multiplier_change(directions_.col(k), x_v);
+    loads_.by_s.col(j).noalias() = -nu_.transpose() * system_.multiplier_change(moved.col(j), X_v.col(j));
   }
 }
 

@@ -41,6 +41,10 @@ double angle_between(const Vector3& axis, const Vector3& x, const Vector3& y, do
   return std::hypot(sine, cosine) < 1e-12 ? fallback : std::atan2(sine, cosine);
 }
 
+bool is_same(const VectorX& a, const VectorX& b) {
+  return a.size() == b.size() && a == b;
+}
+
 bool moves(const MotionAxis::Term& term, double near) {
   return std::abs(term.f->at(near).d1) > min_slope;
 }
@@ -379,10 +383,49 @@ bool CoordinateMap::on_intended_branch(const ConstVector& q) const {
   return rotations_at(jets).Q.f.cwiseProduct(at.R.f).sum() > 1.0;
 }
 
+const GradientsAlong& CoordinateMap::gradients(const ConstVector& q, const ConstVector& qd,
+                                               const ConstVector& qdd) const {
+  VectorX at(3 * static_cast<Eigen::Index>(indices_.size()));
+  at << q(indices_), qd(indices_), qdd(indices_);
+  if (is_same(gradients_.at, at)) return gradients_.along;
+  gradients_.at.resize(0);
+  evaluate_gradients(q, qd, qdd, gradients_.along);
+  gradients_.at = std::move(at);
+  return gradients_.along;
+}
+
+Eigen::MatrixXd CoordinateMap::weighted_hessian(const ConstVector& q,
+                                                const Eigen::Matrix<double, 6, 1>& weights) const {
+  const auto n = static_cast<Eigen::Index>(indices_.size());
+  auto& [at, by_row] = hessians_;
+  if (const VectorX here = q(indices_); !is_same(at, here)) {
+    at.resize(0);
+    by_row.assign(6, Eigen::MatrixXd(n, n));
+    const VectorX zero = VectorX::Zero(q.size());
+    VectorX unit = zero;
+    GradientsAlong along;
+    for (Eigen::Index k = 0; k < n; ++k) {
+      // The derivative of the gradients along the unit rate of coordinate k is column k of the second derivatives.
+      const int i = indices_[static_cast<std::size_t>(k)];
+      unit[i] = 1.0;
+      evaluate_gradients(q, unit, zero, along);
+      for (std::size_t r = 0; r < 6; ++r) by_row[r].col(k) = along.d.row(static_cast<Eigen::Index>(r)).transpose();
+      unit[i] = 0.0;
+    }
+    at = here;
+  }
+  Eigen::MatrixXd sum = Eigen::MatrixXd::Zero(n, n);
+  for (std::size_t r = 0; r < 6; ++r) {
+    const double weight = weights[static_cast<Eigen::Index>(r)];
+    if (weight != 0.0) sum += weight * by_row[r];
+  }
+  return sum;
+}
+
 /// With u(w) from n equations E(w, u) = 0 a function N(w, u(w)) has the gradient N_w + mu E_w, mu = -N_u E_u^-1; all of
 /// it along the path, on which u is known to second order from the derivatives of E along it.
-void CoordinateMap::gradients(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
-                              GradientsAlong& out) const {
+void CoordinateMap::evaluate_gradients(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
+                                       GradientsAlong& out) const {
   const auto m = static_cast<Eigen::Index>(n());
   const Frames at = frames(q, qd, qdd);
   const VectorX u = solve(at);
@@ -467,11 +510,15 @@ class JointNumbers final : public MotionFunctions {
   [[nodiscard]] VectorX values(const ConstVector& q) const override { return map_->values(q)(rows_); }
   void gradients(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
                  GradientsAlong& out) const override {
-    GradientsAlong all;
-    map_->gradients(q, qd, qdd, all);
+    const GradientsAlong& all = map_->gradients(q, qd, qdd);
     out.f = all.f(rows_, Eigen::all);
     out.d = all.d(rows_, Eigen::all);
     out.dd = all.dd(rows_, Eigen::all);
+  }
+  [[nodiscard]] Eigen::MatrixXd weighted_hessian(const ConstVector& q, const ConstVector& weights) const override {
+    Eigen::Matrix<double, 6, 1> all = Eigen::Matrix<double, 6, 1>::Zero();
+    all(rows_) = weights;
+    return map_->weighted_hessian(q, all);
   }
   [[nodiscard]] bool on_intended_branch(const ConstVector& q) const override { return map_->on_intended_branch(q); }
 
@@ -511,8 +558,7 @@ class CoupledCoordinates final : public MotionFunctions {
   /// f'(u) u_q along the path, on which u has the rates u_q qd and u_q qdd + qd' u_qq qd.
   void add(const CoupledTerm& term, const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
            GradientsAlong& out) const {
-    GradientsAlong by;
-    term.map->gradients(q, qd, qdd, by);
+    const GradientsAlong& by = term.map->gradients(q, qd, qdd);
     const Eigen::Index row = row_of(term);
     Jet u{.f = term.map->values(q)[row]};
     const auto& own = term.map->indices();

@@ -123,8 +123,11 @@ class CoordinateMap {
 
   /// The six values of the joint at a pose: rows() residuals, then u.
   [[nodiscard]] Eigen::Matrix<double, 6, 1> values(const ConstVector& q) const;
-  /// Their gradients along a path.
-  void gradients(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd, GradientsAlong& out) const;
+  /// Their gradients along a path. The reference is valid until the next call.
+  const GradientsAlong& gradients(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd) const;
+  /// Sum of their second derivatives, each with its weight.
+  [[nodiscard]] Eigen::MatrixXd weighted_hessian(const ConstVector& q,
+                                                 const Eigen::Matrix<double, 6, 1>& weights) const;
   /// False if the rotation is half a turn away from the intended one.
   [[nodiscard]] bool on_intended_branch(const ConstVector& q) const;
 
@@ -168,6 +171,8 @@ class CoordinateMap {
   [[nodiscard]] std::array<double, 6> axis_guess(const Matrix3& R, const Vector3& p) const;
   [[nodiscard]] VectorX guess(const Frames& at) const;
   [[nodiscard]] VectorX solve(const Frames& at) const;
+  void evaluate_gradients(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
+                          GradientsAlong& out) const;
   void add_gradient(const Frames& at, const Along<Matrix3>& G, const Along<Vector3>& h, Eigen::Index row,
                     GradientsAlong& out) const;
 
@@ -178,6 +183,19 @@ class CoordinateMap {
   std::vector<std::size_t> rotating_;    ///< rotational coordinates
   std::array<Vector3, 2> across_{};      ///< for a single rotation axis: two vectors in b normal to it
   Matrix3 duals_ = Matrix3::Identity();  ///< rows: translations along t_k are duals_.row(k) p
+
+  /// The joint, drivers, couplers and forces of its coordinates evaluate the same map at the same state: the last
+  /// results are kept. A map belongs to one simulation, which evaluates it by one thread at a time.
+  struct LastGradients {
+    VectorX at;  ///< q, qd and qdd of indices()
+    GradientsAlong along;
+  };
+  struct LastHessians {
+    VectorX at;                           ///< q of indices()
+    std::vector<Eigen::MatrixXd> by_row;  ///< one for each of the six values
+  };
+  mutable LastGradients gradients_;
+  mutable LastHessians hessians_;
 };
 
 using CoordinateMapPtr = std::shared_ptr<const CoordinateMap>;

@@ -221,10 +221,20 @@ std::unique_ptr<Constraint> drive_recorded_joint(const std::string& name, const 
 std::unique_ptr<Constraint> drive_rotations(const std::string& name, const CoordinateMapPtr& map,
                                             const std::vector<TimeFunctionPtr>& angles) {
   const JointSide &a = map->side_a(), &b = map->side_b();
-  const auto rotated = [map, angles](double t) {
+  // 27 factors read the same rotation. A driver belongs to one simulation, which evaluates it by one thread at a time.
+  struct Last {
+    std::vector<Jet> jets;
+    Along<Matrix3> Q;
+  };
+  const auto rotated = [map, angles, last = std::make_shared<Last>()](double t) {
     std::vector<Jet> jets;
     for (const TimeFunctionPtr& f : angles) jets.push_back(f->at(t));
-    return map->rotated(jets);
+    const auto is_same = [](const Jet& a, const Jet& b) { return a.f == b.f && a.d == b.d && a.dd == b.dd; };
+    if (!std::ranges::equal(jets, last->jets, is_same)) {
+      last->Q = map->rotated(jets);
+      last->jets = std::move(jets);
+    }
+    return last->Q;
   };
   const auto entry_of = [](const Along<Matrix3>& Q, Eigen::Index i, Eigen::Index j) {
     return Jet{.f = Q.f(i, j), .d = Q.d(i, j), .dd = Q.dd(i, j)};

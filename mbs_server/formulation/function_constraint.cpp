@@ -10,18 +10,17 @@ VectorX local(const MotionFunctions& functions, const ConstVector& x) {
   return x(functions.indices());
 }
 
-Eigen::MatrixXd weighted_hessian(const MotionFunctions& functions, const ConstVector& q, const ConstVector& weights) {
-  const auto& indices = functions.indices();
-  const auto n = static_cast<Eigen::Index>(indices.size());
+Eigen::MatrixXd MotionFunctions::weighted_hessian(const ConstVector& q, const ConstVector& weights) const {
+  const auto n = static_cast<Eigen::Index>(indices().size());
   Eigen::MatrixXd hessian(n, n);
   const VectorX zero = VectorX::Zero(q.size());
   VectorX unit = zero;
   GradientsAlong along;
   for (Eigen::Index k = 0; k < n; ++k) {
     // The derivative of the gradients along the unit rate of coordinate i is column i of the second derivatives.
-    const int i = indices[static_cast<std::size_t>(k)];
+    const int i = indices()[static_cast<std::size_t>(k)];
     unit[i] = 1.0;
-    functions.gradients(q, unit, zero, along);
+    gradients(q, unit, zero, along);
     hessian.col(k) = along.d.transpose() * weights;
     unit[i] = 0.0;
   }
@@ -104,9 +103,14 @@ void FunctionConstraint::add_velocity_tangent(double /*t*/, const ConstVector& q
 void FunctionConstraint::add_force_tangent(double /*t*/, const ConstVector& q, const ConstVector& lambda,
                                            SparseAssembler& K) const {
   if (kept_.empty()) return;
+  if (!K.reads(functions_->indices())) {
+    const auto n = static_cast<Eigen::Index>(functions_->indices().size());
+    K.add_dense(functions_->indices(), Eigen::MatrixXd::Zero(n, n));
+    return;
+  }
   VectorX weights = VectorX::Zero(functions_->size());
   for (std::size_t r = 0; r < kept_.size(); ++r) weights[kept_[r]] = lambda[static_cast<Eigen::Index>(r)];
-  K.add_dense(functions_->indices(), -weighted_hessian(*functions_, q, weights));
+  K.add_dense(functions_->indices(), -functions_->weighted_hessian(q, weights));
 }
 
 void FunctionConstraint::add_acceleration_tangents(double /*t*/, const ConstVector& q, const ConstVector& qd,

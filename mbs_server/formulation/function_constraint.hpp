@@ -30,6 +30,8 @@ class MotionFunctions {
   [[nodiscard]] virtual VectorX values(const ConstVector& q) const = 0;
   virtual void gradients(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd,
                          GradientsAlong& out) const = 0;
+  /// sum_r weight_r h_r,qq in indices(). @param q  all coordinates
+  [[nodiscard]] virtual Eigen::MatrixXd weighted_hessian(const ConstVector& q, const ConstVector& weights) const;
   /// See Constraint::on_intended_branch.
   [[nodiscard]] virtual bool on_intended_branch(const ConstVector& /*q*/) const { return true; }
 };
@@ -38,9 +40,6 @@ using MotionFunctionsPtr = std::shared_ptr<const MotionFunctions>;
 
 /// The entries of x on which the functions depend.
 [[nodiscard]] VectorX local(const MotionFunctions& functions, const ConstVector& x);
-/// sum_r weight_r h_r,qq in the indices of the functions. @param q  all coordinates
-[[nodiscard]] Eigen::MatrixXd weighted_hessian(const MotionFunctions& functions, const ConstVector& q,
-                                               const ConstVector& weights);
 
 /// h_r(q) - f_r(t) = 0.
 class FunctionConstraint final : public Constraint {

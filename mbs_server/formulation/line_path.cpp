@@ -214,7 +214,7 @@ void MovingPath::follow(const MovingPoint& point, Eigen::Index column, const Con
       by_q += f.d1 * V.col(k) * u_q.transpose();
       if (curvature) {
         hessian += pull.dot(V.col(k)) * f.d2 * u_q * u_q.transpose();
-        hessian(places, places) += weighted_hessian(*u, q, VectorX::Constant(1, pull.dot(V.col(k)) * f.d1));
+        hessian(places, places) += u->weighted_hessian(q, VectorX::Constant(1, pull.dot(V.col(k)) * f.d1));
         if (body != ground) {
           const Eigen::MatrixXd rotated = f.d1 * pull * u_q.transpose();
           hessian.middleRows<3>(axis) += rotated;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace heelstrike::mbs {
@@ -21,6 +22,12 @@ class SparseAssembler {
  public:
   SparseAssembler() = default;
   SparseAssembler(int rows, int cols) : matrix_(rows, cols) {}
+
+  /// Restricts the columns that are read after the next pass; where reads() is false, zeros may be added. Empty = all.
+  void read_columns(std::vector<bool> columns) { read_ = std::move(columns); }
+  [[nodiscard]] bool reads(const std::vector<int>& columns) const {
+    return read_.empty() || std::ranges::any_of(columns, [&](int column) { return bool(read_[std::size_t(column)]); });
+  }
 
   void begin() {
     next_ = 0;
@@ -76,6 +83,7 @@ class SparseAssembler {
   }
 
   SparseMatrix matrix_;
+  std::vector<bool> read_;
   std::vector<Eigen::Triplet<double>> triplets_;
   std::vector<std::size_t> slots_;
   std::size_t next_ = 0;

@@ -219,10 +219,14 @@ std::string System::find_reversed_driver(double t, const ConstVector& q) const {
   return {};
 }
 
-VectorX System::velocity_residual(double t, const ConstVector& q, const ConstVector& qd) {
+VectorX System::prescribed_velocity(double t, const ConstVector& q) const {
   VectorX nu(n_constraints_);
   for_each_block([&](const Constraint& c, int row) { c.velocity_rhs(t, q, nu.segment(row, c.rows())); });
-  return jacobian(t, q) * qd - nu;
+  return nu;
+}
+
+VectorX System::velocity_residual(double t, const ConstVector& q, const ConstVector& qd) {
+  return jacobian(t, q) * qd - prescribed_velocity(t, q);
 }
 
 void System::keep_rows(const std::vector<int>& kept) {
@@ -561,7 +565,25 @@ std::string System::name_of_row(Eigen::Index row) const {
 }
 
 void System::linearize(const MotionState& at) {
-  const Accelerations& at_state = accelerations(at);
+  (void)accelerations(at);
+  K_.read_columns({});
+  linearize_result(at);
+}
+
+void System::linearize_along(const MotionState& at, const Eigen::Ref<const Eigen::MatrixXd>& X_q) {
+  // The directions are solutions of linear systems: bodies at rest have entries of rounding errors.
+  const double at_rest = 1e-12 * X_q.lpNorm<Eigen::Infinity>();
+  std::vector<bool> moved(static_cast<std::size_t>(n_q_), false);
+  for (Eigen::Index i = 0; i < n_q_; ++i) {
+    moved[static_cast<std::size_t>(i)] = X_q.row(i).lpNorm<Eigen::Infinity>() > at_rest;
+  }
+  K_.read_columns(std::move(moved));
+  linearize_result(at);
+}
+
+/// About the last accelerations().
+void System::linearize_result(const MotionState& at) {
+  const Accelerations& at_state = result_;
   // Stored: CVODE and ARKODE factor the same linearisation again when only gamma changes.
   lin_q_ = at.q;
   lin_qd_ = at.qd;
@@ -652,15 +674,21 @@ VectorX System::rate_change(const ConstVector& dy) {
   return change;
 }
 
-VectorX System::rate_change_along(const MotionState& at, const ConstVector& x_q, VectorX c) {
+Eigen::MatrixXd System::rate_changes_along(const MotionState& at, const Eigen::Ref<const Eigen::MatrixXd>& X_q,
+                                           Eigen::MatrixXd C) {
   V_q_.begin();
   for_each_joint([&](const Constraint& joint, int row) { joint.add_velocity_tangent(at.t, at.q, at.qd, row, V_q_); });
   V_q_.end();
-  c.tail(n_constraints_ - n_rigid()) -= V_q_.matrix() * x_q;
-  for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
-    c.segment<6>(6 * body) -= rigid_jacobian_times(at.qd.segment<12>(12 * body), x_q.segment<12>(12 * body));
+  C.bottomRows(n_constraints_ - n_rigid()) -= V_q_.matrix() * X_q;
+  Eigen::MatrixXd X_v(X_q.rows(), X_q.cols());
+  for (Eigen::Index j = 0; j < X_q.cols(); ++j) {
+    for (Eigen::Index body = 0; body < n_rigid() / 6; ++body) {
+      C.col(j).segment<6>(6 * body) -=
+          rigid_jacobian_times(at.qd.segment<12>(12 * body), X_q.col(j).segment<12>(12 * body));
+    }
+    X_v.col(j) = solve_min_norm_change(at.t, at.q, C.col(j));
   }
-  return solve_min_norm_change(at.t, at.q, std::move(c));
+  return X_v;
 }
 
 VectorX System::multiplier_change(const ConstVector& x_q, const ConstVector& x_v) {

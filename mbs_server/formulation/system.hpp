@@ -61,6 +61,8 @@ class System {
   void add_constraint(std::unique_ptr<Constraint> constraint);
   /// M, sparse.
   [[nodiscard]] SparseMatrix mass_matrix() const;
+  /// nu, the velocity that constraints prescribe, one entry per row of Phi
+  [[nodiscard]] VectorX prescribed_velocity(double t, const ConstVector& q) const;
   /// Phi_q qd - nu
   [[nodiscard]] VectorX velocity_residual(double t, const ConstVector& q, const ConstVector& qd);
   /// Phi_q at a state, all rows; for rank checks.
@@ -156,12 +158,17 @@ class System {
   void add_force_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C);
   /// Linearises the index-1 equations at a state for Newton systems.
   void linearize(const MotionState& at);
+  /// linearize() for the columns of `X_q` only, changes of q that follow: bodies which none of them moves need no
+  /// derivatives. Must follow accelerations() at the same state with the same forces.
+  void linearize_along(const MotionState& at, const Eigen::Ref<const Eigen::MatrixXd>& X_q);
   /// J dy, the derivative of dy/dt along a change dy of y = {q, qd, s} that satisfies the constraints. Must directly
   /// follow linearize().
   [[nodiscard]] VectorX rate_change(const ConstVector& dy);
-  /// The change of qd that preserves Phi_q qd = nu when q changes by `x_q` and nu by `c`: of minimum M-weighted norm.
-  /// @param c  one entry per row of Phi. @throws RecoverableError for a singular configuration
-  [[nodiscard]] VectorX rate_change_along(const MotionState& at, const ConstVector& x_q, VectorX c);
+  /// Changes of qd that preserve Phi_q qd = nu when q changes by a column of `X_q` and nu by that of `C`: of minimum
+  /// M-weighted norm.
+  /// @param C  one row per row of Phi. @throws RecoverableError for a singular configuration
+  [[nodiscard]] Eigen::MatrixXd rate_changes_along(const MotionState& at, const Eigen::Ref<const Eigen::MatrixXd>& X_q,
+                                                   Eigen::MatrixXd C);
   /// The change of the multipliers of accelerations() along changes of q and qd that satisfy the constraints, with
   /// unchanged second derivatives of the functions of drivers. Must directly follow linearize().
   /// @pre n_states() == 0
@@ -192,6 +199,7 @@ class System {
   /// Phi_q qd - nu, all rows; the Jacobian at (t, q) must have been assembled.
   void evaluate_velocity_residual(double t, const ConstVector& q, const ConstVector& qd);
   void assemble_jacobian(double t, const ConstVector& q);
+  void linearize_result(const MotionState& at);
   /// With -damping on the diagonal of the joints' multipliers. @returns false when singular
   [[nodiscard]] bool factor_damped_saddle(const ConstVector& q, double damping);
   void factor_saddle(double t, const ConstVector& q);

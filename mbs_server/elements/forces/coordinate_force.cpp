@@ -29,7 +29,7 @@ class CoordinateForce final : public ForceElement {
     const Eigen::RowVectorXd u_q = now.along.f.row(0);
     const Eigen::RowVectorXd by_q = now.law.by_value * u_q + now.law.by_rate * now.along.d.row(0);
     K.add_dense(u_->indices(),
-                u_q.transpose() * by_q + weighted_hessian(*u_, at.q, VectorX::Constant(1, now.law.force)));
+                u_q.transpose() * by_q + u_->weighted_hessian(at.q, VectorX::Constant(1, now.law.force)));
     C.add_dense(u_->indices(), now.law.by_rate * u_q.transpose() * u_q);
   }
   [[nodiscard]] std::vector<Column> columns() const override {

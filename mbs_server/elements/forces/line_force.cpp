@@ -106,16 +106,28 @@ Force line_force(LineElement element) {
 LineForce::LineForce(LineElement element)
     : element_(std::move(element)),
       path_(element_.points),
-      rates_(VectorX::Zero(static_cast<Eigen::Index>(path_.coordinates().size()))) {}
+      line_q_(VectorX::Zero(static_cast<Eigen::Index>(path_.coordinates().size()))),
+      rates_(line_q_) {}
 
 LineMotion LineForce::measure(const MotionState& at, bool curvature) const {
-  try {
-    path_.at(at.q, curvature, line_);
-  } catch (const RecoverableError& error) {
-    throw RecoverableError(fmt::format("forces.{}: {}", element_.name, error.what()));
-  }
   const auto& coordinates = path_.coordinates();
-  for (std::size_t i = 0; i < coordinates.size(); ++i) rates_[static_cast<Eigen::Index>(i)] = at.qd[coordinates[i]];
+  bool is_known = has_line_ && (has_curvature_ || !curvature);
+  for (std::size_t i = 0; i < coordinates.size(); ++i) {
+    const auto k = static_cast<Eigen::Index>(i);
+    is_known = is_known && line_q_[k] == at.q[coordinates[i]];
+    rates_[k] = at.qd[coordinates[i]];
+  }
+  if (!is_known) {
+    has_line_ = false;
+    try {
+      path_.at(at.q, curvature, line_);
+    } catch (const RecoverableError& error) {
+      throw RecoverableError(fmt::format("forces.{}: {}", element_.name, error.what()));
+    }
+    line_q_ = at.q(coordinates);
+    has_curvature_ = curvature;
+    has_line_ = true;
+  }
   return {.t = at.t, .length = line_.length, .speed = line_.gradient.dot(rates_)};
 }
 
@@ -168,11 +180,17 @@ void LineForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyT
 }
 
 void LineForce::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
+  const auto& coordinates = path_.coordinates();
+  if (!K.reads(coordinates)) {
+    const auto n = static_cast<Eigen::Index>(coordinates.size());
+    K.add_dense(coordinates, Eigen::MatrixXd::Zero(n, n));
+    C.add_dense(coordinates, Eigen::MatrixXd::Zero(n, n));
+    return;
+  }
   const LineTension p = pull(measure(at, true), at.s);
   // Section 4 of docs/theory/multibody.md: the tension rotates with the line, which makes an element in tension stiff
   // in the transverse direction and one in compression unstable; d(dl/dt)/dq is l_qq times the rates.
   const VectorX speed_q = line_.hessian * rates_;
-  const auto& coordinates = path_.coordinates();
   for (std::size_t i = 0; i < coordinates.size(); ++i) {
     const auto row = static_cast<Eigen::Index>(i);
     const double l_i = line_.gradient[row];

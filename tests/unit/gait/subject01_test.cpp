@@ -41,7 +41,8 @@ class Subject01 : public testing::Test {
            .toe_tip = side + "Toe.Tip",
            .toe_lateral = side + "Toe.Lat",
            .toe_medial = side + "Toe.Med",
-           .origin = {side + "Ankle.Lat", side + "Ankle.Med"}},
+           .origin = {side + "Ankle.Lat", side + "Ankle.Med"},
+           .stand_in = {}},
           up));
       motions_.push_back(track_foot(feet_.back(), dynamic_trial_, {}));
     }
