@@ -167,28 +167,48 @@ class SceneWriter {
         add_point(end.body, end.point);
       }
       if (line.points[i].wrap) {
-        part["way"] = wrap_path_json(line.points[i], line.points[i + 1]);
+        part["way"] = wrap_path_json(line.points, i);
         add_wrap_surface(entry, *line.points[i].wrap, lines["surfaces"]);
       }
       lines["parts"].push_back(std::move(part));
     }
   }
 
+  /// The ends of the segment from point i in the frame of its wrap surface.
+  [[nodiscard]] std::array<Vector3, 2> wrap_ends(const std::vector<config::LinePoint>& points, std::size_t i,
+                                                 std::size_t row) const {
+    const config::WrapSpec& surface = *points[i].wrap;
+    const Pose X_SW = (pose_of(surface.body, row) * surface.X_BS).inverse();
+    const auto end = [&](const config::LinePoint& point) { return X_SW * (pose_of(point.body, row) * point.point); };
+    return {end(points[i]), end(points[i + 1])};
+  }
+
+  /// True if an earlier segment touches the surface over which only the first one wraps.
+  [[nodiscard]] bool wraps_earlier(const std::vector<config::LinePoint>& points, std::size_t i, std::size_t row) const {
+    for (std::size_t j = 0; points[i].wrap->first_only && j < i; ++j) {
+      if (!points[j].wrap || points[j].wrap->name != points[i].wrap->name) continue;
+      const auto [y1, y2] = wrap_ends(points, j, row);
+      if (wrap(points[j].wrap->shape, y1, y2).touches) return true;
+    }
+    return false;
+  }
+
   /// The path over a surface at times spread over the run; straight where no shortest line is found, so that failures
   /// are displayed too.
-  [[nodiscard]] Json wrap_path_json(const config::LinePoint& from, const config::LinePoint& to) const {
-    const config::WrapSpec& wrap = *from.wrap;
+  [[nodiscard]] Json wrap_path_json(const std::vector<config::LinePoint>& line_points, std::size_t i) const {
+    const config::WrapSpec& wrap = *line_points[i].wrap;
     std::vector<double> times;
     std::vector<double> coordinates;
     for (const std::size_t row : spread_rows()) {
-      const Pose X_SW = (pose_of(wrap.body, row) * wrap.X_BS).inverse();
-      const Vector3 y1 = X_SW * (pose_of(from.body, row) * from.point);
-      const Vector3 y2 = X_SW * (pose_of(to.body, row) * to.point);
+      const auto [y1, y2] = wrap_ends(line_points, i, row);
       std::vector<Vector3> points;
       try {
-        points = wrapped_points(wrap.shape, y1, y2, n_wrap_points - 4);
+        if (!wraps_earlier(line_points, i, row)) points = wrapped_points(wrap.shape, y1, y2, n_wrap_points - 4);
       } catch (const RecoverableError&) {
-        for (int k = 0; k < n_wrap_points; ++k) points.emplace_back(y1 + (y2 - y1) * k / (n_wrap_points - 1));
+        points.clear();
+      }
+      for (int k = static_cast<int>(points.size()); k < n_wrap_points; ++k) {
+        points.emplace_back(y1 + (y2 - y1) * k / (n_wrap_points - 1));
       }
       times.push_back(series_.rows() == 0 ? 0.0 : series_.values[row * series_.columns.size()]);
       for (const Vector3& y : points) {

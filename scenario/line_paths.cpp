@@ -28,6 +28,7 @@ WrapSpec read_surface(const Field& field, const std::vector<BodySpec>& bodies) {
   }
   WrapShape& shape = surface.shape;
   shape.straight_inside = field["inside"].text() == "straight";
+  surface.first_only = field["segments"].text() == "first";
   if (field.has("ellipsoid")) shape.radii = field["ellipsoid"].vector3();
   if (field.has("sphere")) shape.radii.setConstant(field["sphere"].number());
   if (field.has("cylinder")) {
@@ -157,7 +158,11 @@ KeySchema wrap_surfaces_key() {
                choice("inside", {"error", "straight"},
                       "a line between points of which one moves into the surface: an error, or straight as in OpenSim, "
                       "so that its length jumps",
-                      "error")}};
+                      "error"),
+               choice("segments", {"every", "first"},
+                      "segments of a line that wrap: every one that touches it, or only the first as in OpenSim, whose "
+                      "further ones pass through",
+                      "every")}};
 }
 
 std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies) {
@@ -191,7 +196,7 @@ double straight_length(const LineSpec& line, const std::vector<BodySpec>& bodies
 
 void check_insertions(const LineSpec& line, const std::vector<BodySpec>& bodies) {
   for (std::size_t i = 0; i + 1 < line.points.size(); ++i) {
-    if (!line.points[i].wrap) continue;
+    if (!line.points[i].wrap || line.points[i].wrap->shape.straight_inside) continue;
     const WrapSpec& surface = *line.points[i].wrap;
     const Pose X_SW = (initial_pose(surface.body, bodies) * surface.X_BS).inverse();
     for (std::size_t k = i; k <= i + 1; ++k) {
@@ -202,7 +207,7 @@ void check_insertions(const LineSpec& line, const std::vector<BodySpec>& bodies)
           fmt::format("points outside the surface '{}'", surface.name),
           fmt::format("point {} of '{}' inside it, at {:.3g} of its radius", k + 1, end.body, level),
           "a line cannot wrap over a surface that contains its insertion: make the surface smaller or leave out "
-          "`wrap`");
+          "`wrap`, or let the line pass through it with `inside: straight`");
     }
   }
 }

@@ -19,6 +19,7 @@ struct WrapSpec {
   std::string body;
   Pose X_BS;  ///< frame of the shape in the body
   WrapShape shape;
+  bool first_only = false;  ///< of a line only the first segment that touches it wraps
 };
 
 struct LinePoint {

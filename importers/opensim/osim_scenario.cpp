@@ -1144,10 +1144,10 @@ const WrapObject* Importer::wrap_between(const Line& line, const std::vector<Act
   for (const ActiveWrap& wrap : wraps) {
     if ((wrap.first > 0 && place(i) < wrap.first) || (wrap.last > 0 && place(i + 1) > wrap.last)) continue;
     if (inside(*wrap.object, points[i]) || inside(*wrap.object, points[i + 1])) {
-      add_omission(fmt::format(
-          "{}: wrapping over {} from its point {}: an end lies inside, so that the path is straight, as in OpenSim",
-          line.name, wrap.object->name, i + 1));
-      continue;
+      add_omission(
+          fmt::format("{}: wrapping over {} from its point {} while an end lies inside, as at the initial "
+                      "poses; the path is then straight, as in OpenSim",
+                      line.name, wrap.object->name, i + 1));
     }
     const bool better = chosen == nullptr || (touches(*wrap.object, points[i], points[i + 1]) &&
                                               !touches(*chosen, points[i], points[i + 1]));
@@ -1168,8 +1168,8 @@ std::string Importer::wrap_text(const WrapObject& wrap) const {
                                 ? fmt::format("cylinder: {}, length: {}", wrap.dimensions[0], wrap.length)
                                 : fmt::format("ellipsoid: [{}]", fmt::join(wrap.dimensions, ", "));
   const std::string side = wrap.quadrant == "all" ? "" : fmt::format(", side: {}", list(side_of(wrap)));
-  return fmt::format("{}: {{body: {}, {}, position: {}, orientation: {}{}, inside: straight}}", plain(wrap.name),
-                     plain(at.body), shape, list(at.X_BF.p), quaternion(at.X_BF.R), side);
+  return fmt::format("{}: {{body: {}, {}, position: {}, orientation: {}{}, inside: straight, segments: first}}",
+                     plain(wrap.name), plain(at.body), shape, list(at.X_BF.p), quaternion(at.X_BF.R), side);
 }
 
 std::string Importer::line_text(const Line& line, std::vector<const WrapObject*>& used) {

@@ -18,7 +18,11 @@ LinePath::LinePath(const std::vector<PathPoint>& points) {
     Segment segment{.between = local(p_B - p_A), .surface = {}};
     if (a.wrap) {
       const AffineVector center = body_point(a.wrap->body, a.wrap->X_BS.p);
-      Surface surface{.axes = {}, .from = local(p_A - center), .to = local(p_B - center), .shape = a.wrap->shape};
+      Surface surface{.axes = {},
+                      .from = local(p_A - center),
+                      .to = local(p_B - center),
+                      .shape = a.wrap->shape,
+                      .first_of = a.wrap->first_of};
       for (int k = 0; k < 3; ++k) surface.axes[k] = local(body_direction(a.wrap->body, a.wrap->X_BS.R.col(k)));
       segment.surface = std::move(surface);
     }
@@ -45,9 +49,15 @@ void LinePath::at(const ConstVector& q, bool curvature, PathLength& out) const {
   out.length = 0.0;
   out.gradient.setZero(n);
   if (curvature) out.hessian.setZero(n, n);
+  out.wrapped.clear();
   for (const Segment& segment : segments_) {
+    const int number = segment.surface ? segment.surface->first_of : -1;
+    const bool may_wrap = segment.surface && std::ranges::find(out.wrapped, number) == out.wrapped.end();
     // A line that does not touch its surface is straight; the choice is continuous, because it touches tangentially.
-    if (segment.surface && add_wrapped(*segment.surface, q, curvature, out)) continue;
+    if (may_wrap && add_wrapped(*segment.surface, q, curvature, out)) {
+      if (number >= 0) out.wrapped.push_back(number);
+      continue;
+    }
     add_straight(segment, q, curvature, out);
   }
 }

@@ -20,6 +20,8 @@ struct PathWrap {
   BodyIndex body = ground;
   Pose X_BS;        ///< frame of the shape in the body
   WrapShape shape;  ///< in that frame
+  /// Of the segments with the same number only the first that touches wraps, as in OpenSim; -1 = every one.
+  int first_of = -1;
 };
 
 struct PathPoint {
@@ -30,10 +32,11 @@ struct PathPoint {
 
 /// Length of a path and its derivatives in `LinePath::coordinates()`.
 struct PathLength {
-  double length = 0.0;      ///< [m]
-  VectorX gradient;         ///< dl/dq
-  Eigen::MatrixXd hessian;  ///< d2l/dq2, if requested
-  Eigen::MatrixXd by_ends;  ///< work space of LinePath
+  double length = 0.0;       ///< [m]
+  VectorX gradient;          ///< dl/dq
+  Eigen::MatrixXd hessian;   ///< d2l/dq2, if requested
+  Eigen::MatrixXd by_ends;   ///< work space of LinePath
+  std::vector<int> wrapped;  ///< work space of LinePath: numbers PathWrap::first_of that a segment has used
 };
 
 /// Length l(q) of a path in the fully Cartesian coordinates. A tension F acts on the bodies as -F dl/dq, which are the
@@ -64,6 +67,7 @@ class LinePath {
     Local axes[3];   ///< of the shape in the world
     Local from, to;  ///< from its centre to both ends
     WrapShape shape;
+    int first_of = -1;
   };
   struct Segment {
     Local between;

@@ -262,6 +262,17 @@ void check_path_coordinates(const config::LineSpec& line, const Scenario& scenar
   }
 }
 
+namespace {
+
+/// The point after which a line may first wrap over a surface.
+int first_use(const config::LineSpec& line, const std::string& surface) {
+  const auto point = std::ranges::find_if(
+      line.points, [&](const config::LinePoint& other) { return other.wrap && other.wrap->name == surface; });
+  return static_cast<int>(point - line.points.begin());
+}
+
+}  // namespace
+
 std::vector<MovingPoint> path_points(const config::LineSpec& line, const Model& model) {
   std::vector<MovingPoint> points;
   const std::string& where = line.keys.path();
@@ -269,11 +280,13 @@ std::vector<MovingPoint> path_points(const config::LineSpec& line, const Model& 
     const CoordinateReference found = find_coordinate(model, name);
     return JointFunction{found.joint->map, found.coordinate, std::move(f)};
   };
-  for (const auto& spec : line.points) {
+  for (std::size_t i = 0; i < line.points.size(); ++i) {
+    const config::LinePoint& spec = line.points[i];
     MovingPoint point{.point = {.body = find_body(model, spec.body, where), .p_BP = spec.point, .wrap = {}}};
     if (spec.wrap) {
       point.point.wrap = {
           .body = find_body(model, spec.wrap->body, where), .X_BS = spec.wrap->X_BS, .shape = spec.wrap->shape};
+      if (spec.wrap->first_only) point.point.wrap->first_of = first_use(line, spec.wrap->name);
     }
     for (std::size_t k = 0; k < 3; ++k) {
       if (spec.moves[k].f) point.moves[k] = coordinate(spec.moves[k].coordinate, spec.moves[k].f);

@@ -597,6 +597,18 @@ TEST(OsimImport, ReinterpretedValuesAreReported) {
               Contains(HasSubstr("wrap objects without an imported line: ball")));
 }
 
+// An end may leave the surface later, and the line then wraps, as in OpenSim.
+TEST(OsimImport, ALineWithAnEndInsideItsWrapSurfaceAtTheStartKeepsIt) {
+  const Folder folder;
+  const Import import = import_model(read_model(changed("<radius>0.02", "<radius>0.03"), "small.osim"),
+                                     {.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}});
+  EXPECT_THAT(import.omissions,
+              Contains(HasSubstr("L1: wrapping over ball from its point 1 while an end lies inside")));
+  EXPECT_THAT(import.scenario, HasSubstr("wrap: ball"));
+  EXPECT_THAT(import.scenario, HasSubstr("inside: straight, segments: first"));
+  EXPECT_EQ(test::scenario_from(import.scenario).forces.size(), 1u);
+}
+
 TEST(OsimImport, ErrorsAreReported) {
   const Folder folder;
   const ImportOptions knee{.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}};

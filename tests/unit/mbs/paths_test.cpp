@@ -9,6 +9,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/spatial/wrap_surface.hpp"
+#include "mbs_server/formulation/line_path.hpp"
 
 namespace heelstrike::mbs {
 namespace {
@@ -231,6 +232,26 @@ TEST(Wrapping, EndPointInsideIsStraightOnRequest) {
   const auto points = wrapped_points(shape, {0.01, 0.0, 0.0}, end, 2);
   ASSERT_EQ(points.size(), 6u);
   EXPECT_NEAR(points[1].x(), 0.01 - 0.11 / 5.0, 1e-15);
+}
+
+// Both segments cross the sphere. OpenSim lets only the first of them wrap, and the second pass through it.
+TEST(Wrapping, OnRequestOnlyTheFirstSegmentThatTouchesWraps) {
+  const auto length_with = [](int first_of) {
+    const PathWrap wrap{.body = ground, .X_BS = {}, .shape = {.radii = Vector3::Constant(0.03)}, .first_of = first_of};
+    const LinePath path({{.body = ground, .p_BP = {0.0, 0.1, 0.1}, .wrap = wrap},  // does not touch
+                         {.body = ground, .p_BP = {-0.1, 0.001, 0.0}, .wrap = wrap},
+                         {.body = ground, .p_BP = {0.1, 0.001, 0.0}, .wrap = wrap},
+                         {.body = ground, .p_BP = {-0.1, 0.002, 0.0}, .wrap = {}}});
+    PathLength length;
+    path.at(Eigen::VectorXd(), false, length);
+    return length.length;
+  };
+  const WrapShape sphere{.radii = Vector3::Constant(0.03)};
+  const double lead = std::sqrt(0.1 * 0.1 + 0.099 * 0.099 + 0.1 * 0.1);
+  const double first = wrap(sphere, {-0.1, 0.001, 0.0}, {0.1, 0.001, 0.0}).length;
+  const double second = wrap(sphere, {0.1, 0.001, 0.0}, {-0.1, 0.002, 0.0}).length;
+  EXPECT_NEAR(length_with(-1), lead + first + second, 1e-15);
+  EXPECT_NEAR(length_with(0), lead + first + std::hypot(0.2, 0.001), 1e-15);
 }
 
 }  // namespace
