@@ -13,6 +13,7 @@
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "fem_server/sessions/open_session.hpp"
+#include "mbs_server/analysis/inverse_kinematics.hpp"
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/resume_from.hpp"
 #include "mbs_server/service/run_input.hpp"
@@ -123,6 +124,12 @@ ContactSetup contact_setup(const RunRequest& request) {
   ContactSetup setup{.pairs = {}, .assets = std::move(input.assets)};
   for (PairModel& pair : input.scenario.pairs) setup.pairs.push_back(std::move(pair.spec));
   return setup;
+}
+
+InverseKinematicsResult solve_inverse_kinematics(const RunRequest& request, const InverseKinematicsTask& task,
+                                                 const std::function<void(std::size_t)>& on_frame,
+                                                 const std::stop_token& stop) {
+  return mbs::solve_inverse_kinematics(run_input(request, {}).scenario, task, on_frame, stop);
 }
 
 BuiltModel build_model(const RunRequest& request, const std::stop_token& stop) {

@@ -2,6 +2,7 @@
 /// back-ends of this program.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -11,6 +12,7 @@
 #include "common/results/run_records.hpp"
 #include "library/registries/catalog.hpp"
 #include "library/runs/runner.hpp"
+#include "scenario/inverse_kinematics.hpp"
 
 namespace heelstrike {
 
@@ -34,6 +36,13 @@ struct BuiltModel {
 };
 /// @throws Error{invalid_input} as a run would before its contact is prepared
 [[nodiscard]] BuiltModel build_model(const RunRequest& request, const std::stop_token& stop);
+
+/// Coordinates of the joints of a scenario from markers; see mbs_server/analysis/inverse_kinematics.hpp.
+/// @param on_frame  after every frame, with the number of frames done
+[[nodiscard]] InverseKinematicsResult solve_inverse_kinematics(const RunRequest& request,
+                                                               const InverseKinematicsTask& task,
+                                                               const std::function<void(std::size_t)>& on_frame,
+                                                               const std::stop_token& stop);
 
 /// Opens contacts in this process, with the user's cache of prepared products.
 [[nodiscard]] ContactFactory embedded_contact();

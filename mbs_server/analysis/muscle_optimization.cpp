@@ -13,7 +13,7 @@
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/elements/attachment.hpp"
 #include "mbs_server/elements/build_model.hpp"
-#include "mbs_server/formulation/driver_equations.hpp"
+#include "mbs_server/formulation/coordinate_map.hpp"
 #include "scenario/schema/document.hpp"
 #include "scenario/schema/keys.hpp"
 #include "scenario/schema/members.hpp"
@@ -173,15 +173,6 @@ void check_muscle_optimization(const config::Field& field, const Scenario& scena
 
 bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
-}
-
-Driver coordinate_driver(const Model& model, const std::string& name, TimeFunctionPtr motion) {
-  const auto [joint, place] = find_coordinate(model, name);
-  Driver driver{.name = name, .coordinates = {{name, joint->map->is_rotation(place) ? "rad" : "m", std::move(motion)}}};
-  driver.make = [name, map = joint->map, at = place](const std::vector<DrivenCoordinate>& x) {
-    return drive_coordinates(name, map, {at}, {x.front().function});
-  };
-  return driver;
 }
 
 /// Divides drivers of secondary coordinates into one for each coordinate: the directions of the coordinates are then

@@ -44,6 +44,7 @@ MuscleProblem::MuscleProblem(System& system, const ForceElement& contact_force,
   for (const auto& force : system.forces()) {
     if (force.get() == &contact_force) contact_force_ = force.get();
   }
+  for (const OptimizedCoordinate& coordinate : coordinates_) motions_.push_back(coordinate.motion);
   n_secondary_ = std::ranges::count(coordinates_, true, &OptimizedCoordinate::secondary);
 }
 
@@ -70,31 +71,13 @@ void MuscleProblem::move_to(const ConstVector& s) {
   system_.project(t_, q_, qd_);
 }
 
-/// nu_k and J_k: the velocity that a unit rate of each coordinate prescribes, from the difference of two probes,
-/// because nu is linear in the rates.
-void MuscleProblem::find_directions() {
-  const auto n = static_cast<Eigen::Index>(coordinates_.size());
-  nu_.resize(system_.n_constraints(), n);
-  directions_.resize(q_.size(), n);
-  for (const OptimizedCoordinate& coordinate : coordinates_) coordinate.motion->probe(0.0);
-  const VectorX none = system_.prescribed_velocity(t_, q_);
-  for (Eigen::Index k = 0; k < n; ++k) {
-    FrameMotion& motion = *coordinates_[static_cast<std::size_t>(k)].motion;
-    motion.probe(1.0);
-    nu_.col(k) = system_.prescribed_velocity(t_, q_) - none;
-    motion.probe(0.0);
-    directions_.col(k) = system_.solve_min_norm_change(t_, q_, nu_.col(k));
-  }
-  for (const OptimizedCoordinate& coordinate : coordinates_) coordinate.motion->release();
-}
-
 const MuscleProblem::Loads& MuscleProblem::evaluate(const ConstVector& a, const ConstVector& s, bool tangents) {
   if (is_evaluated_ && a_ == a && s_ == s && (has_tangents_ || !tangents)) return loads_;
   is_evaluated_ = false;
   if (!is_placed_ || s_ != s) {
     is_placed_ = false;
     move_to(s);
-    find_directions();
+    find_directions(system_, t_, q_, motions_, along_);
     s_ = s;
     is_placed_ = true;
   }
@@ -103,14 +86,14 @@ const MuscleProblem::Loads& MuscleProblem::evaluate(const ConstVector& a, const 
   }
   const MotionState at{t_, q_, qd_};
   // The force of a driver is -Phi_q' lambda, and J_k'Phi_q' = nu_k'.
-  loads_.R = -nu_.transpose() * system_.accelerations(at).lambda;
+  loads_.R = -along_.nu.transpose() * system_.accelerations(at).lambda;
   if (objective_.contact_energy_weight != 0.0) {
     VectorX g = VectorX::Zero(q_.size());
     EnergyTerms energy;
     contact_force_->add_forces(at, g, energy);
     loads_.energy = energy.potential;
     // The stored energy falls by the work of the contact forces.
-    loads_.energy_s = -directions_.rightCols(n_secondary_).transpose() * g;
+    loads_.energy_s = -along_.J.rightCols(n_secondary_).transpose() * g;
   }
   if (tangents) add_tangents(at);
   a_ = a;
@@ -126,24 +109,24 @@ void MuscleProblem::add_tangents(const MotionState& at) {
   for (std::size_t m = 0; m < muscles_.size(); ++m) {
     g_a.setZero();
     muscles_[m].force->add_activation_tangent(at, g_a);
-    loads_.by_a.col(static_cast<Eigen::Index>(m)).noalias() = -directions_.transpose() * g_a;
+    loads_.by_a.col(static_cast<Eigen::Index>(m)).noalias() = -along_.J.transpose() * g_a;
   }
   loads_.by_s.resize(n, n_secondary_);
   if (n_secondary_ == 0) return;
   // Secondary coordinates are the last ones.
   const double rate = interval_ > 0.0 ? 1.0 / interval_ : 0.0;
-  const auto moved = directions_.rightCols(n_secondary_);
+  const auto moved = along_.J.rightCols(n_secondary_);
   system_.linearize_along(at, moved);
-  const Eigen::MatrixXd X_v = system_.rate_changes_along(at, moved, rate * nu_.rightCols(n_secondary_));
+  const Eigen::MatrixXd X_v = system_.rate_changes_along(at, moved, rate * along_.nu.rightCols(n_secondary_));
   for (Eigen::Index j = 0; j < n_secondary_; ++j) {
-    loads_.by_s.col(j).noalias() = -nu_.transpose() * system_.multiplier_change(moved.col(j), X_v.col(j));
+    loads_.by_s.col(j).noalias() = -along_.nu.transpose() * system_.multiplier_change(moved.col(j), X_v.col(j));
   }
 }
 
 Eigen::MatrixXd MuscleProblem::reduced_mass() const {
-  Eigen::MatrixXd momentum(directions_.rows(), directions_.cols());
-  for (Eigen::Index k = 0; k < directions_.cols(); ++k) system_.multiply_mass(directions_.col(k), momentum.col(k));
-  return directions_.transpose() * momentum;
+  Eigen::MatrixXd momentum(along_.J.rows(), along_.J.cols());
+  for (Eigen::Index k = 0; k < along_.J.cols(); ++k) system_.multiply_mass(along_.J.col(k), momentum.col(k));
+  return along_.J.transpose() * momentum;
 }
 
 /// Newton's method for R_s = 0 with the rates (s - past) / interval. @returns false without convergence

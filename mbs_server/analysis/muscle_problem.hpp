@@ -16,44 +16,10 @@
 #include <vector>
 
 #include "mbs_server/analysis/constrained_minimum.hpp"
+#include "mbs_server/analysis/frame_motion.hpp"
 #include "mbs_server/formulation/system.hpp"
 
 namespace heelstrike::mbs {
-
-/// The motion of a coordinate within a frame: that of a function, or a value with its rate set by the analysis.
-class FrameMotion final : public TimeFunction {
- public:
-  /// @param recorded  null = set() defines the motion
-  explicit FrameMotion(TimeFunctionPtr recorded) : recorded_(std::move(recorded)) {}
-
-  [[nodiscard]] Jet at(double t) const override {
-    Jet motion = recorded_ ? recorded_->at(t) : set_;
-    if (held_) motion.d = motion.dd = 0.0;
-    return probed_ ? Jet{.f = motion.f, .d = rate_, .dd = 0.0} : motion;
-  }
-  [[nodiscard]] double last_time() const override {
-    return recorded_ ? recorded_->last_time() : TimeFunction::last_time();
-  }
-  [[nodiscard]] double first_time() const override {
-    return recorded_ ? recorded_->first_time() : TimeFunction::first_time();
-  }
-  void set(const Jet& motion) { set_ = motion; }
-  /// Replaces the rate until release(): the direction in which the coordinate moves the bodies follows from it.
-  void probe(double rate) {
-    probed_ = true;
-    rate_ = rate;
-  }
-  void release() { probed_ = false; }
-  /// Holds the recorded motion at rest at its value, or lets it move again.
-  void hold(bool held) { held_ = held; }
-
- private:
-  TimeFunctionPtr recorded_;
-  Jet set_;
-  bool held_ = false;
-  bool probed_ = false;
-  double rate_ = 0.0;
-};
 
 struct OptimizedCoordinate {
   std::string name;
@@ -160,7 +126,6 @@ class MuscleProblem {
   [[nodiscard]] MinimumProblem minimum_problem();
   [[nodiscard]] VectorX muscle_loads(const VectorX& activations);
   [[nodiscard]] std::string coordinate_at_limit(const VectorX& secondary) const;
-  void find_directions();
   void add_tangents(const MotionState& at);
   [[nodiscard]] Eigen::MatrixXd reduced_mass() const;
 
@@ -176,12 +141,12 @@ class MuscleProblem {
   double interval_ = 0.0;
   VectorX past_;
   VectorX q_, qd_;
-  Eigen::MatrixXd nu_;             ///< rows of Phi x coordinates: velocity that a unit rate of a coordinate prescribes
-  Eigen::MatrixXd directions_;     ///< q x coordinates, J_k
+  std::vector<std::shared_ptr<FrameMotion>> motions_;  ///< of coordinates_
+  CoordinateDirections along_;
   VectorX scale_, lower_, upper_;  ///< of x = {a, s, r}
   VectorX a_, s_;                  ///< point of loads_
   bool has_tangents_ = false;
-  bool is_placed_ = false;     ///< q_, qd_, nu_ and directions_ belong to s_
+  bool is_placed_ = false;     ///< q_, qd_ and along_ belong to s_
   bool is_evaluated_ = false;  ///< loads_ belong to a_ and s_
   Loads loads_;
 };

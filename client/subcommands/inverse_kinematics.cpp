@@ -1,0 +1,305 @@
+// heelstrike inverse-kinematics: coordinates of a model from a trial of markers, as a motion file.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <optional>
+
+#include "client/subcommands/options.hpp"
+#include "client/subcommands/subcommand.hpp"
+#include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
+#include "common/files/output_file.hpp"
+#include "common/files/read_file.hpp"
+#include "common/text/table.hpp"
+#include "gait/marker_file.hpp"
+#include "importers/opensim/marker_set.hpp"
+#include "library/composition/embedded.hpp"
+#include "library/registries/catalog.hpp"
+#include "library/terminal/screen.hpp"
+
+namespace heelstrike::client {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double degrees = 180.0 / std::numbers::pi;
+
+struct Options {
+  fs::path scenario, trial, marker_set, tasks, coupling, motion;
+  std::string coupled_by;
+  std::vector<std::string> weights, locked;
+  std::optional<double> begin, end;
+  Overrides overrides;
+};
+
+/// "NAME=NUMBER" of --weight.
+std::pair<std::string, double> read_weight(const std::string& text) {
+  const auto equals = std::min(text.find('='), text.size());
+  double value = 0.0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(std::min(text.data() + equals + 1, end), end, value);
+  if (equals == 0 || read.ec != std::errc() || read.ptr != end || !std::isfinite(value) || value < 0.0) {
+    throw input_error("weight", fmt::format("--weight: expected MARKER=NUMBER with a number >= 0, found '{}'", text));
+  }
+  return {text.substr(0, equals), value};
+}
+
+/// Frames of the trial between --from and --to.
+std::vector<std::size_t> chosen_frames(const Options& options, const MarkerTrial& trial) {
+  constexpr double rounding = 1e-9;  // [s]
+  std::vector<std::size_t> frames;
+  for (std::size_t i = 0; i < trial.frames(); ++i) {
+    if (options.begin && trial.times[i] < *options.begin - rounding) continue;
+    if (options.end && trial.times[i] > *options.end + rounding) continue;
+    frames.push_back(i);
+  }
+  if (frames.empty()) {
+    throw input_error("from", fmt::format("--from, --to: expected times of the trial, {:.6g} to {:.6g} s, found none",
+                                          trial.times.front(), trial.times.back()));
+  }
+  return frames;
+}
+
+struct Fit {
+  InverseKinematicsTask task;
+  std::vector<std::string> notes;
+};
+
+void add_markers(const Options& options, const MarkerTrial& trial, const std::vector<std::size_t>& frames, Fit& fit) {
+  std::map<std::string, double> weights;
+  bool only_weighted = false;
+  if (!options.tasks.empty()) {
+    osim::MarkerTasks tasks =
+        osim::read_marker_tasks(read_file(options.tasks, "tasks"), options.tasks.filename().string());
+    weights = std::move(tasks.weights);
+    only_weighted = true;
+    for (const std::string& task : tasks.unsupported) fit.notes.push_back("a task without effect: " + task);
+  }
+  for (const std::string& text : options.weights)
+    weights.insert_or_assign(read_weight(text).first, read_weight(text).second);
+  const auto markers =
+      osim::read_marker_set(read_file(options.marker_set, "marker-set"), options.marker_set.filename().string());
+  std::string unmeasured;
+  for (const osim::Marker& marker : markers) {
+    const auto weight = weights.find(marker.name);
+    if (weight == weights.end() ? only_weighted : weight->second == 0.0) continue;
+    if (std::ranges::find(trial.names, marker.name) == trial.names.end()) {
+      unmeasured += (unmeasured.empty() ? "" : ", ") + marker.name;
+      continue;
+    }
+    ModelMarker fitted{.name = marker.name,
+                       .body = marker.body,
+                       .p_BM = marker.p_BM,
+                       .weight = weight == weights.end() ? 1.0 : weight->second};
+    for (const std::size_t i : frames) fitted.measured.push_back(trial.marker(marker.name)[i]);
+    fit.task.markers.push_back(std::move(fitted));
+  }
+  if (!unmeasured.empty()) fit.notes.push_back("markers of the model that the trial does not have: " + unmeasured);
+  for (const auto& [name, weight] : weights) {
+    if (weight == 0.0 || std::ranges::find(markers, name, &osim::Marker::name) != markers.end()) continue;
+    fit.notes.push_back(fmt::format("the weight of '{}', which is no marker of {}", name, options.marker_set.string()));
+  }
+  if (fit.task.markers.empty()) {
+    throw input_error("markers", fmt::format("expected markers of {} in {}, found none of the same name with a weight",
+                                             options.marker_set.string(), options.trial.string()));
+  }
+}
+
+Fit make_task(const Options& options) {
+  Fit fit;
+  const MarkerTrial trial = read_trc(read_file(options.trial, "TRIAL"), options.trial.filename().string());
+  fit.notes = trial.notes;
+  const std::vector<std::size_t> frames = chosen_frames(options, trial);
+  for (const std::size_t i : frames) fit.task.times.push_back(trial.times[i]);
+  add_markers(options, trial, frames, fit);
+  fit.task.locked = options.locked;
+  if (options.coupling.empty()) return fit;
+  for (auto& [name, f] :
+       osim::read_coordinate_functions(read_file(options.coupling, "couple"), options.coupling.filename().string())) {
+    fit.task.coupled.push_back({.coordinate = name, .by = options.coupled_by, .f = std::move(f)});
+  }
+  return fit;
+}
+
+std::string storage_header(const char* name, std::size_t rows, std::size_t columns, bool in_degrees) {
+  return fmt::format("{}\nversion=1\nnRows={}\nnColumns={}\ninDegrees={}\nendheader\ntime", name, rows, columns,
+                     in_degrees ? "yes" : "no");
+}
+
+/// Coordinates in degrees and metres, as OpenSim's tools write them.
+std::string motion_text(const InverseKinematicsTask& task, const InverseKinematicsResult& result) {
+  std::string text = storage_header("Coordinates", result.frames.size(), result.coordinates.size() + 1, true);
+  for (const std::string& name : result.coordinates) text += "\t" + name;
+  text += '\n';
+  for (std::size_t i = 0; i < result.frames.size(); ++i) {
+    text += fmt::format("{}", task.times[i]);
+    for (std::size_t k = 0; k < result.coordinates.size(); ++k) {
+      text += fmt::format("\t{}", (result.rotates[k] ? degrees : 1.0) * result.frames[i].values[k]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+struct Errors {
+  double sum_of_squares = 0.0;  ///< [m^2] without weights
+  double largest = 0.0;         ///< [m]
+  std::size_t n = 0;
+  std::size_t worst = 0;  ///< marker with the largest error
+  void add(double error, std::size_t marker) {
+    if (std::isnan(error)) return;
+    ++n;
+    sum_of_squares += error * error;
+    if (error <= largest) return;
+    largest = error;
+    worst = marker;
+  }
+  [[nodiscard]] double rms() const { return n == 0 ? 0.0 : std::sqrt(sum_of_squares / static_cast<double>(n)); }
+};
+
+/// Errors as OpenSim's tool writes them, and of every marker [m]; NaN = not seen.
+std::string errors_text(const InverseKinematicsTask& task, const InverseKinematicsResult& result) {
+  std::string text = storage_header("Marker errors", result.frames.size(), task.markers.size() + 4, false);
+  text += "\ttotal_squared_error\tmarker_error_RMS\tmarker_error_max";
+  for (const ModelMarker& marker : task.markers) text += "\t" + marker.name;
+  text += '\n';
+  for (std::size_t i = 0; i < result.frames.size(); ++i) {
+    const InverseKinematicsFrame& frame = result.frames[i];
+    Errors errors;
+    for (std::size_t m = 0; m < frame.errors.size(); ++m) errors.add(frame.errors[m], m);
+    text += fmt::format("{}\t{}\t{}\t{}", task.times[i], frame.sum_of_squares, errors.rms(), errors.largest);
+    for (const double error : frame.errors) text += fmt::format("\t{}", error);
+    text += '\n';
+  }
+  return text;
+}
+
+void print_summary(const Fit& fit, const InverseKinematicsResult& result, const fs::path& motion,
+                   const fs::path& errors, bool as_json) {
+  std::vector<Errors> by_marker(fit.task.markers.size());
+  Errors all;
+  for (const InverseKinematicsFrame& frame : result.frames) {
+    for (std::size_t m = 0; m < frame.errors.size(); ++m) {
+      by_marker[m].add(frame.errors[m], m);
+      all.add(frame.errors[m], m);
+    }
+  }
+  if (as_json) {
+    nlohmann::ordered_json json = {{"frames", result.frames.size()},    {"marker_error_rms_m", all.rms()},
+                                   {"marker_error_max_m", all.largest}, {"undetermined", result.undetermined},
+                                   {"motion", motion.string()},         {"errors", errors.string()}};
+    for (std::size_t m = 0; m < by_marker.size(); ++m) {
+      json["markers"][fit.task.markers[m].name] = {{"rms_m", by_marker[m].rms()}, {"max_m", by_marker[m].largest}};
+    }
+    fmt::print("{}\n", json.dump(2));
+    return;
+  }
+  std::vector<std::size_t> order(by_marker.size());
+  for (std::size_t m = 0; m < order.size(); ++m) order[m] = m;
+  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::size_t m) { return by_marker[m].rms(); });
+  Table table;
+  table.header = {"marker", "rms mm", "largest mm", "weight"};
+  for (const std::size_t m : order) {
+    table.rows.push_back({fit.task.markers[m].name, number_text(1e3 * by_marker[m].rms(), 3),
+                          number_text(1e3 * by_marker[m].largest, 3), number_text(fit.task.markers[m].weight, 3)});
+  }
+  fmt::print("{}\n", table.fitted(screen_width(Stream::out)));
+  int evaluations = 0;
+  for (const InverseKinematicsFrame& frame : result.frames) evaluations += frame.n_evaluations;
+  fmt::print("{} frames, {} markers: rms {:.3g} mm, largest {:.3g} mm ({}), {:.3g} evaluations a frame\n",
+             result.frames.size(), fit.task.markers.size(), 1e3 * all.rms(), 1e3 * all.largest,
+             fit.task.markers[all.worst].name,
+             evaluations / static_cast<double>(std::max<std::size_t>(result.frames.size(), 1)));
+  fmt::print("motion      {}\nerrors      {}\n", motion.string(), errors.string());
+}
+
+ExitCode inverse_kinematics(const Options& options, bool as_json, const std::stop_token& stop) {
+  const Fit fit = make_task(options);
+  const RunRequest request = load_request(options.scenario, options.overrides, schemas_of(known_backends({})), stop);
+  for (const std::string& note : fit.notes) fmt::print(stderr, "heelstrike: note: {}\n", printable(note));
+  InverseKinematicsResult result;
+  {
+    ProgressDisplay display("inverse kinematics", as_json);
+    const auto n = static_cast<double>(fit.task.times.size());
+    result = solve_inverse_kinematics(
+        request, fit.task,
+        [&](std::size_t done) { display.show({.stage = "frames", .fraction = static_cast<double>(done) / n}); }, stop);
+  }
+  if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "stopped on request; no file was written");
+  if (!result.undetermined.empty()) {
+    std::string names;
+    for (const std::string& name : result.undetermined) names += (names.empty() ? "" : ", ") + name;
+    fmt::print(
+        stderr,
+        "heelstrike: warning: no marker moves with {}, which stay at their initial values; lock or couple them, or "
+        "add markers\n",
+        names);
+  }
+  fs::path motion = options.motion;
+  if (motion.empty()) motion = options.trial.filename().replace_extension("").string() + "_ik.mot";
+  fs::path errors = motion;
+  errors.replace_filename(motion.stem().string() + "_marker_errors.sto");
+  write_whole_file(motion, motion_text(fit.task, result));
+  write_whole_file(errors, errors_text(fit.task, result));
+  print_summary(fit, result, motion, errors, as_json);
+  return ExitCode::ok;
+}
+
+Action add_inverse_kinematics(CLI::App& command, bool& as_json) {
+  const auto options = std::make_shared<Options>();
+  add_scenario_argument(command, options->scenario);
+  command.add_option("--trial", options->trial, "Measured markers, a .trc file in the axes of the model")
+      ->required()
+      ->type_name("FILE");
+  command
+      .add_option("--marker-set", options->marker_set,
+                  "Markers on the bodies of the model: the .osim file, or an .xml file with a MarkerSet")
+      ->required()
+      ->type_name("FILE");
+  command
+      .add_option(
+          "--tasks", options->tasks,
+          "Weights of the markers: an .xml file with an IKTaskSet, e.g. the settings of OpenSim's tool; markers "
+          "without a task do not count")
+      ->type_name("FILE");
+  command.add_option("--weight", options->weights, "Weight of a marker, default 1; 0 = it does not count")
+      ->type_name("MARKER=NUMBER");
+  command.add_option("--lock", options->locked, "Coordinates that keep their initial values")->type_name("COORDINATE");
+  CLI::Option* couple =
+      command
+          .add_option("--couple", options->coupling,
+                      "Coordinates that follow another one: an .xml file with a FunctionSet by their names")
+          ->type_name("FILE");
+  CLI::Option* by = command.add_option("--couple-by", options->coupled_by, "The coordinate that they follow")
+                        ->type_name("COORDINATE");
+  couple->needs(by);
+  by->needs(couple);
+  command.add_option("--from", options->begin, "First time, default that of the trial")->type_name("SECONDS");
+  command.add_option("--to", options->end, "Last time, default that of the trial")->type_name("SECONDS");
+  command.add_option("-o,--output", options->motion, "Motion file, default TRIAL_ik.mot in this folder")
+      ->type_name("FILE");
+  add_set_option(command, options->overrides);
+  command.add_flag("--json", as_json, "Print the errors as JSON");
+  return [options](bool json, const std::stop_token& stop) { return inverse_kinematics(*options, json, stop); };
+}
+
+}  // namespace
+
+Subcommand inverse_kinematics_command() {
+  return {.name = "inverse-kinematics",
+          .summary = "Coordinates of a model from a trial of markers, as a motion file",
+          .examples =
+              "  heelstrike inverse-kinematics model.yaml --trial walk.trc --marker-set model.osim\n"
+              "  heelstrike inverse-kinematics model.yaml --trial walk.trc --marker-set markers.xml \\\n"
+              "    --tasks ik_settings.xml --lock mtp_angle_r -o walk.mot",
+          .add = add_inverse_kinematics};
+}
+
+}  // namespace heelstrike::client

@@ -1,0 +1,369 @@
+#include "mbs_server/analysis/inverse_kinematics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <unsupported/Eigen/NonLinearOptimization>
+#include <utility>
+
+#include "common/errors/error.hpp"
+#include "common/text/suggestion.hpp"
+#include "mbs_server/analysis/frame_motion.hpp"
+#include "mbs_server/elements/attachment.hpp"
+#include "mbs_server/elements/build_model.hpp"
+#include "mbs_server/formulation/cartesian_coordinates.hpp"
+#include "mbs_server/formulation/coordinate_map.hpp"
+#include "mbs_server/formulation/joint_equations.hpp"
+#include "mbs_server/simulation/coupled_model.hpp"
+
+namespace heelstrike::mbs {
+namespace {
+
+struct Coordinate {
+  std::string name;
+  CoordinateMapPtr map;
+  std::size_t place = 0;
+  double initial = 0.0;
+  std::shared_ptr<FrameMotion> motion = {};  ///< null = it follows from couplers of the model
+  std::ptrdiff_t unknown = -1;               ///< index of the unknown that it is or follows; -1 = none
+  ScalarFunctionPtr f = {};                  ///< of that unknown; null = the unknown itself
+};
+
+/// A marker with the entries of q of its body.
+struct FittedMarker {
+  const ModelMarker* source = nullptr;
+  BodyIndex body = ground;
+};
+
+std::vector<Coordinate> find_coordinates(const Scenario& scenario, const Model& model) {
+  std::vector<std::string> dependent;
+  for (const JointSpec& joint : scenario.joints) {
+    // A coupler: its coordinate is a function `of` others.
+    if (joint.keys.has("of") && joint.keys.has("coordinate")) dependent.push_back(joint.keys["coordinate"].text());
+  }
+  std::vector<Coordinate> coordinates;
+  for (const Joint& joint : model.joints) {
+    if (!joint.map) continue;
+    const CoordinateTransform& transform = joint.map->transform();
+    for (std::size_t i = 0; i < transform.names.size(); ++i) {
+      Coordinate coordinate{.name = transform.names[i], .map = joint.map, .place = i, .initial = transform.near[i]};
+      if (std::ranges::find(dependent, coordinate.name) == dependent.end()) {
+        coordinate.motion = std::make_shared<FrameMotion>(nullptr);
+        coordinate.motion->set({.f = coordinate.initial});
+      }
+      coordinates.push_back(std::move(coordinate));
+    }
+  }
+  if (coordinates.empty()) {
+    throw input_error("joints", "expected joints with named coordinates (`type: custom`), found none; import a model");
+  }
+  return coordinates;
+}
+
+Coordinate& named(std::vector<Coordinate>& coordinates, const std::string& name, const char* what) {
+  const auto found = std::ranges::find(coordinates, name, &Coordinate::name);
+  if (found != coordinates.end() && found->motion) return *found;
+  std::vector<std::string> known;
+  for (const Coordinate& coordinate : coordinates) {
+    if (coordinate.motion) known.push_back(coordinate.name);
+  }
+  const auto near = nearest_name(name, known);
+  throw input_error(what, fmt::format("{}: expected the name of an independent coordinate of the model, found '{}'{}",
+                                      what, name, near ? fmt::format("; did you mean '{}'?", *near) : ""));
+}
+
+/// Numbers the unknowns: coordinates that are neither locked nor coupled.
+std::ptrdiff_t number_unknowns(const InverseKinematicsTask& task, std::vector<Coordinate>& coordinates) {
+  for (const std::string& name : task.locked) (void)named(coordinates, name, "locked");
+  for (const CoupledTo& coupled : task.coupled) {
+    (void)named(coordinates, coupled.by, "coupled");
+    named(coordinates, coupled.coordinate, "coupled").f = coupled.f;
+  }
+  std::ptrdiff_t n = 0;
+  for (Coordinate& coordinate : coordinates) {
+    const bool is_locked = std::ranges::find(task.locked, coordinate.name) != task.locked.end();
+    if (coordinate.motion && !coordinate.f && !is_locked) coordinate.unknown = n++;
+  }
+  for (const CoupledTo& coupled : task.coupled) {
+    const Coordinate& by = named(coordinates, coupled.by, "coupled");
+    if (by.f) {
+      throw input_error(
+          "coupled", fmt::format("coupled: expected a coordinate that is not coupled itself, found '{}'", coupled.by));
+    }
+    Coordinate& coordinate = named(coordinates, coupled.coordinate, "coupled");
+    coordinate.unknown = by.unknown;
+    if (by.unknown < 0) coordinate.motion->set({.f = coordinate.f->at(by.initial).f});
+  }
+  return n;
+}
+
+/// Residuals sqrt(w) (p_WM - p_m) of the seen markers of one frame, for the solver.
+class MarkerFit {
+ public:
+  using Scalar = double;
+  using InputType = Eigen::VectorXd;
+  using ValueType = Eigen::VectorXd;
+  using JacobianType = Eigen::MatrixXd;
+  enum { InputsAtCompileTime = Eigen::Dynamic, ValuesAtCompileTime = Eigen::Dynamic };
+
+  MarkerFit(System& system, std::vector<Coordinate>& coordinates, std::ptrdiff_t n_unknowns,
+            std::vector<FittedMarker> markers, const Start& start)
+      : system_(system),
+        coordinates_(coordinates),
+        n_unknowns_(n_unknowns),
+        markers_(std::move(markers)),
+        q_(start.q),
+        qd_(VectorX::Zero(start.q.size())) {
+    for (const Coordinate& coordinate : coordinates_) {
+      if (coordinate.motion) motions_.push_back(coordinate.motion);
+    }
+  }
+
+  /// @param u  near the solution
+  void begin(std::size_t frame, const Eigen::VectorXd& u) {
+    frame_ = frame;
+    seen_.clear();
+    for (std::size_t m = 0; m < markers_.size(); ++m) {
+      if (markers_[m].source->measured[frame].allFinite()) seen_.push_back(m);
+    }
+    system_.reset_factorisation();
+    is_at_ = false;
+    start_ = u;
+    if (!move_to(u)) throw RecoverableError(error_);
+  }
+  [[nodiscard]] std::size_t n_seen() const { return seen_.size(); }
+
+  [[nodiscard]] int inputs() const { return static_cast<int>(n_unknowns_); }
+  [[nodiscard]] int values() const { return static_cast<int>(n_unknowns_) + n_marker_values(); }
+
+  int operator()(const Eigen::VectorXd& u, Eigen::VectorXd& residuals) {
+    // A step to poses that cannot be reached is shortened.
+    constexpr double unreachable = 1e3;  // [m]
+    if (!move_to(u)) {
+      residuals.setConstant(unreachable);
+      return 0;
+    }
+    residuals.tail(n_unknowns_) = damping * (u - start_);
+    for (std::size_t s = 0; s < seen_.size(); ++s) {
+      const ModelMarker& marker = *markers_[seen_[s]].source;
+      residuals.segment<3>(3 * static_cast<Eigen::Index>(s)) =
+          std::sqrt(marker.weight) * (position(seen_[s]) - marker.measured[frame_]);
+    }
+    return 0;
+  }
+
+  int df(const Eigen::VectorXd& u, Eigen::MatrixXd& jacobian) {
+    jacobian.setZero();
+    jacobian.bottomRows(n_unknowns_).diagonal().setConstant(damping);
+    if (move_to(u)) jacobian.topRows(n_marker_values()) = marker_derivatives(u);
+    return 0;
+  }
+
+  /// Unknowns that move no marker of the frame: their columns are zero up to rounding.
+  [[nodiscard]] std::vector<Eigen::Index> undetermined(const Eigen::VectorXd& u) {
+    constexpr double rounding = 1e-9;
+    const Eigen::MatrixXd jacobian = marker_derivatives(u);
+    std::vector<Eigen::Index> unknowns;
+    for (Eigen::Index i = 0; i < n_unknowns_; ++i) {
+      if (jacobian.col(i).norm() < rounding * jacobian.norm()) unknowns.push_back(i);
+    }
+    return unknowns;
+  }
+
+  /// The frame at the unknowns u.
+  [[nodiscard]] InverseKinematicsFrame frame_at(const Eigen::VectorXd& u) {
+    if (!move_to(u)) throw RecoverableError(error_);
+    InverseKinematicsFrame frame;
+    for (const Coordinate& coordinate : coordinates_) {
+      const auto row = coordinate.map->rows() + static_cast<Eigen::Index>(coordinate.place);
+      frame.values.push_back(coordinate.motion ? coordinate.motion->at(0.0).f : coordinate.map->values(q_)[row]);
+    }
+    frame.errors.assign(markers_.size(), std::numeric_limits<double>::quiet_NaN());
+    for (const std::size_t m : seen_) {
+      const ModelMarker& marker = *markers_[m].source;
+      frame.errors[m] = (position(m) - marker.measured[frame_]).norm();
+      frame.sum_of_squares += marker.weight * frame.errors[m] * frame.errors[m];
+    }
+    return frame;
+  }
+
+ private:
+  /// [m/rad], [m/m] Pull towards the start of the frame, far below the lever arms of markers: combinations of
+  /// coordinates that markers hardly determine would otherwise drift by turns. The change of a determined coordinate
+  /// between two frames is reduced by the square of the ratio to its lever arm, 1e-4 for 0.1 m.
+  static constexpr double damping = 1e-3;
+
+  [[nodiscard]] int n_marker_values() const { return 3 * static_cast<int>(seen_.size()); }
+
+  /// Of the residuals of markers. @pre move_to(u)
+  [[nodiscard]] Eigen::MatrixXd marker_derivatives(const Eigen::VectorXd& u) {
+    Eigen::MatrixXd jacobian = Eigen::MatrixXd::Zero(n_marker_values(), n_unknowns_);
+    find_directions(system_, 0.0, q_, motions_, along_);
+    q_along_ = q_;
+    values_along_.resize(static_cast<Eigen::Index>(motions_.size()));
+    for (std::size_t m = 0; m < motions_.size(); ++m) {
+      values_along_[static_cast<Eigen::Index>(m)] = motions_[m]->at(0.0).f;
+    }
+    Eigen::Index k = -1;
+    for (const Coordinate& coordinate : coordinates_) {
+      if (!coordinate.motion) continue;
+      ++k;
+      if (coordinate.unknown < 0) continue;
+      const double slope = coordinate.f ? coordinate.f->at(u[coordinate.unknown]).d1 : 1.0;
+      for (std::size_t s = 0; s < seen_.size(); ++s) {
+        const FittedMarker& marker = markers_[seen_[s]];
+        if (marker.body == ground) continue;
+        const auto dq = along_.J.col(k).segment<coordinates_per_body>(coordinates_per_body *
+                                                                      static_cast<Eigen::Index>(marker.body));
+        Vector3 dp = dq.head<3>();
+        for (Eigen::Index a = 0; a < 3; ++a) dp += marker.source->p_BM[a] * dq.segment<3>(3 + 3 * a);
+        jacobian.col(coordinate.unknown).segment<3>(3 * static_cast<Eigen::Index>(s)) +=
+            std::sqrt(marker.source->weight) * slope * dp;
+      }
+    }
+    return jacobian;
+  }
+
+  [[nodiscard]] bool move_to(const Eigen::VectorXd& u) {
+    if (is_at_ && u == u_) return true;
+    const auto n = static_cast<Eigen::Index>(motions_.size());
+    VectorX values(n);
+    Eigen::Index k = 0;
+    for (const Coordinate& coordinate : coordinates_) {
+      if (!coordinate.motion) continue;
+      if (coordinate.unknown >= 0) {
+        const double by = u[coordinate.unknown];
+        coordinate.motion->set({.f = coordinate.f ? coordinate.f->at(by).f : by});
+      }
+      values[k++] = coordinate.motion->at(0.0).f;
+    }
+    // Of a small change the directions predict the pose: the projection has little left to correct.
+    constexpr double max_predicted = 0.3;  // [rad], [m]
+    VectorX q = q_;
+    if (along_.J.cols() == n && (values - values_along_).lpNorm<Eigen::Infinity>() < max_predicted) {
+      q = q_along_ + along_.J * (values - values_along_);
+    }
+    VectorX qd = qd_;
+    is_at_ = false;
+    try {
+      system_.project(0.0, q, qd);
+    } catch (const RecoverableError& error) {
+      error_ = error.what();
+      return false;
+    }
+    q_ = q;
+    u_ = u;
+    is_at_ = true;
+    return true;
+  }
+
+  [[nodiscard]] Vector3 position(std::size_t m) const {
+    const FittedMarker& marker = markers_[m];
+    return body_point(marker.body, marker.source->p_BM).value(q_);
+  }
+
+  System& system_;
+  std::vector<Coordinate>& coordinates_;
+  std::ptrdiff_t n_unknowns_;
+  std::vector<FittedMarker> markers_;
+  std::vector<std::shared_ptr<FrameMotion>> motions_;
+  CoordinateDirections along_;  ///< at q_along_ and the values of the coordinates there; empty before the first
+  VectorX q_along_, values_along_;
+  std::size_t frame_ = 0;
+  std::vector<std::size_t> seen_;
+  Eigen::VectorXd start_;  ///< unknowns at the start of the frame
+  VectorX q_, qd_;
+  Eigen::VectorXd u_;
+  bool is_at_ = false;
+  std::string error_;
+};
+
+std::vector<FittedMarker> find_markers(const InverseKinematicsTask& task, const Model& model) {
+  if (task.markers.empty()) throw input_error("markers", "expected at least one marker, found none");
+  if (task.times.empty()) throw input_error("trial", "expected at least one frame, found none");
+  std::vector<FittedMarker> markers;
+  for (const ModelMarker& marker : task.markers) {
+    markers.push_back({.source = &marker, .body = find_body(model, marker.body, "marker " + marker.name)});
+  }
+  return markers;
+}
+
+/// The equivalent angles closest to the initial ones: large first steps may add whole turns.
+void remove_turns(const std::vector<Coordinate>& coordinates, Eigen::VectorXd& u) {
+  for (const Coordinate& coordinate : coordinates) {
+    if (coordinate.unknown < 0 || coordinate.f) continue;
+    const double period = coordinate.map->period(coordinate.place);
+    if (!(period > 0.0)) continue;
+    double& value = u[coordinate.unknown];
+    value = coordinate.initial + std::remainder(value - coordinate.initial, period);
+  }
+}
+
+/// Coordinates that the markers of a frame do not determine.
+std::vector<std::string> undetermined(MarkerFit& fit, const std::vector<Coordinate>& coordinates,
+                                      const Eigen::VectorXd& u) {
+  const std::vector<Eigen::Index> unknowns = fit.undetermined(u);
+  std::vector<std::string> names;
+  for (const Coordinate& coordinate : coordinates) {
+    if (coordinate.unknown < 0 || coordinate.f) continue;
+    if (std::ranges::find(unknowns, coordinate.unknown) != unknowns.end()) names.push_back(coordinate.name);
+  }
+  return names;
+}
+
+}  // namespace
+
+InverseKinematicsResult solve_inverse_kinematics(const Scenario& scenario, const InverseKinematicsTask& task,
+                                                 const std::function<void(std::size_t)>& on_frame,
+                                                 const std::stop_token& stop) {
+  Model model = build_model(scenario);
+  model.drivers.clear();
+  std::vector<Coordinate> coordinates = find_coordinates(scenario, model);
+  const std::ptrdiff_t n_unknowns = number_unknowns(task, coordinates);
+  for (const Coordinate& coordinate : coordinates) {
+    if (coordinate.motion) model.drivers.push_back(coordinate_driver(model, coordinate.name, coordinate.motion));
+  }
+  CoupledModel coupled(scenario, model, stop);
+  coupled.assemble([](std::string_view, const std::string&) {});
+  MarkerFit fit(coupled.system(), coordinates, n_unknowns, find_markers(task, model), coupled.start());
+  Eigen::VectorXd u(n_unknowns);
+  InverseKinematicsResult result;
+  for (const Coordinate& coordinate : coordinates) {
+    result.coordinates.push_back(coordinate.name);
+    result.rotates.push_back(coordinate.map->is_rotation(coordinate.place));
+    if (coordinate.unknown >= 0 && !coordinate.f) u[coordinate.unknown] = coordinate.initial;
+  }
+  for (std::size_t frame = 0; frame < task.times.size() && !stop.stop_requested(); ++frame) {
+    const auto fail = [&](const std::string& reason) {
+      throw Error(ErrorCode::solver_failed,
+                  fmt::format("inverse kinematics at t = {:.6g} s: {}", task.times[frame], reason));
+    };
+    // The first frame is far from its start, which the pull would leave in its coordinates: repeated, it forgets it.
+    constexpr int first_repetitions = 4;
+    int n_evaluations = 0;
+    try {
+      for (int repetition = 0; repetition < (frame == 0 ? first_repetitions : 1); ++repetition) {
+        fit.begin(frame, u);
+        if (fit.n_seen() == 0) fail("no marker is seen; choose other times");
+        if (frame == 0 && repetition == 0) result.undetermined = undetermined(fit, coordinates, u);
+        Eigen::LevenbergMarquardt<MarkerFit> solver(fit);
+        solver.parameters.ftol = solver.parameters.xtol = task.tolerance;
+        solver.parameters.maxfev = 1000;
+        solver.minimize(u);
+        n_evaluations += static_cast<int>(solver.nfev);
+        if (frame == 0) remove_turns(coordinates, u);
+      }
+      result.frames.push_back(fit.frame_at(u));
+    } catch (const RecoverableError& error) {
+      fail(error.what());
+    }
+    result.frames.back().n_evaluations = n_evaluations;
+    on_frame(frame + 1);
+  }
+  return result;
+}
+
+}  // namespace heelstrike::mbs

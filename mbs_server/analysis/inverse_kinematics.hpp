@@ -1,0 +1,31 @@
+/// Inverse kinematics: coordinates of all joints that move the markers of a model to measured positions.
+///
+/// In every frame the coordinates u minimise
+///
+///   sum_m w_m |p_WM(u) - p_m|^2
+///
+/// over the markers that are seen [lu1999], with a weak pull to the solution of the frame before. All independent
+/// coordinates have drivers; the bodies follow from the constraints at their values, and the direction J_k = dq/du_k of
+/// coordinate k gives the derivative of every marker, which is affine in q: the derivatives are exact. The
+/// Levenberg-Marquardt method of MINPACK (in Eigen) starts from the solution of the frame before. Coordinates that move
+/// no marker that is seen keep their values.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <stop_token>
+
+#include "scenario/inverse_kinematics.hpp"
+#include "scenario/scenario.hpp"
+
+namespace heelstrike::mbs {
+
+/// @param on_frame  after every frame, with the number of frames done
+/// @throws Error{invalid_input} for an unknown body or coordinate, no markers, no frames; Error{solver_failed} with the
+///         time for a frame in which no marker is seen or whose poses cannot be reached
+[[nodiscard]] InverseKinematicsResult solve_inverse_kinematics(const Scenario& scenario,
+                                                               const InverseKinematicsTask& task,
+                                                               const std::function<void(std::size_t)>& on_frame,
+                                                               const std::stop_token& stop);
+
+}  // namespace heelstrike::mbs

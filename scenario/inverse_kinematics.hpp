@@ -1,0 +1,50 @@
+/// Coordinates of joints from measured positions of markers: task and result.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/motion/scalar_function.hpp"
+#include "common/spatial/spatial.hpp"
+
+namespace heelstrike {
+
+/// A marker fixed in a body, with its measured positions.
+struct ModelMarker {
+  std::string name;
+  std::string body;                 ///< name in `bodies`, or "ground"
+  Vector3 p_BM = Vector3::Zero();   ///< [m]
+  double weight = 1.0;              ///< > 0
+  std::vector<Vector3> measured{};  ///< [m] in the world, in every frame; NaN = not seen
+};
+
+/// A coordinate that follows another one: u = f(u_by).
+struct CoupledTo {
+  std::string coordinate;
+  std::string by;
+  ScalarFunctionPtr f;
+};
+
+struct InverseKinematicsTask {
+  std::vector<ModelMarker> markers;
+  std::vector<double> times;          ///< [s] of the frames
+  std::vector<std::string> locked{};  ///< coordinates that keep their initial values
+  std::vector<CoupledTo> coupled{};
+  double tolerance = 1e-6;  ///< [-] relative reduction of the sum of squares, and relative step, at the end
+};
+
+struct InverseKinematicsFrame {
+  std::vector<double> values;   ///< [rad] or [m] of every coordinate
+  std::vector<double> errors;   ///< [m] of every marker; NaN = not seen
+  double sum_of_squares = 0.0;  ///< [m^2] with weights
+  int n_evaluations = 0;
+};
+
+struct InverseKinematicsResult {
+  std::vector<std::string> coordinates;  ///< of all joints, dependent ones included
+  std::vector<bool> rotates;
+  std::vector<InverseKinematicsFrame> frames;
+  std::vector<std::string> undetermined;  ///< coordinates that move no marker of the first frame
+};
+
+}  // namespace heelstrike

@@ -1,0 +1,124 @@
+// Inverse kinematics of a two-link arm against known angles.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "common/errors/error.hpp"
+#include "mbs_server/analysis/inverse_kinematics.hpp"
+#include "tests/support/local_run.hpp"
+
+namespace heelstrike::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+/// Two links of 0.4 and 0.3 m in the plane of x and y, the second with a coordinate about its own axis.
+constexpr const char* two_links =
+    "heelstrike: 1\ngravity: [0, 0, 0]\n"
+    "bodies:\n  upper: {mass: 1, inertia: [1, 1, 1]}\n  lower: {mass: 1, inertia: [1, 1, 1], position: [0.4, 0, 0]}\n"
+    "joints:\n  shoulder:\n    type: custom\n    bodies: [ground, upper]\n    coordinates: {shoulder: {}}\n"
+    "    rotations: [{axis: [0, 0, 1], of: {shoulder: {polynomial: [0, 1]}}}, {axis: [1, 0, 0]}, {axis: [0, 1, 0]}]\n"
+    "  elbow:\n    type: custom\n    bodies: [upper, lower]\n    points: [[0.4, 0, 0], [0, 0, 0]]\n"
+    "    coordinates: {elbow: {}, twist: {}}\n"
+    "    rotations: [{axis: [0, 0, 1], of: {elbow: {polynomial: [0, 1]}}}, {axis: [1, 0, 0], of: {twist: {polynomial: "
+    "[0, 1]}}}, {axis: [0, 1, 0]}]\n"
+    "analysis: {type: forward, end_time: 1}\noutput: {interval: 0.1}\n";
+
+Vector3 rotated(double angle, double length) {
+  return length * Vector3(std::cos(angle), std::sin(angle), 0.0);
+}
+
+/// Markers at the elbow and at the wrist, on the axis of the twist.
+InverseKinematicsTask reaching_task(const std::vector<double>& shoulder, const std::vector<double>& elbow) {
+  InverseKinematicsTask task;
+  task.markers = {{.name = "elbow", .body = "upper", .p_BM = {0.4, 0.0, 0.0}},
+                  {.name = "wrist", .body = "lower", .p_BM = {0.3, 0.0, 0.0}}};
+  for (std::size_t i = 0; i < shoulder.size(); ++i) {
+    task.times.push_back(0.01 * static_cast<double>(i));
+    const Vector3 p = rotated(shoulder[i], 0.4);
+    task.markers[0].measured.push_back(p);
+    task.markers[1].measured.push_back(p + rotated(shoulder[i] + elbow[i], 0.3));
+  }
+  return task;
+}
+
+InverseKinematicsResult solved(const InverseKinematicsTask& task) {
+  return mbs::solve_inverse_kinematics(scenario_from(two_links), task, [](std::size_t) {}, {});
+}
+
+TEST(InverseKinematics, RecoversTheAnglesOfExactMarkers) {
+  const std::vector<double> shoulder = {0.9, 0.95, 1.02};
+  const std::vector<double> elbow = {-0.7, -0.6, -0.45};
+  const InverseKinematicsResult result = solved(reaching_task(shoulder, elbow));
+  EXPECT_THAT(result.coordinates, ElementsAre("shoulder", "elbow", "twist"));
+  EXPECT_THAT(result.undetermined, ElementsAre("twist"));
+  ASSERT_EQ(result.frames.size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    // The pull to the frame before changes an angle by at most 1e-6 / 0.3^2 of its change.
+    EXPECT_NEAR(result.frames[i].values[0], shoulder[i], 3e-6);
+    EXPECT_NEAR(result.frames[i].values[1], elbow[i], 5e-6);
+    EXPECT_EQ(result.frames[i].values[2], 0.0);
+    EXPECT_LT(result.frames[i].errors[1], 3e-6);
+  }
+  EXPECT_LT(result.frames[1].n_evaluations, 10);
+}
+
+TEST(InverseKinematics, WeightsDecideBetweenMarkersThatDisagree) {
+  // A wrist that is 10 mm too far cannot be reached; an elbow across the line of both links takes its share.
+  InverseKinematicsTask task = reaching_task({0.0}, {0.0});
+  task.markers[1].measured[0].x() += 0.01;
+  task.markers[0].measured[0].y() += 0.02;
+  task.markers[1].weight = 1e4;
+  const InverseKinematicsFrame strict = solved(task).frames.at(0);
+  EXPECT_NEAR(strict.errors[1], 0.01, 1e-5);
+  EXPECT_NEAR(strict.sum_of_squares, 1e4 * strict.errors[1] * strict.errors[1] + strict.errors[0] * strict.errors[0],
+              1e-12);
+  task.markers[1].weight = 1e-4;
+  EXPECT_LT(solved(task).frames.at(0).errors[0], 1e-3);
+}
+
+TEST(InverseKinematics, LockedAndCoupledCoordinatesFollow) {
+  InverseKinematicsTask task = reaching_task({0.5}, {0.25});
+  task.coupled = {{.coordinate = "elbow", .by = "shoulder", .f = make_power_series({0.0, 0.5})}};
+  task.locked = {"twist"};
+  const InverseKinematicsResult result = solved(task);
+  EXPECT_TRUE(result.undetermined.empty());
+  EXPECT_NEAR(result.frames[0].values[0], 0.5, 1e-6);
+  EXPECT_NEAR(result.frames[0].values[1], 0.25, 1e-6);
+}
+
+TEST(InverseKinematics, AnUnseenMarkerDoesNotCount) {
+  InverseKinematicsTask task = reaching_task({0.4, 0.41}, {0.3, 0.3});
+  task.markers[1].measured[1].setConstant(std::numeric_limits<double>::quiet_NaN());
+  const InverseKinematicsResult result = solved(task);
+  EXPECT_TRUE(std::isnan(result.frames[1].errors[1]));
+  EXPECT_NEAR(result.frames[1].values[0], 0.41, 1e-6);
+  EXPECT_NEAR(result.frames[1].values[1], 0.3, 1e-5) << "keeps its value";
+  for (auto& marker : task.markers) marker.measured[1].setConstant(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_THROW((void)solved(task), Error);
+}
+
+std::string message_of(const InverseKinematicsTask& task) {
+  try {
+    (void)solved(task);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(InverseKinematics, NamesWhatIsWrong) {
+  InverseKinematicsTask task = reaching_task({0.1}, {0.1});
+  task.locked = {"elbows"};
+  EXPECT_THAT(message_of(task), HasSubstr("did you mean 'elbow'?"));
+  task = reaching_task({0.1}, {0.1});
+  task.markers[0].body = "hand";
+  EXPECT_THAT(message_of(task), HasSubstr("hand"));
+  EXPECT_THAT(message_of({}), HasSubstr("at least one marker"));
+}
+
+}  // namespace
+}  // namespace heelstrike::test
