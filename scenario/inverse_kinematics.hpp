@@ -1,6 +1,7 @@
 /// Coordinates of joints from measured positions of markers: task and result.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,11 +26,19 @@ struct CoupledTo {
   ScalarFunctionPtr f;
 };
 
+/// A coordinate that is pulled to a value.
+struct CoordinateTask {
+  std::string coordinate;
+  double weight = 1.0;  ///< [m^2] or [-] > 0 of the squared difference [rad] or [m], beside those of the markers
+  std::optional<double> value{};  ///< [rad] or [m]; none = the initial value
+};
+
 struct InverseKinematicsTask {
   std::vector<ModelMarker> markers;
   std::vector<double> times;          ///< [s] of the frames
   std::vector<std::string> locked{};  ///< coordinates that keep their initial values
   std::vector<CoupledTo> coupled{};
+  std::vector<CoordinateTask> coordinates{};
   double tolerance = 1e-6;  ///< [-] relative reduction of the sum of squares, and relative step, at the end
 };
 

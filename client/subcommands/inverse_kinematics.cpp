@@ -80,6 +80,7 @@ void add_markers(const Options& options, const MarkerTrial& trial, const std::ve
         osim::read_marker_tasks(read_file(options.tasks, "tasks"), options.tasks.filename().string());
     weights = std::move(tasks.weights);
     only_weighted = true;
+    fit.task.coordinates = std::move(tasks.coordinates);
     for (const std::string& task : tasks.unsupported) fit.notes.push_back("a task without effect: " + task);
   }
   for (const std::string& text : options.weights)
@@ -166,15 +167,16 @@ struct Errors {
 
 /// Errors as OpenSim's tool writes them, and of every marker [m]; NaN = not seen.
 std::string errors_text(const InverseKinematicsTask& task, const InverseKinematicsResult& result) {
-  std::string text = storage_header("Marker errors", result.frames.size(), task.markers.size() + 4, false);
-  text += "\ttotal_squared_error\tmarker_error_RMS\tmarker_error_max";
+  std::string text = storage_header("Marker errors", result.frames.size(), task.markers.size() + 5, false);
+  text += "\ttotal_squared_error\tmarker_error_RMS\tmarker_error_max\tweighted_squared_error";
   for (const ModelMarker& marker : task.markers) text += "\t" + marker.name;
   text += '\n';
   for (std::size_t i = 0; i < result.frames.size(); ++i) {
     const InverseKinematicsFrame& frame = result.frames[i];
     Errors errors;
     for (std::size_t m = 0; m < frame.errors.size(); ++m) errors.add(frame.errors[m], m);
-    text += fmt::format("{}\t{}\t{}\t{}", task.times[i], frame.sum_of_squares, errors.rms(), errors.largest);
+    text += fmt::format("{}\t{}\t{}\t{}\t{}", task.times[i], errors.sum_of_squares, errors.rms(), errors.largest,
+                        frame.sum_of_squares);
     for (const double error : frame.errors) text += fmt::format("\t{}", error);
     text += '\n';
   }
@@ -227,10 +229,12 @@ ExitCode inverse_kinematics(const Options& options, bool as_json, const std::sto
   InverseKinematicsResult result;
   {
     ProgressDisplay display("inverse kinematics", as_json);
-    const auto n = static_cast<double>(fit.task.times.size());
+    const double begin = fit.task.times.front();
+    const double end = fit.task.times.back();
     result = solve_inverse_kinematics(
         request, fit.task,
-        [&](std::size_t done) { display.show({.stage = "frames", .fraction = static_cast<double>(done) / n}); }, stop);
+        [&](std::size_t done) { display.show({.time = fit.task.times[done - 1] - begin, .end_time = end - begin}); },
+        stop);
   }
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "stopped on request; no file was written");
   if (!result.undetermined.empty()) {

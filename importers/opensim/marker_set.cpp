@@ -82,16 +82,26 @@ MarkerTasks read_marker_tasks(const std::string& text, const std::string& file) 
     if (node.type() != pugi::node_element) continue;
     const std::string name = node.attribute("name").as_string();
     const bool applies = last_name(node.child("apply").text().as_string("true")) != "false";
-    if (std::string_view(node.name()) != "IKMarkerTask") {
-      if (applies) tasks.unsupported.push_back(fmt::format("{} {}", node.name(), name));
-      continue;
-    }
+    const std::string kind = node.name();
     const std::vector<double> weight = numbers(node.child("weight"));
     if (weight.size() != 1 || weight[0] < 0.0) {
-      reject(file, fmt::format("IKMarkerTask '{}': expected a weight >= 0, found '{}'", name,
+      reject(file, fmt::format("{} '{}': expected a weight >= 0, found '{}'", kind, name,
                                node.child("weight").text().as_string()));
     }
-    tasks.weights[name] = applies ? weight[0] : 0.0;
+    if (kind == "IKMarkerTask") {
+      tasks.weights[name] = applies ? weight[0] : 0.0;
+      continue;
+    }
+    if (!applies || weight[0] == 0.0) continue;
+    const std::string source = last_name(node.child("value_type").text().as_string());
+    const std::vector<double> value = numbers(node.child("value"));
+    if (kind == "IKCoordinateTask" && source == "default_value") {
+      tasks.coordinates.push_back({.coordinate = name, .weight = weight[0]});
+    } else if (kind == "IKCoordinateTask" && source == "manual_value" && value.size() == 1) {
+      tasks.coordinates.push_back({.coordinate = name, .weight = weight[0], .value = value[0]});
+    } else {
+      tasks.unsupported.push_back(fmt::format("{} {} {}", kind, name, source));
+    }
   }
   return tasks;
 }

@@ -8,6 +8,7 @@
 
 #include "common/motion/scalar_function.hpp"
 #include "common/spatial/spatial.hpp"
+#include "scenario/inverse_kinematics.hpp"
 
 namespace heelstrike::osim {
 
@@ -23,10 +24,11 @@ struct Marker {
 /// numbers, a name that occurs twice
 [[nodiscard]] std::vector<Marker> read_marker_set(const std::string& text, const std::string& file);
 
-/// Weights of an IKTaskSet (a file of its own, or the settings of a tool): of markers by name; 0 = it is not applied.
+/// An IKTaskSet (a file of its own, or the settings of a tool).
 struct MarkerTasks {
-  std::map<std::string, double> weights;
-  std::vector<std::string> unsupported;  ///< tasks without effect, one line each
+  std::map<std::string, double> weights;    ///< of markers by name; 0 = it is not applied
+  std::vector<CoordinateTask> coordinates;  ///< with a weight > 0, to the default or a manual value
+  std::vector<std::string> unsupported;     ///< tasks without effect, one line each
 };
 /// @throws Error{invalid_input} for text that is not XML or has no IKTaskSet, a weight that is negative or no number
 [[nodiscard]] MarkerTasks read_marker_tasks(const std::string& text, const std::string& file);

@@ -100,6 +100,26 @@ std::ptrdiff_t number_unknowns(const InverseKinematicsTask& task, std::vector<Co
   return n;
 }
 
+/// sqrt(w) (u - value) of an unknown.
+struct Pull {
+  std::ptrdiff_t unknown = 0;
+  double root_weight = 0.0;
+  double value = 0.0;
+};
+
+/// Of the coordinate tasks; those of locked and coupled coordinates have no effect.
+std::vector<Pull> find_pulls(const InverseKinematicsTask& task, std::vector<Coordinate>& coordinates) {
+  std::vector<Pull> pulls;
+  for (const CoordinateTask& wanted : task.coordinates) {
+    const Coordinate& coordinate = named(coordinates, wanted.coordinate, "coordinates");
+    if (coordinate.unknown < 0 || coordinate.f) continue;
+    pulls.push_back({.unknown = coordinate.unknown,
+                     .root_weight = std::sqrt(wanted.weight),
+                     .value = wanted.value.value_or(coordinate.initial)});
+  }
+  return pulls;
+}
+
 /// Residuals sqrt(w) (p_WM - p_m) of the seen markers of one frame, for the solver.
 class MarkerFit {
  public:
@@ -110,11 +130,12 @@ class MarkerFit {
   enum { InputsAtCompileTime = Eigen::Dynamic, ValuesAtCompileTime = Eigen::Dynamic };
 
   MarkerFit(System& system, std::vector<Coordinate>& coordinates, std::ptrdiff_t n_unknowns,
-            std::vector<FittedMarker> markers, const Start& start)
+            std::vector<FittedMarker> markers, std::vector<Pull> pulls, const Start& start)
       : system_(system),
         coordinates_(coordinates),
         n_unknowns_(n_unknowns),
         markers_(std::move(markers)),
+        pulls_(std::move(pulls)),
         q_(start.q),
         qd_(VectorX::Zero(start.q.size())) {
     for (const Coordinate& coordinate : coordinates_) {
@@ -137,7 +158,9 @@ class MarkerFit {
   [[nodiscard]] std::size_t n_seen() const { return seen_.size(); }
 
   [[nodiscard]] int inputs() const { return static_cast<int>(n_unknowns_); }
-  [[nodiscard]] int values() const { return static_cast<int>(n_unknowns_) + n_marker_values(); }
+  [[nodiscard]] int values() const {
+    return n_marker_values() + static_cast<int>(pulls_.size()) + static_cast<int>(n_unknowns_);
+  }
 
   int operator()(const Eigen::VectorXd& u, Eigen::VectorXd& residuals) {
     // A step to poses that cannot be reached is shortened.
@@ -147,6 +170,9 @@ class MarkerFit {
       return 0;
     }
     residuals.tail(n_unknowns_) = damping * (u - start_);
+    for (Eigen::Index row = n_marker_values(); const Pull& pull : pulls_) {
+      residuals[row++] = pull.root_weight * (u[pull.unknown] - pull.value);
+    }
     for (std::size_t s = 0; s < seen_.size(); ++s) {
       const ModelMarker& marker = *markers_[seen_[s]].source;
       residuals.segment<3>(3 * static_cast<Eigen::Index>(s)) =
@@ -158,6 +184,9 @@ class MarkerFit {
   int df(const Eigen::VectorXd& u, Eigen::MatrixXd& jacobian) {
     jacobian.setZero();
     jacobian.bottomRows(n_unknowns_).diagonal().setConstant(damping);
+    for (Eigen::Index row = n_marker_values(); const Pull& pull : pulls_) {
+      jacobian(row++, pull.unknown) = pull.root_weight;
+    }
     if (move_to(u)) jacobian.topRows(n_marker_values()) = marker_derivatives(u);
     return 0;
   }
@@ -168,6 +197,7 @@ class MarkerFit {
     const Eigen::MatrixXd jacobian = marker_derivatives(u);
     std::vector<Eigen::Index> unknowns;
     for (Eigen::Index i = 0; i < n_unknowns_; ++i) {
+      if (std::ranges::find(pulls_, i, &Pull::unknown) != pulls_.end()) continue;
       if (jacobian.col(i).norm() < rounding * jacobian.norm()) unknowns.push_back(i);
     }
     return unknowns;
@@ -269,6 +299,7 @@ class MarkerFit {
   std::vector<Coordinate>& coordinates_;
   std::ptrdiff_t n_unknowns_;
   std::vector<FittedMarker> markers_;
+  std::vector<Pull> pulls_;
   std::vector<std::shared_ptr<FrameMotion>> motions_;
   CoordinateDirections along_;  ///< at q_along_ and the values of the coordinates there; empty before the first
   VectorX q_along_, values_along_;
@@ -328,7 +359,8 @@ InverseKinematicsResult solve_inverse_kinematics(const Scenario& scenario, const
   }
   CoupledModel coupled(scenario, model, stop);
   coupled.assemble([](std::string_view, const std::string&) {});
-  MarkerFit fit(coupled.system(), coordinates, n_unknowns, find_markers(task, model), coupled.start());
+  MarkerFit fit(coupled.system(), coordinates, n_unknowns, find_markers(task, model), find_pulls(task, coordinates),
+                coupled.start());
   Eigen::VectorXd u(n_unknowns);
   InverseKinematicsResult result;
   for (const Coordinate& coordinate : coordinates) {

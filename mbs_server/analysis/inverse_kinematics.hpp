@@ -4,11 +4,11 @@
 ///
 ///   sum_m w_m |p_WM(u) - p_m|^2
 ///
-/// over the markers that are seen [lu1999], with a weak pull to the solution of the frame before. All independent
-/// coordinates have drivers; the bodies follow from the constraints at their values, and the direction J_k = dq/du_k of
-/// coordinate k gives the derivative of every marker, which is affine in q: the derivatives are exact. The
-/// Levenberg-Marquardt method of MINPACK (in Eigen) starts from the solution of the frame before. Coordinates that move
-/// no marker that is seen keep their values.
+/// and the terms w_k (u_k - value_k)^2 of coordinate tasks, over the markers that are seen [lu1999], with a weak pull
+/// to the solution of the frame before. All independent coordinates have drivers; the bodies follow from the
+/// constraints at their values, and the direction J_k = dq/du_k of coordinate k gives the derivative of every marker,
+/// which is affine in q: the derivatives are exact. The Levenberg-Marquardt method of MINPACK (in Eigen) starts from
+/// the solution of the frame before. Coordinates that move no marker that is seen keep their values.
 #pragma once
 
 #include <cstddef>

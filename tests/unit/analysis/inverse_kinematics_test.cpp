@@ -90,6 +90,17 @@ TEST(InverseKinematics, LockedAndCoupledCoordinatesFollow) {
   EXPECT_NEAR(result.frames[0].values[1], 0.25, 1e-6);
 }
 
+// A marker at r = 0.4 m and a task of weight w: r^2 (u - 0.3) + w (u - 0.1) = 0 for small differences.
+TEST(InverseKinematics, ACoordinateTaskPullsToItsValue) {
+  InverseKinematicsTask task = reaching_task({0.3}, {0.0});
+  task.markers.resize(1);
+  task.coordinates = {{.coordinate = "shoulder", .weight = 0.16, .value = 0.1}};
+  const InverseKinematicsResult result = solved(task);
+  const double u = result.frames[0].values[0];
+  EXPECT_NEAR(0.16 * std::sin(u - 0.3) + 0.16 * (u - 0.1), 0.0, 1e-6);
+  EXPECT_THAT(result.undetermined, ElementsAre("elbow", "twist"));
+}
+
 TEST(InverseKinematics, AnUnseenMarkerDoesNotCount) {
   InverseKinematicsTask task = reaching_task({0.4, 0.41}, {0.3, 0.3});
   task.markers[1].measured[1].setConstant(std::numeric_limits<double>::quiet_NaN());

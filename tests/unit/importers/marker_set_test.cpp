@@ -49,12 +49,20 @@ TEST(MarkerSet, ReadsWeightsAndFunctions) {
   const MarkerTasks tasks = read_marker_tasks(R"(<IKTaskSet><objects>
       <IKMarkerTask name="a"><apply>true</apply><weight>10</weight></IKMarkerTask>
       <IKMarkerTask name="b"><apply>false</apply><weight>2</weight></IKMarkerTask>
-      <IKCoordinateTask name="c"><apply>true</apply><weight>2</weight></IKCoordinateTask>
+      <IKCoordinateTask name="c"><apply>true</apply><weight>2</weight><value_type>from_file</value_type></IKCoordinateTask>
+      <IKCoordinateTask name="d"><apply>true</apply><weight>1000</weight><value_type>default_value</value_type>
+        <value>3</value></IKCoordinateTask>
+      <IKCoordinateTask name="e"><apply>true</apply><weight>4</weight><value_type>manual_value</value_type>
+        <value>0.5</value></IKCoordinateTask>
     </objects></IKTaskSet>)",
                                               "t.xml");
   EXPECT_EQ(tasks.weights.at("a"), 10.0);
   EXPECT_EQ(tasks.weights.at("b"), 0.0);
-  EXPECT_THAT(tasks.unsupported, ElementsAre("IKCoordinateTask c"));
+  EXPECT_THAT(tasks.unsupported, ElementsAre("IKCoordinateTask c from_file"));
+  ASSERT_EQ(tasks.coordinates.size(), 2u);
+  EXPECT_EQ(tasks.coordinates[0].weight, 1000.0);
+  EXPECT_FALSE(tasks.coordinates[0].value);
+  EXPECT_EQ(tasks.coordinates[1].value, 0.5);
   const auto functions = read_coordinate_functions(R"(<FunctionSet><objects>
       <PiecewiseLinearFunction name="/jointset/knee_r/knee_ty_r"><x> 0 2</x><y>1 5</y></PiecewiseLinearFunction>
     </objects></FunctionSet>)",
