@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/errors/error.hpp"
+#include "common/text/storage_header.hpp"
 
 namespace heelstrike {
 
@@ -33,8 +34,7 @@ std::string plates_text(std::span<const ForcePlate> plates, std::span<const doub
     // Of several rows at one time (an event) the last is used: OpenSim requires increasing times.
     if (i + 1 == times.size() || times[i + 1] > times[i]) rows.push_back(i);
   }
-  std::string text = fmt::format("{}\nversion=1\nnRows={}\nnColumns={}\ninDegrees=no\nendheader\ntime", name,
-                                 rows.size(), 1 + 9 * plates.size());
+  std::string text = storage_header(name, rows.size(), 1 + 9 * plates.size());
   for (const ForcePlate& plate : plates) {
     for (const char* c : {"_vx", "_vy", "_vz", "_px", "_py", "_pz"}) text += "\t" + plate.name + c;
     for (const char* c : {"_x", "_y", "_z"}) text += "\t" + torque_stem(plate.name) + c;

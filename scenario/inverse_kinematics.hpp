@@ -37,9 +37,11 @@ struct InverseKinematicsTask {
   std::vector<ModelMarker> markers;
   std::vector<double> times;          ///< [s] of the frames
   std::vector<std::string> locked{};  ///< coordinates that keep their initial values
+  /// Both may name coordinates that the model does not have or has locked: InverseKinematicsResult::absent.
   std::vector<CoupledTo> coupled{};
   std::vector<CoordinateTask> coordinates{};
-  double tolerance = 1e-6;  ///< [-] relative reduction of the sum of squares, and relative step, at the end
+  int max_evaluations = 1000;  ///< in a frame
+  double tolerance = 1e-6;     ///< [-] relative reduction of the sum of squares, and relative step, at the end
 };
 
 struct InverseKinematicsFrame {
@@ -47,6 +49,7 @@ struct InverseKinematicsFrame {
   std::vector<double> errors;   ///< [m] of every marker; NaN = not seen
   double sum_of_squares = 0.0;  ///< [m^2] with weights
   int n_evaluations = 0;
+  bool converged = true;  ///< false = the number of evaluations is exhausted
 };
 
 struct InverseKinematicsResult {
@@ -54,6 +57,7 @@ struct InverseKinematicsResult {
   std::vector<bool> rotates;
   std::vector<InverseKinematicsFrame> frames;
   std::vector<std::string> undetermined;  ///< coordinates that move no marker of the first frame
+  std::vector<std::string> absent;        ///< in `coupled` and `coordinates`, but no free coordinate of the model
 };
 
 }  // namespace heelstrike

@@ -12,6 +12,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
+#include "common/text/storage_header.hpp"
 #include "gait/c3d_plates.hpp"
 
 namespace heelstrike::client {
@@ -99,8 +100,7 @@ ExitCode print_import(const std::string& what, const nlohmann::json& written, co
 /// Channels that belong to no plate, as an OpenSim storage.
 std::string analog_text(const C3dTrial& trial, const std::vector<std::size_t>& others) {
   const std::vector<double> times = trial.analog_times();
-  std::string text = fmt::format("analog\nversion=1\nnRows={}\nnColumns={}\ninDegrees=no\nendheader\ntime",
-                                 times.size(), 1 + others.size());
+  std::string text = storage_header("analog", times.size(), 1 + others.size());
   for (const std::size_t i : others) text += "\t" + trial.analog[i].name;
   text += '\n';
   for (std::size_t k = 0; k < times.size(); ++k) {

@@ -3,8 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <memory>
 #include <numbers>
 #include <optional>
@@ -52,14 +50,8 @@ osim::ImportOptions make_import_options(const ImportOptions& options) {
   if (options.flexion) import_options.flexion = per_degree * *options.flexion;
   import_options.angle_unit = per_degree;
   for (const std::string& text : options.coordinates) {
-    const auto equals = std::min(text.find('='), text.size());
-    double value = 0.0;
-    const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(std::min(text.data() + equals + 1, end), end, value);
-    if (equals == 0 || read.ec != std::errc() || read.ptr != end || !std::isfinite(value)) {
-      throw input_error("coordinates", fmt::format("--coordinate: expected NAME=NUMBER, found '{}'", text));
-    }
-    import_options.coordinates[text.substr(0, equals)] = value;
+    const auto [name, value] = read_named_number("--coordinate", text);
+    import_options.coordinates[name] = value;
   }
   import_options.folders = osim::mesh_folders(options.geometry, options.model);
   for (const std::string& text : options.meshes) {

@@ -1,9 +1,9 @@
 // heelstrike inverse-kinematics: coordinates of a model from a trial of markers, as a motion file.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -12,11 +12,12 @@
 #include <optional>
 
 #include "client/subcommands/options.hpp"
+#include "client/subcommands/shared_files.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
-#include "common/files/output_file.hpp"
 #include "common/files/read_file.hpp"
+#include "common/text/storage_header.hpp"
 #include "common/text/table.hpp"
 #include "gait/marker_file.hpp"
 #include "importers/opensim/marker_set.hpp"
@@ -36,20 +37,9 @@ struct Options {
   std::string coupled_by;
   std::vector<std::string> weights, locked;
   std::optional<double> begin, end;
+  bool force = false;
   Overrides overrides;
 };
-
-/// "NAME=NUMBER" of --weight.
-std::pair<std::string, double> read_weight(const std::string& text) {
-  const auto equals = std::min(text.find('='), text.size());
-  double value = 0.0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(std::min(text.data() + equals + 1, end), end, value);
-  if (equals == 0 || read.ec != std::errc() || read.ptr != end || !std::isfinite(value) || value < 0.0) {
-    throw input_error("weight", fmt::format("--weight: expected MARKER=NUMBER with a number >= 0, found '{}'", text));
-  }
-  return {text.substr(0, equals), value};
-}
 
 /// Frames of the trial between --from and --to.
 std::vector<std::size_t> chosen_frames(const Options& options, const MarkerTrial& trial) {
@@ -83,8 +73,11 @@ void add_markers(const Options& options, const MarkerTrial& trial, const std::ve
     fit.task.coordinates = std::move(tasks.coordinates);
     for (const std::string& task : tasks.unsupported) fit.notes.push_back("a task without effect: " + task);
   }
-  for (const std::string& text : options.weights)
-    weights.insert_or_assign(read_weight(text).first, read_weight(text).second);
+  for (const std::string& text : options.weights) {
+    const auto [name, weight] = read_named_number("--weight", text);
+    if (weight < 0.0) throw input_error("weight", fmt::format("--weight: expected a number >= 0, found '{}'", text));
+    weights.insert_or_assign(name, weight);
+  }
   const auto markers =
       osim::read_marker_set(read_file(options.marker_set, "marker-set"), options.marker_set.filename().string());
   std::string unmeasured;
@@ -127,11 +120,6 @@ Fit make_task(const Options& options) {
     fit.task.coupled.push_back({.coordinate = name, .by = options.coupled_by, .f = std::move(f)});
   }
   return fit;
-}
-
-std::string storage_header(const char* name, std::size_t rows, std::size_t columns, bool in_degrees) {
-  return fmt::format("{}\nversion=1\nnRows={}\nnColumns={}\ninDegrees={}\nendheader\ntime", name, rows, columns,
-                     in_degrees ? "yes" : "no");
 }
 
 /// Coordinates in degrees and metres, as OpenSim's tools write them.
@@ -194,9 +182,14 @@ void print_summary(const Fit& fit, const InverseKinematicsResult& result, const 
     }
   }
   if (as_json) {
-    nlohmann::ordered_json json = {{"frames", result.frames.size()},    {"marker_error_rms_m", all.rms()},
-                                   {"marker_error_max_m", all.largest}, {"undetermined", result.undetermined},
-                                   {"motion", motion.string()},         {"errors", errors.string()}};
+    nlohmann::ordered_json json = {
+        {"frames", result.frames.size()},
+        {"marker_error_rms_m", all.rms()},
+        {"marker_error_max_m", all.largest},
+        {"undetermined", result.undetermined},
+        {"motion", motion.string()},
+        {"errors", errors.string()},
+        {"not_converged", std::ranges::count(result.frames, false, &InverseKinematicsFrame::converged)}};
     for (std::size_t m = 0; m < by_marker.size(); ++m) {
       json["markers"][fit.task.markers[m].name] = {{"rms_m", by_marker[m].rms()}, {"max_m", by_marker[m].largest}};
     }
@@ -222,7 +215,34 @@ void print_summary(const Fit& fit, const InverseKinematicsResult& result, const 
   fmt::print("motion      {}\nerrors      {}\n", motion.string(), errors.string());
 }
 
+void print_warnings(const Fit& fit, const InverseKinematicsResult& result) {
+  if (!result.absent.empty()) {
+    fmt::print(stderr, "heelstrike: note: tasks and couplings of {}, which the model does not have or has locked\n",
+               printable(fmt::format("{}", fmt::join(result.absent, ", "))));
+  }
+  if (!result.undetermined.empty()) {
+    fmt::print(stderr,
+               "heelstrike: warning: no marker moves with {}, which stay at their initial values; lock or couple them, "
+               "or add markers\n",
+               fmt::join(result.undetermined, ", "));
+  }
+  std::vector<double> times;
+  for (std::size_t i = 0; i < result.frames.size(); ++i) {
+    if (!result.frames[i].converged) times.push_back(fit.task.times[i]);
+  }
+  if (times.empty()) return;
+  fmt::print(stderr,
+             "heelstrike: warning: {} frames did not converge, the first at {:.6g} s: coordinates that markers hardly "
+             "determine; lock them, or add markers\n",
+             times.size(), times.front());
+}
+
 ExitCode inverse_kinematics(const Options& options, bool as_json, const std::stop_token& stop) {
+  fs::path motion = options.motion;
+  if (motion.empty()) motion = options.trial.filename().replace_extension("").string() + "_ik.mot";
+  fs::path errors = motion;
+  errors.replace_filename(motion.stem().string() + "_marker_errors.sto");
+  check_new_files({motion, errors}, options.force);
   const Fit fit = make_task(options);
   const RunRequest request = load_request(options.scenario, options.overrides, schemas_of(known_backends({})), stop);
   for (const std::string& note : fit.notes) fmt::print(stderr, "heelstrike: note: {}\n", printable(note));
@@ -237,21 +257,8 @@ ExitCode inverse_kinematics(const Options& options, bool as_json, const std::sto
         stop);
   }
   if (stop.stop_requested()) throw Error(ErrorCode::cancelled, "stopped on request; no file was written");
-  if (!result.undetermined.empty()) {
-    std::string names;
-    for (const std::string& name : result.undetermined) names += (names.empty() ? "" : ", ") + name;
-    fmt::print(
-        stderr,
-        "heelstrike: warning: no marker moves with {}, which stay at their initial values; lock or couple them, or "
-        "add markers\n",
-        names);
-  }
-  fs::path motion = options.motion;
-  if (motion.empty()) motion = options.trial.filename().replace_extension("").string() + "_ik.mot";
-  fs::path errors = motion;
-  errors.replace_filename(motion.stem().string() + "_marker_errors.sto");
-  write_whole_file(motion, motion_text(fit.task, result));
-  write_whole_file(errors, errors_text(fit.task, result));
+  print_warnings(fit, result);
+  write_new_files({{motion, motion_text(fit.task, result)}, {errors, errors_text(fit.task, result)}}, options.force);
   print_summary(fit, result, motion, errors, as_json);
   return ExitCode::ok;
 }
@@ -289,6 +296,7 @@ Action add_inverse_kinematics(CLI::App& command, bool& as_json) {
   command.add_option("--to", options->end, "Last time, default that of the trial")->type_name("SECONDS");
   command.add_option("-o,--output", options->motion, "Motion file, default TRIAL_ik.mot in this folder")
       ->type_name("FILE");
+  command.add_flag("--force", options->force, "Replace existing files");
   add_set_option(command, options->overrides);
   command.add_flag("--json", as_json, "Print the errors as JSON");
   return [options](bool json, const std::stop_token& stop) { return inverse_kinematics(*options, json, stop); };

@@ -1,11 +1,16 @@
 #include "client/subcommands/options.hpp"
 
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <csignal>
 
+#include "common/errors/error.hpp"
 #include "library/composition/embedded.hpp"
 #include "library/runs/remote_runner.hpp"
 #include "report/tables.hpp"
@@ -54,6 +59,17 @@ void add_connection_options(CLI::App& command, ConnectionOptions& options) {
       ->excludes("--mbs")
       ->excludes("--fem")
       ->group("Servers (default: a private pair is started)");
+}
+
+std::pair<std::string, double> read_named_number(const std::string& option, const std::string& text) {
+  const auto equals = std::min(text.find('='), text.size());
+  double value = 0.0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(std::min(text.data() + equals + 1, end), end, value);
+  if (equals == 0 || read.ec != std::errc() || read.ptr != end || !std::isfinite(value)) {
+    throw input_error(option, fmt::format("{}: expected NAME=NUMBER, found '{}'", option, text));
+  }
+  return {text.substr(0, equals), value};
 }
 
 void add_override_options(CLI::App& command, Overrides& overrides) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "library/runs/run_request.hpp"
@@ -30,6 +31,8 @@ void add_connection_options(CLI::App& command, ConnectionOptions& options);
 void add_set_option(CLI::App& command, Overrides& overrides);
 /// --exit-with-parent, hidden from the help: for the runs that a sweep starts
 void add_exit_with_parent(CLI::App& command);
+/// "NAME=NUMBER". @param option  for messages, "--weight". @throws Error{invalid_input} for another text
+[[nodiscard]] std::pair<std::string, double> read_named_number(const std::string& option, const std::string& text);
 /// --backend and --set
 void add_override_options(CLI::App& command, Overrides& overrides);
 /// One flag for each format of report/tables.hpp. @param tables  receives the names of the formats

@@ -21,6 +21,7 @@
 #include "common/files/file_digests.hpp"
 #include "common/files/output_file.hpp"
 #include "common/results/summary.hpp"
+#include "common/text/storage_header.hpp"
 
 namespace heelstrike {
 
@@ -598,8 +599,7 @@ std::string storage_text(const std::string& name, std::span<const Column> column
     if (wanted(columns[i])) selected.push_back(i);
   }
   const auto rows = rows_of_distinct_times(series);
-  std::string text = fmt::format("{}\nversion=1\nnRows={}\nnColumns={}\ninDegrees=no\nendheader\ntime", name,
-                                 rows.size(), selected.size() + 1);
+  std::string text = storage_header(name, rows.size(), selected.size() + 1);
   for (const std::size_t i : selected) text.append("\t").append(label(columns[i]));
   text += '\n';
   for (const std::size_t row : rows) {

@@ -32,7 +32,6 @@ struct Coordinate {
   ScalarFunctionPtr f = {};                  ///< of that unknown; null = the unknown itself
 };
 
-/// A marker with the entries of q of its body.
 struct FittedMarker {
   const ModelMarker* source = nullptr;
   BodyIndex body = ground;
@@ -63,9 +62,27 @@ std::vector<Coordinate> find_coordinates(const Scenario& scenario, const Model& 
   return coordinates;
 }
 
-Coordinate& named(std::vector<Coordinate>& coordinates, const std::string& name, const char* what) {
+/// An independent coordinate; null = there is none of this name.
+Coordinate* find_free(std::vector<Coordinate>& coordinates, const std::string& name) {
   const auto found = std::ranges::find(coordinates, name, &Coordinate::name);
-  if (found != coordinates.end() && found->motion) return *found;
+  return found != coordinates.end() && found->motion ? &*found : nullptr;
+}
+
+/// Removes couplings and tasks of other coordinates. @returns their names
+std::vector<std::string> remove_absent(InverseKinematicsTask& task, std::vector<Coordinate>& coordinates) {
+  std::vector<std::string> absent;
+  const auto is_absent = [&](const auto& entry) {
+    if (find_free(coordinates, entry.coordinate) != nullptr) return false;
+    absent.push_back(entry.coordinate);
+    return true;
+  };
+  std::erase_if(task.coupled, is_absent);
+  std::erase_if(task.coordinates, is_absent);
+  return absent;
+}
+
+Coordinate& named(std::vector<Coordinate>& coordinates, const std::string& name, const char* what) {
+  if (Coordinate* found = find_free(coordinates, name); found != nullptr) return *found;
   std::vector<std::string> known;
   for (const Coordinate& coordinate : coordinates) {
     if (coordinate.motion) known.push_back(coordinate.name);
@@ -143,20 +160,19 @@ class MarkerFit {
     }
   }
 
-  /// @param u  near the solution
+  /// @param u  near the solution. @throws RecoverableError for a frame without markers, or poses that are not reached
   void begin(std::size_t frame, const Eigen::VectorXd& u) {
     frame_ = frame;
     seen_.clear();
     for (std::size_t m = 0; m < markers_.size(); ++m) {
       if (markers_[m].source->measured[frame].allFinite()) seen_.push_back(m);
     }
+    if (seen_.empty()) throw RecoverableError("no marker is seen; choose other times");
     system_.reset_factorisation();
     is_at_ = false;
     start_ = u;
     if (!move_to(u)) throw RecoverableError(error_);
   }
-  [[nodiscard]] std::size_t n_seen() const { return seen_.size(); }
-
   [[nodiscard]] int inputs() const { return static_cast<int>(n_unknowns_); }
   [[nodiscard]] int values() const {
     return n_marker_values() + static_cast<int>(pulls_.size()) + static_cast<int>(n_unknowns_);
@@ -345,14 +361,39 @@ std::vector<std::string> undetermined(MarkerFit& fit, const std::vector<Coordina
   return names;
 }
 
+/// Solves a frame from its start u, which becomes the solution.
+InverseKinematicsFrame fitted_frame(MarkerFit& fit, std::size_t frame, const InverseKinematicsTask& task,
+                                    const std::vector<Coordinate>& coordinates, Eigen::VectorXd& u) {
+  // The first frame is far from its start, which the pull would leave in its coordinates: repeated, it forgets it.
+  const int repetitions = frame == 0 ? 4 : 1;
+  int n_evaluations = 0;
+  bool converged = true;
+  for (int repetition = 0; repetition < repetitions; ++repetition) {
+    if (repetition > 0) fit.begin(frame, u);
+    Eigen::LevenbergMarquardt<MarkerFit> solver(fit);
+    solver.parameters.ftol = solver.parameters.xtol = task.tolerance;
+    solver.parameters.maxfev = task.max_evaluations;
+    const Eigen::LevenbergMarquardtSpace::Status status = solver.minimize(u);
+    converged = status != Eigen::LevenbergMarquardtSpace::TooManyFunctionEvaluation;
+    n_evaluations += static_cast<int>(solver.nfev);
+    if (frame == 0) remove_turns(coordinates, u);
+  }
+  InverseKinematicsFrame solved = fit.frame_at(u);
+  solved.n_evaluations = n_evaluations;
+  solved.converged = converged;
+  return solved;
+}
+
 }  // namespace
 
-InverseKinematicsResult solve_inverse_kinematics(const Scenario& scenario, const InverseKinematicsTask& task,
+InverseKinematicsResult solve_inverse_kinematics(const Scenario& scenario, InverseKinematicsTask task,
                                                  const std::function<void(std::size_t)>& on_frame,
                                                  const std::stop_token& stop) {
   Model model = build_model(scenario);
   model.drivers.clear();
   std::vector<Coordinate> coordinates = find_coordinates(scenario, model);
+  InverseKinematicsResult result;
+  result.absent = remove_absent(task, coordinates);
   const std::ptrdiff_t n_unknowns = number_unknowns(task, coordinates);
   for (const Coordinate& coordinate : coordinates) {
     if (coordinate.motion) model.drivers.push_back(coordinate_driver(model, coordinate.name, coordinate.motion));
@@ -362,37 +403,20 @@ InverseKinematicsResult solve_inverse_kinematics(const Scenario& scenario, const
   MarkerFit fit(coupled.system(), coordinates, n_unknowns, find_markers(task, model), find_pulls(task, coordinates),
                 coupled.start());
   Eigen::VectorXd u(n_unknowns);
-  InverseKinematicsResult result;
   for (const Coordinate& coordinate : coordinates) {
     result.coordinates.push_back(coordinate.name);
     result.rotates.push_back(coordinate.map->is_rotation(coordinate.place));
     if (coordinate.unknown >= 0 && !coordinate.f) u[coordinate.unknown] = coordinate.initial;
   }
   for (std::size_t frame = 0; frame < task.times.size() && !stop.stop_requested(); ++frame) {
-    const auto fail = [&](const std::string& reason) {
-      throw Error(ErrorCode::solver_failed,
-                  fmt::format("inverse kinematics at t = {:.6g} s: {}", task.times[frame], reason));
-    };
-    // The first frame is far from its start, which the pull would leave in its coordinates: repeated, it forgets it.
-    constexpr int first_repetitions = 4;
-    int n_evaluations = 0;
     try {
-      for (int repetition = 0; repetition < (frame == 0 ? first_repetitions : 1); ++repetition) {
-        fit.begin(frame, u);
-        if (fit.n_seen() == 0) fail("no marker is seen; choose other times");
-        if (frame == 0 && repetition == 0) result.undetermined = undetermined(fit, coordinates, u);
-        Eigen::LevenbergMarquardt<MarkerFit> solver(fit);
-        solver.parameters.ftol = solver.parameters.xtol = task.tolerance;
-        solver.parameters.maxfev = 1000;
-        solver.minimize(u);
-        n_evaluations += static_cast<int>(solver.nfev);
-        if (frame == 0) remove_turns(coordinates, u);
-      }
-      result.frames.push_back(fit.frame_at(u));
+      fit.begin(frame, u);
+      if (frame == 0) result.undetermined = undetermined(fit, coordinates, u);
+      result.frames.push_back(fitted_frame(fit, frame, task, coordinates, u));
     } catch (const RecoverableError& error) {
-      fail(error.what());
+      throw Error(ErrorCode::solver_failed,
+                  fmt::format("inverse kinematics at t = {:.6g} s: {}", task.times[frame], error.what()));
     }
-    result.frames.back().n_evaluations = n_evaluations;
     on_frame(frame + 1);
   }
   return result;

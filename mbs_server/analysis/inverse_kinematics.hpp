@@ -23,8 +23,7 @@ namespace heelstrike::mbs {
 /// @param on_frame  after every frame, with the number of frames done
 /// @throws Error{invalid_input} for an unknown body or coordinate, no markers, no frames; Error{solver_failed} with the
 ///         time for a frame in which no marker is seen or whose poses cannot be reached
-[[nodiscard]] InverseKinematicsResult solve_inverse_kinematics(const Scenario& scenario,
-                                                               const InverseKinematicsTask& task,
+[[nodiscard]] InverseKinematicsResult solve_inverse_kinematics(const Scenario& scenario, InverseKinematicsTask task,
                                                                const std::function<void(std::size_t)>& on_frame,
                                                                const std::stop_token& stop);
 

@@ -165,8 +165,13 @@ VectorX MuscleProblem::settle(double t, double activation, double interval, cons
       for (const auto& motion : motions) motion->hold(false);
     }
   } const hold(recorded_);
-  double first_time = has_guess() ? -std::numeric_limits<double>::infinity() : t;
+  constexpr int max_earlier = 100;  // intervals
+  double first_time = t;
+  if (has_guess()) first_time -= max_earlier * interval;
   for (const auto& motion : recorded_) first_time = std::max(first_time, motion->first_time());
+  for (const OptimizedCoordinate& coordinate : coordinates_) {
+    if (coordinate.guess) first_time = std::max(first_time, coordinate.guess->first_time());
+  }
   const VectorX q_start = q;
   const VectorX qd_start = qd;
   std::optional<RecoverableError> first_error;

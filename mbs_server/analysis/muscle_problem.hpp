@@ -88,7 +88,7 @@ class MuscleProblem {
 
   /// Equilibrium of the secondary coordinates with equal activations of all muscles, at time t with all recorded
   /// coordinates at rest. Recorded values of secondary coordinates may overlap at t: without an equilibrium near s, one
-  /// is sought near their values at earlier times and followed through equilibria to t.
+  /// is sought near their values at earlier times, at most 100 intervals before, and followed through equilibria to t.
   /// @param interval  [s] > 0 first step of their approach
   /// @param s  near the equilibrium @param q, qd  as for solve()
   /// @throws RecoverableError without an equilibrium

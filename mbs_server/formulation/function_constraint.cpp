@@ -104,8 +104,7 @@ void FunctionConstraint::add_force_tangent(double /*t*/, const ConstVector& q, c
                                            SparseAssembler& K) const {
   if (kept_.empty()) return;
   if (!K.reads(functions_->indices())) {
-    const auto n = static_cast<Eigen::Index>(functions_->indices().size());
-    K.add_dense(functions_->indices(), Eigen::MatrixXd::Zero(n, n));
+    K.add_zeros(functions_->indices());
     return;
   }
   VectorX weights = VectorX::Zero(functions_->size());

@@ -26,7 +26,8 @@ class SparseAssembler {
   /// Restricts the columns that are read after the next pass; where reads() is false, zeros may be added. Empty = all.
   void read_columns(std::vector<bool> columns) { read_ = std::move(columns); }
   [[nodiscard]] bool reads(const std::vector<int>& columns) const {
-    return read_.empty() || std::ranges::any_of(columns, [&](int column) { return bool(read_[std::size_t(column)]); });
+    return read_.empty() ||
+           std::ranges::any_of(columns, [&](int column) { return read_[static_cast<std::size_t>(column)]; });
   }
 
   void begin() {
@@ -47,6 +48,13 @@ class SparseAssembler {
     for (Eigen::Index j = 0; j < block.cols(); ++j) {
       for (Eigen::Index i = 0; i < block.rows(); ++i)
         add(row + static_cast<int>(i), col + static_cast<int>(j), block(i, j));
+    }
+  }
+
+  /// The contributions of add_dense() as zeros, where reads() is false.
+  void add_zeros(const std::vector<int>& indices) {
+    for (const int row : indices) {
+      for (const int col : indices) add(row, col, 0.0);
     }
   }
 

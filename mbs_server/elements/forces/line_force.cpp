@@ -106,27 +106,22 @@ Force line_force(LineElement element) {
 LineForce::LineForce(LineElement element)
     : element_(std::move(element)),
       path_(element_.points),
-      line_q_(VectorX::Zero(static_cast<Eigen::Index>(path_.coordinates().size()))),
-      rates_(line_q_) {}
+      rates_(VectorX::Zero(static_cast<Eigen::Index>(path_.coordinates().size()))) {}
 
 LineMotion LineForce::measure(const MotionState& at, bool curvature) const {
   const auto& coordinates = path_.coordinates();
-  bool is_known = has_line_ && (has_curvature_ || !curvature);
-  for (std::size_t i = 0; i < coordinates.size(); ++i) {
-    const auto k = static_cast<Eigen::Index>(i);
-    is_known = is_known && line_q_[k] == at.q[coordinates[i]];
-    rates_[k] = at.qd[coordinates[i]];
-  }
+  for (std::size_t i = 0; i < coordinates.size(); ++i) rates_[static_cast<Eigen::Index>(i)] = at.qd[coordinates[i]];
+  // All of q: conditional points depend on coordinates of joints between other bodies, too.
+  const bool is_known = line_q_.size() == at.q.size() && (has_curvature_ || !curvature) && line_q_ == at.q;
   if (!is_known) {
-    has_line_ = false;
+    line_q_.resize(0);
     try {
       path_.at(at.q, curvature, line_);
     } catch (const RecoverableError& error) {
       throw RecoverableError(fmt::format("forces.{}: {}", element_.name, error.what()));
     }
-    line_q_ = at.q(coordinates);
+    line_q_ = at.q;
     has_curvature_ = curvature;
-    has_line_ = true;
   }
   return {.t = at.t, .length = line_.length, .speed = line_.gradient.dot(rates_)};
 }
@@ -182,9 +177,8 @@ void LineForce::add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyT
 void LineForce::add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) {
   const auto& coordinates = path_.coordinates();
   if (!K.reads(coordinates)) {
-    const auto n = static_cast<Eigen::Index>(coordinates.size());
-    K.add_dense(coordinates, Eigen::MatrixXd::Zero(n, n));
-    C.add_dense(coordinates, Eigen::MatrixXd::Zero(n, n));
+    K.add_zeros(coordinates);
+    C.add_zeros(coordinates);
     return;
   }
   const LineTension p = pull(measure(at, true), at.s);

@@ -128,8 +128,7 @@ class LineForce final : public ForceElement, private InternalStates, private Act
   /// Work space for the path at a state, which avoids allocation: an element belongs to one simulation and is evaluated
   /// by one thread at a time.
   mutable PathLength line_;
-  mutable VectorX line_q_;  ///< q of the coordinates of the path at `line_`: paths are evaluated once at a state
-  mutable bool has_line_ = false;
+  mutable VectorX line_q_;  ///< q at `line_`, which is evaluated once at a state; empty = unknown
   mutable bool has_curvature_ = false;
   mutable VectorX rates_;  ///< qd of the coordinates of the path
 };

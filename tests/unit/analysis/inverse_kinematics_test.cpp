@@ -112,6 +112,23 @@ TEST(InverseKinematics, AnUnseenMarkerDoesNotCount) {
   EXPECT_THROW((void)solved(task), Error);
 }
 
+TEST(InverseKinematics, ReportsAFrameThatDidNotConverge) {
+  InverseKinematicsTask task = reaching_task({0.9}, {-0.7});
+  EXPECT_TRUE(solved(task).frames[0].converged);
+  task.max_evaluations = 2;
+  EXPECT_FALSE(solved(task).frames[0].converged);
+}
+
+// Settings name coordinates that an import has locked.
+TEST(InverseKinematics, TasksOfAbsentCoordinatesAreListed) {
+  InverseKinematicsTask task = reaching_task({0.3}, {0.1});
+  task.coordinates = {{.coordinate = "wrist"}};
+  task.coupled = {{.coordinate = "thumb", .by = "elbow", .f = make_power_series({0.0, 1.0})}};
+  const InverseKinematicsResult result = solved(task);
+  EXPECT_THAT(result.absent, ElementsAre("thumb", "wrist"));
+  EXPECT_NEAR(result.frames[0].values[1], 0.1, 1e-6);
+}
+
 std::string message_of(const InverseKinematicsTask& task) {
   try {
     (void)solved(task);

@@ -179,6 +179,27 @@ TEST(MuscleOptimization, WarnsOfReservesThatAreNotSmall) {
   EXPECT_THAT(good.log, testing::Not(testing::Contains(HasSubstr("reserve"))));
 }
 
+/// The block on the height of the muscle's origin, where a muscle of no length has no force.
+std::string level_block(const std::string& recorded_x) {
+  std::string text = pulled_block("secondary: [x], muscle_force: isometric, start_time: 0.05");
+  const std::string driver = "{y: {follows: {polynomial: [0]}}}";
+  return text.replace(text.find(driver), driver.size(),
+                      "{y: {follows: {polynomial: [0.4]}}, x: {follows: {" + recorded_x + "}}}");
+}
+
+// k x = -T with 0.02 of the maximum force.
+TEST(MuscleOptimization, TheFirstEquilibriumMayFollowFromAnEarlierTime) {
+  const auto run = completed_frames(level_block("expression: '-0.3 * step(t, 0, 0.05)'"));
+  EXPECT_THAT(run.log, testing::Not(testing::Contains(HasSubstr("no equilibrium"))));
+  EXPECT_LT(std::abs(run.column("x.value_m")[0]), 0.02);
+}
+
+TEST(MuscleOptimization, TheSearchForAFirstEquilibriumEnds) {
+  const auto run = run_local(scenario_from(level_block("polynomial: [-0.3]")));
+  EXPECT_EQ(run.summary.status, "failed");
+  EXPECT_THAT(run.log, testing::Contains(HasSubstr("no equilibrium")));
+}
+
 // The equilibrium is 27 mm away: within 14 trust regions of 2 mm.
 TEST(MuscleOptimization, ASecondaryCoordinateMovesThroughTrustRegions) {
   const auto pulled_within = [](const char* radius) {
