@@ -67,7 +67,7 @@ void add_markers(const Options& options, const MarkerTrial& trial, const std::ve
   bool only_weighted = false;
   if (!options.tasks.empty()) {
     osim::MarkerTasks tasks =
-        osim::read_marker_tasks(read_file(options.tasks, "tasks"), options.tasks.filename().string());
+        osim::read_marker_tasks(read_file(options.tasks, "--tasks"), options.tasks.filename().string());
     weights = std::move(tasks.weights);
     only_weighted = true;
     fit.task.coordinates = std::move(tasks.coordinates);
@@ -79,7 +79,7 @@ void add_markers(const Options& options, const MarkerTrial& trial, const std::ve
     weights.insert_or_assign(name, weight);
   }
   const auto markers =
-      osim::read_marker_set(read_file(options.marker_set, "marker-set"), options.marker_set.filename().string());
+      osim::read_marker_set(read_file(options.marker_set, "--marker-set"), options.marker_set.filename().string());
   std::string unmeasured;
   for (const osim::Marker& marker : markers) {
     const auto weight = weights.find(marker.name);
@@ -108,7 +108,7 @@ void add_markers(const Options& options, const MarkerTrial& trial, const std::ve
 
 Fit make_task(const Options& options) {
   Fit fit;
-  const MarkerTrial trial = read_trc(read_file(options.trial, "TRIAL"), options.trial.filename().string());
+  const MarkerTrial trial = read_trc(read_file(options.trial, "--trial"), options.trial.filename().string());
   fit.notes = trial.notes;
   const std::vector<std::size_t> frames = chosen_frames(options, trial);
   for (const std::size_t i : frames) fit.task.times.push_back(trial.times[i]);
@@ -116,7 +116,7 @@ Fit make_task(const Options& options) {
   fit.task.locked = options.locked;
   if (options.coupling.empty()) return fit;
   for (auto& [name, f] :
-       osim::read_coordinate_functions(read_file(options.coupling, "couple"), options.coupling.filename().string())) {
+       osim::read_coordinate_functions(read_file(options.coupling, "--couple"), options.coupling.filename().string())) {
     fit.task.coupled.push_back({.coordinate = name, .by = options.coupled_by, .f = std::move(f)});
   }
   return fit;
@@ -238,13 +238,13 @@ void print_warnings(const Fit& fit, const InverseKinematicsResult& result) {
 }
 
 ExitCode inverse_kinematics(const Options& options, bool as_json, const std::stop_token& stop) {
+  const RunRequest request = load_request(options.scenario, options.overrides, schemas_of(known_backends({})), stop);
+  const Fit fit = make_task(options);
   fs::path motion = options.motion;
   if (motion.empty()) motion = options.trial.filename().replace_extension("").string() + "_ik.mot";
   fs::path errors = motion;
   errors.replace_filename(motion.stem().string() + "_marker_errors.sto");
   check_new_files({motion, errors}, options.force);
-  const Fit fit = make_task(options);
-  const RunRequest request = load_request(options.scenario, options.overrides, schemas_of(known_backends({})), stop);
   for (const std::string& note : fit.notes) fmt::print(stderr, "heelstrike: note: {}\n", printable(note));
   InverseKinematicsResult result;
   {
@@ -260,7 +260,8 @@ ExitCode inverse_kinematics(const Options& options, bool as_json, const std::sto
   print_warnings(fit, result);
   write_new_files({{motion, motion_text(fit.task, result)}, {errors, errors_text(fit.task, result)}}, options.force);
   print_summary(fit, result, motion, errors, as_json);
-  return ExitCode::ok;
+  const bool all_converged = std::ranges::all_of(result.frames, &InverseKinematicsFrame::converged);
+  return all_converged ? ExitCode::ok : ExitCode::incomplete;
 }
 
 Action add_inverse_kinematics(CLI::App& command, bool& as_json) {
@@ -308,9 +309,8 @@ Subcommand inverse_kinematics_command() {
   return {.name = "inverse-kinematics",
           .summary = "Coordinates of a model from a trial of markers, as a motion file",
           .examples =
-              "  heelstrike inverse-kinematics model.yaml --trial walk.trc --marker-set model.osim\n"
-              "  heelstrike inverse-kinematics model.yaml --trial walk.trc --marker-set markers.xml \\\n"
-              "    --tasks ik_settings.xml --lock mtp_angle_r -o walk.mot",
+              "  heelstrike inverse-kinematics model.yaml --trial walk.trc \\\n"
+              "    --marker-set model.osim --tasks ik_settings.xml -o walk.mot",
           .add = add_inverse_kinematics};
 }
 
