@@ -431,11 +431,14 @@ void with_own_factor(const CondensationInput& input, Unknowns unknowns, const Ta
       need.compressed = bytes_if_compressed(input);
       return need;
     };
-    const double available = std::min(limit.bytes - limit.in_use, available_address_space());
-    while (n_workers > 1 && with(n_workers).total() > available) --n_workers;
+    const auto available = [&](std::size_t n) {
+      return std::min(limit.bytes - limit.in_use, available_address_space(n));
+    };
+    while (n_workers > 1 && with(n_workers).total() > available(n_workers)) --n_workers;
     return with(n_workers);
   };
   within_memory(limit, need(unknowns.order.size()), task(n_candidates), [&] {
+    reserve_blas_workspace(n_workers);
     const SparseMatrix K = linear_stiffness(input.body);
     check_stop(input.stop);
     input.progress("factorize", 0.1);

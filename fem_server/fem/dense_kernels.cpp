@@ -1,7 +1,11 @@
 #include "fem_server/fem/dense_kernels.hpp"
 
 #include <Eigen/Core>
+#include <algorithm>
+#include <mutex>
+#include <new>
 #include <utility>
+#include <vector>
 
 #include "common/errors/error.hpp"
 
@@ -35,12 +39,21 @@ void dgesvd_(const char* job_u, const char* job_vt, const int* m, const int* n, 
 void strsv_(const char* uplo, const char* transposed, const char* diagonal, const int* n, const float* a,
             const int* lda, float* x, const int* incx);
 void openblas_set_num_threads(int n_threads) __attribute__((weak));
+void* blas_memory_alloc(int position) __attribute__((weak));
+void blas_memory_free(void* memory) __attribute__((weak));
 }
 // NOLINTEND(readability-identifier-naming)
 
 namespace heelstrike::fem {
 
 namespace {
+
+/// [B] of one call: the 128 MiB of OpenBLAS and their alignment.
+constexpr std::size_t blas_workspace = 129UL * 1024UL * 1024UL;
+
+/// Concurrent calls whose memory is mapped; OpenBLAS never unmaps it.
+std::size_t n_reserved = 0;
+std::mutex reservation;
 
 int as_int(Eigen::Index n) {
   return static_cast<int>(n);
@@ -64,6 +77,24 @@ void triangular_solve(const char* side, const char* transposed, Eigen::Ref<const
 /// Weak symbol: only OpenBLAS provides the function; the reference BLAS has no threads.
 void use_one_blas_thread() {
   if (openblas_set_num_threads != nullptr) openblas_set_num_threads(1);
+}
+
+double unreserved_blas_workspace(std::size_t n_callers) {
+  if (blas_memory_alloc == nullptr) return 0.0;
+  const std::lock_guard lock(reservation);
+  return static_cast<double>(blas_workspace * (std::max(n_callers, n_reserved) - n_reserved));
+}
+
+void reserve_blas_workspace(std::size_t n_callers) {
+  if (blas_memory_alloc == nullptr || blas_memory_free == nullptr) return;
+  const std::lock_guard lock(reservation);
+  if (n_callers <= n_reserved) return;
+  const std::size_t more = blas_workspace * (n_callers - n_reserved);
+  ::operator delete(::operator new(more));  // throws where OpenBLAS would not return
+  std::vector<void*> parts(n_callers);
+  for (void*& part : parts) part = blas_memory_alloc(0);
+  for (void* part : parts) blas_memory_free(part);
+  n_reserved = n_callers;
 }
 
 bool cholesky_in_place(Eigen::Ref<Eigen::MatrixXd> matrix) {

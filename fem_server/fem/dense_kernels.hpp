@@ -6,6 +6,7 @@
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 namespace heelstrike::fem {
@@ -23,6 +24,14 @@ void for_each_panel(Eigen::Index n_nodes, Visit visit) {
 
 /// Restricts a threaded BLAS (OpenBLAS) to the calling thread. Called before every preparation; idempotent.
 void use_one_blas_thread();
+
+/// [B] of address space that `n_callers` concurrent calls of BLAS map in addition to what the process has reserved.
+[[nodiscard]] double unreserved_blas_workspace(std::size_t n_callers);
+
+/// Maps the working memory of `n_callers` concurrent calls of OpenBLAS, which otherwise does so in their first calls
+/// and, where the limit of the address space prevents it, tries again without end. Nothing is touched.
+/// @throws std::bad_alloc where it does not fit
+void reserve_blas_workspace(std::size_t n_callers);
 
 /// Cholesky factor of a symmetric positive definite matrix in its lower triangle; the upper triangle is not accessed.
 /// @return false when the matrix is not positive definite; the content is then undefined

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "common/errors/error.hpp"
+#include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
 
@@ -37,14 +38,15 @@ constexpr std::string_view raise_process_limit = "raise the memory limit of the 
 
 }  // namespace
 
-double available_address_space() {
+double available_address_space(std::size_t n_blas_callers) {
   rlimit own{};
   if (::getrlimit(RLIMIT_AS, &own) != 0 || own.rlim_cur == RLIM_INFINITY) {
     return std::numeric_limits<double>::infinity();
   }
   double pages = 0.0;  // zero without /proc: then only requests above the whole limit are rejected
   std::ifstream("/proc/self/statm") >> pages;
-  return static_cast<double>(own.rlim_cur) - pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  return static_cast<double>(own.rlim_cur) - pages * static_cast<double>(::sysconf(_SC_PAGESIZE)) -
+         unreserved_blas_workspace(n_blas_callers);
 }
 
 MemoryNeed matrix_memory(double n_entries) {
@@ -119,6 +121,7 @@ void check_memory(const MemoryLimit& limit, const MemoryNeed& need, const std::s
 void with_memory_report(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
                         const std::function<void()>& work) {
   try {
+    reserve_blas_workspace(1);
     work();
   } catch (const std::bad_alloc&) {
     throw memory_error(limit, need, what, "the allocation failed", available_address_space(), raise_process_limit);

@@ -1,6 +1,7 @@
 /// Estimates of the memory of finite-element computations before allocation, and errors when it is insufficient.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <limits>
 #include <string>
@@ -8,7 +9,8 @@
 namespace heelstrike::fem {
 
 /// [B] remaining address space below RLIMIT_AS (`ulimit -v`); infinity without such a limit.
-[[nodiscard]] double available_address_space();
+/// @param n_blas_callers  threads that call BLAS at the same time, whose working memory is not counted as available
+[[nodiscard]] double available_address_space(std::size_t n_blas_callers = 1);
 
 /// Memory limit of a preparation.
 struct MemoryLimit {

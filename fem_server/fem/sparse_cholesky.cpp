@@ -11,6 +11,10 @@
 #include "common/errors/error.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
+// Declared here, for <omp.h> is not installed with every compiler.
+extern "C" int omp_get_max_active_levels();
+extern "C" void omp_set_max_active_levels(int n);
+
 namespace heelstrike::fem {
 
 /// CHOLMOD settings and status of one matrix.
@@ -31,6 +35,19 @@ struct CholmodWorkspace {
 };
 
 namespace {
+
+/// Calls of CHOLMOD from this thread start no OpenMP threads while this object exists: libgomp ends the process where
+/// a thread cannot be started (limits of address space or of threads), and each calling thread would keep its team.
+class SerialOpenMp {
+ public:
+  SerialOpenMp() { omp_set_max_active_levels(0); }
+  ~SerialOpenMp() { omp_set_max_active_levels(levels_); }
+  SerialOpenMp(const SerialOpenMp&) = delete;
+  SerialOpenMp& operator=(const SerialOpenMp&) = delete;
+
+ private:
+  int levels_ = omp_get_max_active_levels();
+};
 
 /// @param done  pointer or flag of CHOLMOD that is zero after a failure
 template <class Done>
@@ -207,6 +224,7 @@ SparseCholesky& SparseCholesky::operator=(SparseCholesky&&) noexcept = default;
 
 bool SparseCholesky::factorize(const SparseMatrix& K) {
   self_->fill_values(K);
+  const SerialOpenMp serial;
   cholmod_l_factorize(self_->matrix, self_->factor, &self_->common);
   if (self_->common.status == CHOLMOD_OUT_OF_MEMORY) throw std::bad_alloc();
   // `minor` is the first column whose pivot was not positive.
@@ -219,6 +237,7 @@ Eigen::MatrixXd SparseCholesky::solve(const Eigen::MatrixXd& rhs) const {
   require(b, self_->common, "allocating a right-hand side");
   Eigen::Map<Eigen::MatrixXd> packed(static_cast<double*>(b->x), static_cast<Eigen::Index>(n), rhs.cols());
   for (std::size_t i = 0; i < n; ++i) packed.row(static_cast<Eigen::Index>(i)) = rhs.row(self_->dof_at[i]);
+  const SerialOpenMp serial;
   cholmod_dense* x = cholmod_l_solve(CHOLMOD_A, self_->factor, b, &self_->common);
   if (x == nullptr) cholmod_l_free_dense(&b, &self_->common);
   require(x, self_->common, "solving with the factors");

@@ -207,17 +207,18 @@ TEST(MemoryNeed, EqualsTheAllocationOfTheProcess) {
 
 /// For any limit of the process, either the error names the limit, the estimate and the remedy, or the work completes.
 TEST(MemoryNeed, AboveTheProcessLimitIsRejectedByName) {
-  const BodyModel body = block(8, *named_element("tet10_mixed"));
+  const BodyModel body = block(6, *named_element("tet10_mixed"));
   const std::vector<std::uint32_t> candidates = body.mesh().node_sets.at("z0");
   const auto peak = peak_of([&] { (void)condense(body, clamped_support(body), candidates, quiet, {}); });
-  for (const double part : {0.1, 0.4, 0.7, 0.95}) {
+  for (const int percent : {10, 40, 70, 95, 120, 160, 200, 250, 300}) {
     const std::string message = run_in_child_process([&] {
-      allow(part * peak);
+      allow(0.01 * percent * peak);
       return rejected([&] { (void)condense(body, clamped_support(body), candidates, quiet, {}, any); });
     });
+    if (percent > 70 && message == "no error") continue;  // how much is taken depends on the threads
     EXPECT_THAT(message, AllOf(HasSubstr("contact.pair.parameters.max_memory| "), HasSubstr("would take about"),
                                HasSubstr("ulimit -v")))
-        << part;
+        << percent << " % of the peak";
   }
 }
 
