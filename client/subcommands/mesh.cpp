@@ -34,6 +34,7 @@ struct MeshOptions {
   std::vector<std::string> refine;
   std::vector<std::string> repair;
   std::vector<std::string> between;
+  std::string thickness;
   std::uint32_t layers = 2;
   bool prisms = false;
   std::string search_distance = "10mm";
@@ -104,11 +105,25 @@ std::optional<KneeSurface> knee_named(const MeshOptions& options) {
 MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   MeshJob job;
   job.name = options.between.empty() ? options.input : options.between.front();
-  if (job.name.empty()) throw input_error("input", "expected a file to check or fill, or --layer OUTER INNER");
-  if (!options.between.empty()) {
-    if (!options.input.empty()) throw input_error("between", "--layer names both files; remove " + options.input);
-    job.inner_name = options.between.back();
-    job.inner = read_mesh_file(job.inner_name, "mesh", {.stop = stop});
+  if (job.name.empty()) throw input_error("input", "expected a file to check or fill, or --layer OUTER [INNER]");
+  job.layer = !options.between.empty();
+  if (!job.layer && !options.thickness.empty()) {
+    throw input_error("thickness", "--thickness: requires --layer OUTER, the surface of the layer");
+  }
+  if (job.layer) {
+    if (!options.input.empty()) throw input_error("between", "--layer names all files; remove " + options.input);
+    const bool has_inner = options.between.size() > 1;
+    if (has_inner == !options.thickness.empty()) {
+      throw input_error("between", fmt::format("--layer: expected the surface behind {}, or its distance by "
+                                               "--thickness, found {}",
+                                               options.between.front(), has_inner ? "both" : "none of them"));
+    }
+    if (has_inner) {
+      job.inner_name = options.between.back();
+      job.inner = read_mesh_file(job.inner_name, "mesh", {.stop = stop});
+    } else {
+      job.thickness = parse_small_length(options.thickness, "--thickness");
+    }
     job.layers = options.layers;
     job.keep_prisms = options.prisms;
     if (options.prisms && options.order == 2) {
@@ -120,7 +135,7 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
     job.min_thickness = parse_small_length(options.min_thickness, "--min-thickness");
   }
   if (options.prisms && options.between.empty()) {
-    throw input_error("prisms", "--prisms: only the layer of --layer OUTER INNER is made of prisms; remove it");
+    throw input_error("prisms", "--prisms: only the layer of --layer is made of prisms; remove it");
   }
   job.foot = (options.input == "foot" || options.input == "foot-right") && !fs::exists(options.input);
   job.right = options.input == "foot-right";
@@ -151,7 +166,7 @@ MeshJob make_job(const MeshOptions& options, const std::stop_token& stop) {
   job.repairs.max_hole_edges = options.max_hole_edges;
   if (!options.output.empty()) {
     job.output_format = extension_of(options.output);
-    const bool fills = job.size > 0.0 || !job.inner.empty();
+    const bool fills = job.size > 0.0 || job.layer;
     if (job.output_format != "msh" && job.output_format != "vtu" && job.output_format != "stl") {
       throw input_error("output", fmt::format("--output: expected a name ending in .msh, .vtu or .stl, found '{}'",
                                               options.output.string()));
@@ -206,9 +221,12 @@ void add_layer_options(CLI::App& command, MeshOptions& options) {
   command
       .add_option("--layer", options.between,
                   "Fill the layer between two surfaces, e.g. cartilage: OUTER, the articular surface with normals\n"
-                  "outward, and INNER behind it, the bone; also open surfaces")
-      ->expected(2)
-      ->type_name("OUTER INNER");
+                  "outward, and INNER behind it, the bone; also open surfaces. --size gives OUTER triangles of this\n"
+                  "edge length first")
+      ->expected(1, 2)
+      ->type_name("OUTER [INNER]");
+  command.add_option("--thickness", options.thickness, "Constant thickness of the layer, instead of INNER")
+      ->type_name("LENGTH");
   command.add_option("--layers", options.layers, "Layers of prisms, three tetrahedra each, between the surfaces")
       ->check(CLI::Range(1, 20))
       ->capture_default_str();
@@ -294,6 +312,7 @@ Subcommand mesh_command() {
               "  heelstrike mesh foot.stl --scale 0.001\n"
               "  heelstrike mesh foot.stl --scale 0.001 --repair orientation --fill-holes 30 --size 4mm -o foot.vtu\n"
               "  heelstrike mesh --layer cartilage.stl bone.stl --layers 3 -o cartilage.vtu\n"
+              "  heelstrike mesh --layer skin.stl --thickness 8mm --size 5mm -o skin.vtu\n"
               "  heelstrike mesh foot --size 6mm --refine box:-60mm,-60mm,-80mm,200mm,60mm,-60mm:3mm -o foot.msh",
           .add = add_mesh};
 }

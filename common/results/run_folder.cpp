@@ -44,6 +44,9 @@ constexpr const char* run_files[] = {"scenario.yaml",
                                      "forces.sto",
                                      "ground_reactions.mot",
                                      "kinematics.sto",
+                                     "activations.sto",
+                                     "muscle_forces.sto",
+                                     "coordinates.sto",
                                      "run.log",
                                      "fields.pvd",
                                      "report.html",
@@ -486,6 +489,74 @@ void RunFolder::write_field_index() {
                field_index_ + "</Collection>\n</VTKFile>\n");
 }
 
+namespace {
+
+struct NamedColumn {
+  std::string name;
+  std::size_t index = 0;  ///< into the columns of the time series
+};
+
+/// Quantities of elements that OpenSim's files contain under the bare names of the elements.
+struct ElementStorage {
+  const char* name;           ///< of the file, without extension
+  std::string_view quantity;  ///< of the columns, ELEMENT.QUANTITY
+  bool of_muscles = false;    ///< only of elements that have an activation
+};
+constexpr ElementStorage element_storages[] = {{.name = "activations", .quantity = ".activation", .of_muscles = true},
+                                               {.name = "muscle_forces", .quantity = ".force", .of_muscles = true},
+                                               {.name = "coordinates", .quantity = ".value"}};
+
+/// "ball.vz_m_s" -> "ball.vz": storage files imply the units.
+std::string label(const Column& column) {
+  std::string suffix = "_" + column.unit;
+  std::erase(suffix, ' ');
+  std::erase(suffix, '^');
+  std::ranges::replace(suffix, '/', '_');
+  return column.name.ends_with(suffix) ? column.name.substr(0, column.name.size() - suffix.size()) : column.name;
+}
+
+std::vector<std::size_t> rows_of_distinct_times(const TimeSeries& series) {
+  std::vector<std::size_t> rows;
+  const std::size_t width = series.columns.size();
+  for (std::size_t row = 0; row < series.rows(); ++row) {
+    if (!rows.empty() && series.values[rows.back() * width] == series.values[row * width]) rows.pop_back();
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::vector<NamedColumn> columns_of(const ElementStorage& storage, std::span<const Column> columns) {
+  std::vector<NamedColumn> selected;
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    std::string element = label(columns[i]);
+    if (!element.ends_with(storage.quantity)) continue;
+    element.resize(element.size() - storage.quantity.size());
+    if (storage.of_muscles && std::ranges::find(columns, element + ".activation", &Column::name) == columns.end()) {
+      continue;
+    }
+    selected.push_back({.name = std::move(element), .index = i});
+  }
+  return selected;
+}
+
+std::string storage_text(const std::string& name, std::span<const NamedColumn> selected, const TimeSeries& series) {
+  const auto rows = rows_of_distinct_times(series);
+  std::string text = storage_header(name, rows.size(), selected.size() + 1);
+  for (const NamedColumn& column : selected) text.append("\t").append(column.name);
+  text += '\n';
+  for (const std::size_t row : rows) {
+    const double* values = &series.values[row * series.columns.size()];
+    fmt::format_to(std::back_inserter(text), "{}", values[0]);
+    for (const NamedColumn& column : selected) {
+      fmt::format_to(std::back_inserter(text), "\t{}", values[column.index]);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
 void RunFolder::write_storages() {
   const fs::path table = path_ / "timeseries.csv";
   if (digest_of_file(table).hex() != table_digest_.hex()) {
@@ -498,6 +569,11 @@ void RunFolder::write_storages() {
   const TimeSeries series = read_timeseries(path_);
   add_file("forces.sto", storage_text("forces", columns_, series, is_load));
   add_file("kinematics.sto", storage_text("kinematics", columns_, series, is_motion));
+  for (const ElementStorage& storage : element_storages) {
+    const std::vector<NamedColumn> columns = columns_of(storage, columns_);
+    if (columns.empty()) continue;
+    add_file(fmt::format("{}.sto", storage.name), storage_text(storage.name, columns, series));
+  }
 }
 
 void RunFolder::finish(const RunSummary& summary) {
@@ -560,29 +636,6 @@ void RunFolderSink::on_checkpoint(const Checkpoint& checkpoint) {
   folder_.add_checkpoint(checkpoint.step, encode_(checkpoint));
 }
 
-namespace {
-
-/// "ball.vz_m_s" -> "ball.vz": storage files imply the units.
-std::string label(const Column& column) {
-  std::string suffix = "_" + column.unit;
-  std::erase(suffix, ' ');
-  std::erase(suffix, '^');
-  std::ranges::replace(suffix, '/', '_');
-  return column.name.ends_with(suffix) ? column.name.substr(0, column.name.size() - suffix.size()) : column.name;
-}
-
-std::vector<std::size_t> rows_of_distinct_times(const TimeSeries& series) {
-  std::vector<std::size_t> rows;
-  const std::size_t width = series.columns.size();
-  for (std::size_t row = 0; row < series.rows(); ++row) {
-    if (!rows.empty() && series.values[rows.back() * width] == series.values[row * width]) rows.pop_back();
-    rows.push_back(row);
-  }
-  return rows;
-}
-
-}  // namespace
-
 bool is_load(const Column& column) {
   return column.unit == "N" || column.unit == "N m";
 }
@@ -594,21 +647,11 @@ bool is_motion(const Column& column) {
 
 std::string storage_text(const std::string& name, std::span<const Column> columns, const TimeSeries& series,
                          bool (*wanted)(const Column&)) {
-  std::vector<std::size_t> selected;
+  std::vector<NamedColumn> selected;
   for (std::size_t i = 1; i < columns.size(); ++i) {
-    if (wanted(columns[i])) selected.push_back(i);
+    if (wanted(columns[i])) selected.push_back({.name = label(columns[i]), .index = i});
   }
-  const auto rows = rows_of_distinct_times(series);
-  std::string text = storage_header(name, rows.size(), selected.size() + 1);
-  for (const std::size_t i : selected) text.append("\t").append(label(columns[i]));
-  text += '\n';
-  for (const std::size_t row : rows) {
-    const double* values = &series.values[row * series.columns.size()];
-    fmt::format_to(std::back_inserter(text), "{}", values[0]);
-    for (const std::size_t i : selected) fmt::format_to(std::back_inserter(text), "\t{}", values[i]);
-    text += '\n';
-  }
-  return text;
+  return storage_text(name, selected, series);
 }
 
 }  // namespace heelstrike

@@ -43,7 +43,7 @@ void PreparationLocks::release(const std::string& key, const std::function<Produ
 std::size_t PreparationLocks::n_waiting() const {
   const std::scoped_lock lock(mutex_);
   std::size_t n = 0;
-  for (const auto& [key, entry] : entries_) n += entry.n_waiting;
+  for (const auto& [key, entry] : entries_) n += entry.locked ? entry.n_waiting : 0;
   return n;
 }
 

@@ -35,7 +35,7 @@ class PreparationLocks {
     return std::move(*product);
   }
 
-  /// Number of waiting threads, for tests.
+  /// Number of threads that wait for a product in preparation, for tests; not those that are about to receive theirs.
   [[nodiscard]] std::size_t n_waiting() const;
 
  private:

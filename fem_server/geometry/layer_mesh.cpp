@@ -70,14 +70,16 @@ std::vector<std::vector<std::uint32_t>> neighbours(const SurfaceMesh& mesh) {
 /// Vectors from every outer vertex to its inner node.
 class SlipPaths {
  public:
-  SlipPaths(const SurfaceMesh& outer, const SurfaceMesh& inner, const LayerOptions& options, LayerMesh& result)
-      : outer_(outer), inner_(inner), options_(options), normals_(vertex_normals(outer)), near_(neighbours(outer)) {
-    find(result);
-    fill_adjacent(result);
+  SlipPaths(const SurfaceMesh& outer, const TriangleTree& inner, const LayerOptions& options, LayerMesh& result)
+      : SlipPaths(outer) {
+    find(inner, options, result);
+    fill_adjacent(inner, options, result);
+  }
+  SlipPaths(const SurfaceMesh& outer, double thickness) : SlipPaths(outer) {
+    for (std::size_t v = 0; v < offsets_.size(); ++v) offsets_[v] = -thickness * normals_[v];
   }
 
   [[nodiscard]] const std::vector<Vector3>& offsets() const { return offsets_; }
-  [[nodiscard]] const TriangleTree& inner() const { return inner_; }
 
   [[nodiscard]] bool is_beyond_rim(std::size_t vertex) const { return beyond_rim_[vertex]; }
 
@@ -96,11 +98,15 @@ class SlipPaths {
   [[nodiscard]] std::size_t n_smoothed() const { return static_cast<std::size_t>(std::ranges::count(smoothed_, true)); }
 
  private:
-  void find(LayerMesh& result) {
+  explicit SlipPaths(const SurfaceMesh& outer)
+      : outer_(outer), normals_(vertex_normals(outer)), near_(neighbours(outer)) {
+    offsets_.assign(outer.vertices.size(), Vector3::Zero());
+    known_.assign(outer.vertices.size(), false);
+    smoothed_.assign(outer.vertices.size(), false);
+  }
+
+  void find(const TriangleTree& inner, const LayerOptions& options, LayerMesh& result) {
     const std::size_t n = outer_.vertices.size();
-    offsets_.assign(n, Vector3::Zero());
-    known_.assign(n, false);
-    smoothed_.assign(n, false);
     result.min_thickness = std::numeric_limits<double>::infinity();
     std::size_t n_in_front = 0;
     Vector3 in_front = Vector3::Zero();
@@ -109,14 +115,14 @@ class SlipPaths {
       const Vector3 back = -normals_[v];
       // The inner surface is oriented like the outer one: the ray hits its front. If the surfaces cross, the outward
       // ray hits its back.
-      const auto behind = inner_.crossing(p, back, options_.search_distance, false, 0);
-      const auto crossed = inner_.crossing(p, normals_[v], options_.search_distance, true, 0);
+      const auto behind = inner.crossing(p, back, options.search_distance, false, 0);
+      const auto crossed = inner.crossing(p, normals_[v], options.search_distance, true, 0);
       double thickness = 0.0;
       if (behind && (!crossed || behind->ray_distance <= crossed->ray_distance)) {
         thickness = behind->ray_distance;
       } else if (crossed) {
         thickness = -crossed->ray_distance;
-        if (crossed->ray_distance > options_.min_thickness) {
+        if (crossed->ray_distance > options.min_thickness) {
           ++n_in_front;
           in_front = p;
         }
@@ -125,8 +131,8 @@ class SlipPaths {
       }
       known_[v] = true;
       result.min_thickness = std::min(result.min_thickness, thickness);
-      if (thickness < options_.min_thickness) ++result.n_min_thickness;
-      offsets_[v] = std::max(thickness, options_.min_thickness) * back;
+      if (thickness < options.min_thickness) ++result.n_min_thickness;
+      offsets_[v] = std::max(thickness, options.min_thickness) * back;
     }
     reject_wrong_side(n_in_front, in_front);
   }
@@ -142,11 +148,11 @@ class SlipPaths {
   }
 
   /// Vertices whose ray misses the inner surface take the mean vector of their neighbours, ring by ring.
-  void fill_adjacent(LayerMesh& result) {
+  void fill_adjacent(const TriangleTree& inner, const LayerOptions& options, LayerMesh& result) {
     beyond_rim_ = known_;
     beyond_rim_.flip();
     result.n_beyond_rim = static_cast<std::size_t>(std::ranges::count(beyond_rim_, true));
-    if (2 * result.n_beyond_rim > known_.size()) reject_distant_surfaces(result.n_beyond_rim);
+    if (2 * result.n_beyond_rim > known_.size()) reject_distant_surfaces(inner, options, result.n_beyond_rim);
     for (bool progress = true; progress;) {
       progress = false;
       const std::vector<bool> before = known_;
@@ -165,10 +171,11 @@ class SlipPaths {
         progress = true;
       }
     }
-    if (std::ranges::find(known_, false) != known_.end()) reject_distant_surfaces(result.n_beyond_rim);
+    if (std::ranges::find(known_, false) != known_.end()) reject_distant_surfaces(inner, options, result.n_beyond_rim);
   }
 
-  [[noreturn]] void reject_distant_surfaces(std::size_t n_beyond_rim) const {
+  [[noreturn]] void reject_distant_surfaces(const TriangleTree& inner, const LayerOptions& options,
+                                            std::size_t n_beyond_rim) const {
     const auto first = std::ranges::find(known_, false);
     const Vector3& p = outer_.vertices[static_cast<std::size_t>(first - known_.begin())];
     throw input_error(
@@ -177,13 +184,11 @@ class SlipPaths {
                     "search_distance = {} m, e.g. ({:.6g}, {:.6g}, {:.6g}) m, {:.4g} m from it; are both in "
                     "the same frame and unit, and do the normals of the outer one point away from the "
                     "inner one?",
-                    n_beyond_rim, known_.size(), options_.search_distance, p.x(), p.y(), p.z(),
-                    inner_.closest(p).distance));
+                    n_beyond_rim, known_.size(), options.search_distance, p.x(), p.y(), p.z(),
+                    inner.closest(p).distance));
   }
 
   const SurfaceMesh& outer_;
-  TriangleTree inner_;
-  const LayerOptions& options_;
   std::vector<Vector3> normals_;
   std::vector<std::vector<std::uint32_t>> near_;
   std::vector<Vector3> offsets_;
@@ -319,15 +324,8 @@ SurfaceMesh without_unused(SurfaceMesh mesh) {
   return mesh;
 }
 
-}  // namespace
-
-LayerMesh mesh_layer(const SurfaceMesh& given, const SurfaceMesh& inner, const LayerOptions& options) {
-  check_options(options);
-  const SurfaceMesh outer = without_unused(given);
-  check_outer(outer);
-  if (inner.triangles.empty()) throw input_error("between", "between: the inner surface has no triangle");
-  LayerMesh result;
-  SlipPaths offsets(outer, inner, options, result);
+/// @param outer  without unused vertices
+LayerMesh extruded(const SurfaceMesh& outer, SlipPaths& offsets, const LayerOptions& options, LayerMesh result) {
   VolumeMesh& mesh = result.mesh;
   mesh.nodes_per_element = options.keep_prisms ? 6 : 4;
   mesh.connectivity = Columns(outer, options).connectivity();
@@ -342,13 +340,40 @@ LayerMesh mesh_layer(const SurfaceMesh& given, const SurfaceMesh& inner, const L
   result.n_smoothed = offsets.n_smoothed();
   name_faces(outer.vertices.size(), options.layers, mesh);
   name_groups(outer, mesh);
-  for (std::size_t v = 0; v < outer.vertices.size(); ++v) {
-    result.mean_thickness += offsets.offsets()[v].norm() / static_cast<double>(outer.vertices.size());
-    if (offsets.is_beyond_rim(v)) continue;
-    result.deviation =
-        std::max(result.deviation, offsets.inner().closest(outer.vertices[v] + offsets.offsets()[v]).distance);
+  for (const Vector3& offset : offsets.offsets()) {
+    result.mean_thickness += offset.norm() / static_cast<double>(outer.vertices.size());
   }
   return result;
+}
+
+}  // namespace
+
+LayerMesh mesh_layer(const SurfaceMesh& given, const SurfaceMesh& inner, const LayerOptions& options) {
+  check_options(options);
+  const SurfaceMesh outer = without_unused(given);
+  check_outer(outer);
+  if (inner.triangles.empty()) throw input_error("between", "between: the inner surface has no triangle");
+  const TriangleTree tree(inner);
+  LayerMesh result;
+  SlipPaths offsets(outer, tree, options, result);
+  result = extruded(outer, offsets, options, std::move(result));
+  for (std::size_t v = 0; v < outer.vertices.size(); ++v) {
+    if (offsets.is_beyond_rim(v)) continue;
+    result.deviation =
+        std::max(result.deviation, tree.closest(outer.vertices[v] + offsets.offsets()[v]).distance);
+  }
+  return result;
+}
+
+LayerMesh mesh_layer(const SurfaceMesh& given, double thickness, const LayerOptions& options) {
+  check_options(options);
+  if (!(thickness > 0.0) || !std::isfinite(thickness)) {
+    throw input_error("thickness", fmt::format("thickness: expected a length above 0 m, found {} m", thickness));
+  }
+  const SurfaceMesh outer = without_unused(given);
+  check_outer(outer);
+  SlipPaths offsets(outer, thickness);
+  return extruded(outer, offsets, options, {.mesh = {}, .min_thickness = thickness});
 }
 
 }  // namespace heelstrike::fem

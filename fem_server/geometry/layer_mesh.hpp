@@ -39,4 +39,10 @@ struct LayerMesh {
 ///         surface in front of the outer one or beyond the search distance, with position and distance; a folded layer
 [[nodiscard]] LayerMesh mesh_layer(const SurfaceMesh& outer, const SurfaceMesh& inner, const LayerOptions& options);
 
+/// Likewise, with a constant thickness along the normals of the outer surface instead of an inner one; search distance
+/// and minimum thickness have no effect. Columns that fold, where the surface is curved more than 1 / thickness towards
+/// its inside, are averaged with their neighbours.
+/// @param thickness  [m] > 0
+[[nodiscard]] LayerMesh mesh_layer(const SurfaceMesh& outer, double thickness, const LayerOptions& options);
+
 }  // namespace heelstrike::fem

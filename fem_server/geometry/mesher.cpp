@@ -155,14 +155,16 @@ void check_options(const MeshingOptions& options) {
 }
 
 /// Rejects a request that would exhaust memory before the limit is detected.
-void check_expected_count(double volume, const MeshingOptions& options) {
+void check_expected_count(double expected, std::string_view elements, const MeshingOptions& options) {
+  if (expected <= 2.0 * static_cast<double>(options.limits.max_elements)) return;
+  throw limit_error("size", fmt::format("size = {} m would give about {:.3g} {}, the limit is {}; use a larger size",
+                                        options.size.size, expected, elements, options.limits.max_elements));
+}
+
+void check_expected_tetrahedra(double volume, const MeshingOptions& options) {
   // A regular tetrahedron of edge h has the volume h^3 / (6 sqrt 2); real meshes have somewhat more elements.
   const double h = options.size.size;
-  const double expected = volume * 6.0 * std::numbers::sqrt2 / (h * h * h);
-  if (expected <= 2.0 * static_cast<double>(options.limits.max_elements)) return;
-  throw limit_error("size",
-                    fmt::format("size = {} m would give about {:.3g} tetrahedra, the limit is {}; use a larger size", h,
-                                expected, options.limits.max_elements));
+  check_expected_count(volume * 6.0 * std::numbers::sqrt2 / (h * h * h), "tetrahedra", options);
 }
 
 json to_json(const Vector3& v) {
@@ -212,8 +214,9 @@ std::string request_bytes(const std::string& shape, double radius, const Surface
   return header.dump() + "\n" + arrays;
 }
 
-MeshingResult parse_reply(std::string_view bytes) {
-  const json header = protocol::read_header_line(bytes);
+/// @throws Error{limit}, Error{solver_failed} as the mesher states
+json read_reply_header(std::string_view& bytes) {
+  json header = protocol::read_header_line(bytes);
   if (!header.value("ok", false)) {
     const std::string message = header.value("message", "the mesher reported no reason");
     if (header.value("code", "") == "limit") throw limit_error("size", message);
@@ -224,6 +227,11 @@ MeshingResult parse_reply(std::string_view bytes) {
             "--slivers)",
             message));
   }
+  return header;
+}
+
+MeshingResult parse_reply(std::string_view bytes) {
+  const json header = read_reply_header(bytes);
   MeshingResult result;
   result.mesher = header.at("mesher").get<std::string>();
   result.mesh.nodes = protocol::read_array<Vector3>(bytes, header.at("n_nodes").get<std::size_t>());
@@ -239,12 +247,26 @@ MeshingResult parse_reply(std::string_view bytes) {
   return result;
 }
 
-MeshingResult run_mesher(const std::string& request, const MeshingOptions& options) {
+std::string reply_of_mesher(const std::string& request, const MeshingOptions& options) {
   const std::uint64_t bytes_of_header = 1U << 16U;
   const std::uint64_t max_reply_bytes = bytes_of_header + options.limits.max_nodes * sizeof(Vector3) +
                                         options.limits.max_elements * 4 * sizeof(std::uint32_t);
-  return parse_reply(
-      run_helper(helper_path(options), request, options.timeout, max_reply_bytes, options.stop, options.on_wait));
+  return run_helper(helper_path(options), request, options.timeout, max_reply_bytes, options.stop, options.on_wait);
+}
+
+MeshingResult run_mesher(const std::string& request, const MeshingOptions& options) {
+  return parse_reply(reply_of_mesher(request, options));
+}
+
+/// The group of the closest triangle of `given`.
+void transfer_groups(const SurfaceMesh& given, SurfaceMesh& sheet) {
+  if (given.triangle_groups.empty()) return;
+  const TriangleTree tree(given);
+  sheet.group_names = given.group_names;
+  for (const Triangle& t : sheet.triangles) {
+    const Vector3 center = (sheet.vertices[t[0]] + sheet.vertices[t[1]] + sheet.vertices[t[2]]) / 3.0;
+    sheet.triangle_groups.push_back(given.triangle_groups[tree.closest(center).triangle]);
+  }
 }
 
 /// Assigns to every boundary triangle the group of the closest input triangle.
@@ -299,7 +321,7 @@ MeshingResult mesh_surface(const SurfaceMesh& surface, const MeshingOptions& opt
   check_options(options);
   const SurfaceReport report = check_surface(surface);
   require_valid(report, "surface");
-  check_expected_count(report.volume, options);
+  check_expected_tetrahedra(report.volume, options);
   const TriangleTree input_tree(surface);
   MeshingResult result;
   Boundary boundary;
@@ -318,12 +340,35 @@ MeshingResult mesh_surface(const SurfaceMesh& surface, const MeshingOptions& opt
   return result;
 }
 
+SurfaceMesh remesh_sheet(const SurfaceMesh& surface, const MeshingOptions& options) {
+  check_options(options);
+  SurfaceReport report = check_surface(surface);
+  std::erase_if(report.findings, [](const SurfaceFinding& f) { return f.defect == SurfaceDefect::open_edge; });
+  require_valid(report, "surface");
+  // An equilateral triangle of edge h has the area sqrt(3) / 4 h^2.
+  const double h = options.size.size;
+  check_expected_count(report.area * 4.0 / (std::numbers::sqrt3 * h * h), "triangles", options);
+  const std::string reply = reply_of_mesher(request_bytes("sheet", 0.0, surface, options), options);
+  std::string_view bytes = reply;
+  const json header = read_reply_header(bytes);
+  SurfaceMesh sheet;
+  sheet.vertices = protocol::read_array<Vector3>(bytes, header.at("n_nodes").get<std::size_t>());
+  sheet.triangles = protocol::read_array<Triangle>(bytes, header.at("n_elements").get<std::size_t>());
+  for (const Triangle& triangle : sheet.triangles) {
+    if (std::ranges::max(triangle) >= sheet.vertices.size()) {
+      throw Error(ErrorCode::internal, "mesher protocol: vertex out of range");
+    }
+  }
+  transfer_groups(surface, sheet);
+  return sheet;
+}
+
 MeshingResult mesh_ball(double radius, const MeshingOptions& options) {
   check_options(options);
   if (!(radius > 0.0) || !std::isfinite(radius)) {
     throw input_error("radius", fmt::format("radius: expected a length above 0 m, found {} m", radius));
   }
-  check_expected_count(4.0 / 3.0 * std::numbers::pi * radius * radius * radius, options);
+  check_expected_tetrahedra(4.0 / 3.0 * std::numbers::pi * radius * radius * radius, options);
   MeshingResult result = run_mesher(request_bytes("ball", radius, {}, options), options);
   result.mesh.face_sets["surface"] = boundary_faces(result.mesh);
   project_boundary(result.mesh, radius);

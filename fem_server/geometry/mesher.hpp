@@ -56,6 +56,11 @@ struct MeshingResult {
 ///         Error{file} when the helper is missing; Error{solver_failed} when Gmsh fails or crashes
 [[nodiscard]] MeshingResult mesh_surface(const SurfaceMesh& surface, const MeshingOptions& options);
 
+/// Triangles of the requested size on an open or closed surface, which may have several pieces (CGAL). Open edges keep
+/// their places up to the size. Deterministic.
+/// @throws as mesh_surface
+[[nodiscard]] SurfaceMesh remesh_sheet(const SurfaceMesh& surface, const MeshingOptions& options);
+
 /// Ball around the origin. Boundary nodes lie exactly on the sphere, including mid-side nodes of order 2. Face and node
 /// set: "surface". `deviation` is zero: flat faces lie inside the sphere by construction.
 /// @throws as mesh_surface

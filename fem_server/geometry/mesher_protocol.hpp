@@ -1,10 +1,11 @@
 /// Messages between mesher.cpp and the program heelstrike-mesher: one line of JSON, then raw little-endian arrays.
 ///
-/// Request:  {"version", "shape": "surface" | "ball", "radius", "size", "growth", "remesh", "slide",
+/// Request:  {"version", "shape": "surface" | "ball" | "sheet", "radius", "size", "growth", "remesh", "slide",
 ///            "feature_angle", "max_nodes", "max_elements", "n_vertices", "n_triangles",
 ///            "refinements": [{"kind": "box" | "ball" | "set", "size", ...}]}
 ///           then vertices (double), triangles (uint32); then vertices and triangles of every set region.
-/// Reply:    {"ok": true, "mesher", "n_nodes", "n_elements"}, then nodes (double), tetrahedra (uint32); or
+/// Reply:    {"ok": true, "mesher", "n_nodes", "n_elements"}, then nodes (double), tetrahedra, or triangles of a sheet
+///           (uint32); or
 ///           {"ok": false, "code": "limit" | "solver_failed" | "invalid_input", "message"}.
 #pragma once
 
@@ -20,7 +21,7 @@
 
 namespace heelstrike::fem::mesher_protocol {
 
-inline constexpr int version = 1;
+inline constexpr int version = 2;
 
 /// @param values  contiguous, trivially copyable once flattened
 template <class T>

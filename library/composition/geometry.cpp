@@ -170,27 +170,36 @@ MeshReport process_volume(const MeshJob& job) {
   return outcome;
 }
 
-/// The layer between the outer and the inner surface.
-MeshReport process_layer(const MeshJob& job, const fem::SurfaceMesh& outer, MeshReport outcome) {
+fem::LayerMesh layer_below(const fem::SurfaceMesh& outer, const MeshJob& job) {
+  const fem::LayerOptions layer{.layers = job.layers,
+                                .keep_prisms = job.keep_prisms,
+                                .search_distance = job.search_distance,
+                                .min_thickness = job.min_thickness};
+  if (job.inner.empty()) return fem::mesh_layer(outer, job.thickness, layer);
   fem::ReadOptions options = read_options(job);
   options.name = job.inner_name;
-  const fem::SurfaceMesh inner = read_input([&] { return fem::read_surface(job.inner, options); });
-  fem::LayerMesh layer = fem::mesh_layer(outer, inner,
-                                         {.layers = job.layers,
-                                          .keep_prisms = job.keep_prisms,
-                                          .search_distance = job.search_distance,
-                                          .min_thickness = job.min_thickness});
+  return fem::mesh_layer(outer, read_input([&] { return fem::read_surface(job.inner, options); }), layer);
+}
+
+/// The layer between the outer and the inner surface, or of constant thickness.
+MeshReport process_layer(const MeshJob& job, const fem::SurfaceMesh& given, MeshReport outcome, std::stop_token stop) {
+  fem::LayerMesh layer = layer_below(
+      job.size > 0.0 ? fem::remesh_sheet(given, meshing_options(job, given, std::move(stop))) : given, job);
   if (job.order == 2) layer.mesh = fem::to_quadratic(layer.mesh);
   const fem::VolumeReport report = fem::check_volume(layer.mesh);
   outcome.is_valid = report.valid();
   outcome.defects = outcome.is_valid ? "" : "not fit for finite elements";
   report_volume(report, outcome);
-  outcome.volume_report += fmt::format(
-      "\nlayer      {} layers, mean thickness {:.4g} m, minimum distance of the surfaces {:.4g} m; {} nodes "
-      "thickened, {} off the inner surface, {} smoothed; inner nodes at most {:.3g} m from the "
-      "inner surface\nsets       faces outer, inner, rim; nodes inner",
-      job.layers, layer.mean_thickness, layer.min_thickness, layer.n_min_thickness, layer.n_beyond_rim,
-      layer.n_smoothed, layer.deviation);
+  outcome.volume_report +=
+      fmt::format("\nlayer      {} layers, mean thickness {:.4g} m, {} nodes smoothed", job.layers,
+                  layer.mean_thickness, layer.n_smoothed);
+  if (!job.inner.empty()) {
+    outcome.volume_report += fmt::format(
+        "\n           minimum distance of the surfaces {:.4g} m; {} nodes thickened, {} off the inner surface; inner "
+        "nodes at most {:.3g} m from the inner surface",
+        layer.min_thickness, layer.n_min_thickness, layer.n_beyond_rim, layer.deviation);
+  }
+  outcome.volume_report += "\nsets       faces outer, inner, rim; nodes inner";
   outcome.facts.push_back({"mean_thickness_m", layer.mean_thickness});
   outcome.facts.push_back({"min_distance_m", layer.min_thickness});
   outcome.facts.push_back({"n_thickened_nodes", static_cast<double>(layer.n_min_thickness)});
@@ -234,9 +243,9 @@ MeshReport process_mesh(const MeshJob& job, const std::function<void(const char*
   report_extent(surface.vertices, outcome);
   const Vector3 extents = extents_of(surface.vertices);
   if (!job.foot && !job.knee) add(fem::find_extent_warnings(extents, job.length_scale, "--scale"), outcome);
-  if (!job.inner.empty()) {
+  if (job.layer) {
     on_stage("filling the layer");
-    return process_layer(job, surface, std::move(outcome));
+    return process_layer(job, surface, std::move(outcome), std::move(stop));
   }
   if (job.size == 0.0) {
     if (job.output_format == "stl") outcome.bytes = fem::write_stl(surface);

@@ -50,8 +50,10 @@ struct MeshJob {
   double time_limit = 600.0;  ///< [s] > 0 for the mesher
   std::vector<MeshRefinement> refinements;
   MeshRepairs repairs;
-  std::string inner;       ///< content of the file of the inner surface of a layer; empty = no layer
+  bool layer = false;      ///< the surface, open or closed, is the outer one of a layer, remeshed with `size` if > 0
+  std::string inner;       ///< content of the file of the inner surface of the layer; empty = `thickness`
   std::string inner_name;  ///< name of that file
+  double thickness = 0.0;  ///< [m] constant thickness of a layer without inner surface
   std::uint32_t layers = 2;
   bool keep_prisms = false;       ///< the layer keeps its prisms instead of tetrahedra
   double search_distance = 0.01;  ///< [m] > 0

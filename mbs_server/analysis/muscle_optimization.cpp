@@ -217,6 +217,8 @@ void hold_recorded(const MuscleSettings& settings, PreparedModel& prepared) {
       coordinate.function = motion;
       if (contains(settings.primary, coordinate.name)) {
         prepared.coordinates.push_back({.name = coordinate.name, .unit = coordinate.unit, .motion = motion});
+      } else {
+        prepared.followed.push_back({.name = coordinate.name, .unit = coordinate.unit, .motion = motion});
       }
       prepared.recorded.push_back(std::move(motion));
     }
@@ -292,7 +294,8 @@ class MuscleRun final : public RunBase {
                   .exponent = settings_.activation_exponent,
                   .reserve_weight = settings_.reserve_weight,
                   .contact_energy_weight = settings_.contact_energy_weight},
-                 std::move(prepared.recorded)) {}
+                 std::move(prepared.recorded)),
+        followed_(std::move(prepared.followed)) {}
 
  private:
   void open(const ContactFactory& open_contact) override;
@@ -327,6 +330,8 @@ class MuscleRun final : public RunBase {
 
   MuscleSettings settings_;
   MuscleProblem problem_;
+  std::vector<FollowedCoordinate> followed_;
+  std::vector<std::shared_ptr<FrameMotion>> shown_;  ///< of the columns of coordinates
   MuscleFrame frame_;                   ///< the last solved one
   VectorX rates_;                       ///< [rad/s], [m/s] of its secondary coordinates
   double solved_t_ = 0.0;               ///< [s] of frame_
@@ -370,11 +375,21 @@ void MuscleRun::check_degrees_of_freedom(int n) const {
 
 std::vector<Column> MuscleRun::columns() {
   std::vector<Column> columns = RunBase::columns();
+  shown_.clear();
+  const auto show = [&](const auto& coordinate, const char* description) {
+    std::string name = fmt::format("{}.value_{}", coordinate.name, coordinate.unit);
+    // A spring or damper of the coordinate has this column, too.
+    if (std::ranges::find(columns, name, &Column::name) != columns.end()) return;
+    columns.push_back({std::move(name), coordinate.unit, description});
+    shown_.push_back(coordinate.motion);
+  };
+  for (const OptimizedCoordinate& coordinate : problem_.coordinates()) {
+    show(coordinate, coordinate.secondary ? "secondary coordinate" : "recorded coordinate");
+  }
+  for (const FollowedCoordinate& coordinate : followed_) show(coordinate, "recorded coordinate");
   for (const OptimizedCoordinate& coordinate : problem_.coordinates()) {
     const std::string load = coordinate.unit == "rad" ? "N m" : "N";
     const std::string suffix = coordinate.unit == "rad" ? "Nm" : "N";
-    columns.push_back({fmt::format("{}.value_{}", coordinate.name, coordinate.unit), coordinate.unit,
-                       coordinate.secondary ? "secondary coordinate" : "recorded coordinate"});
     columns.push_back({fmt::format("{}.muscles_{}", coordinate.name, suffix), load,
                        "generalised force of the activated muscles on this coordinate"});
     columns.push_back({fmt::format("{}.reserve_{}", coordinate.name, suffix), load,
@@ -392,11 +407,10 @@ std::vector<Column> MuscleRun::columns() {
 std::shared_ptr<const PendingRequest> MuscleRun::begin_row(double t, const VectorX& y, const VectorX& z,
                                                            std::vector<double>& row) {
   auto request = RunBase::begin_row(t, y, z, row);
-  for (std::size_t k = 0; k < problem_.coordinates().size(); ++k) {
-    const auto i = static_cast<Eigen::Index>(k);
-    row.push_back(problem_.coordinates()[k].motion->at(t).f);
-    row.push_back(frame_.loads[i]);
-    row.push_back(frame_.reserves[i]);
+  for (const auto& motion : shown_) row.push_back(motion->at(t).f);
+  for (Eigen::Index k = 0; k < frame_.loads.size(); ++k) {
+    row.push_back(frame_.loads[k]);
+    row.push_back(frame_.reserves[k]);
   }
   row.push_back(frame_.objective);
   row.push_back(frame_.residual.lpNorm<Eigen::Infinity>());

@@ -7,6 +7,8 @@
 /// run is incomplete.
 #pragma once
 
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "mbs_server/analysis/muscle_problem.hpp"
@@ -15,12 +17,20 @@
 
 namespace heelstrike::mbs {
 
+/// A recorded coordinate that is not primary.
+struct FollowedCoordinate {
+  std::string name;
+  std::string unit;  ///< "rad" or "m"
+  std::shared_ptr<FrameMotion> motion;
+};
+
 /// The scenario's model, with the recorded motion of primary coordinates and drivers of secondary ones that the
 /// analysis sets.
 struct PreparedModel {
   Model model;
   std::vector<OptimizedCoordinate> coordinates;          ///< primary, then secondary
   std::vector<std::shared_ptr<FrameMotion>> recorded{};  ///< of all driven coordinates except the secondary ones
+  std::vector<FollowedCoordinate> followed{};            ///< those among them that are not primary
 };
 
 /// @param scenario  with this analysis, checked

@@ -57,7 +57,8 @@ struct Request {
 
 struct Reply {
   std::vector<double> nodes;
-  std::vector<std::uint32_t> tetrahedra;
+  std::vector<std::uint32_t> corners;
+  std::size_t n_corners = 4;  ///< of an element: tetrahedra, or triangles of a sheet
 };
 
 std::string read_all(int fd) {
@@ -196,7 +197,7 @@ Reply receive_mesh(const Request& request) {
       new_index[i] = static_cast<std::int64_t>(reply.nodes.size() / 3);
       for (std::size_t k = 0; k < 3; ++k) reply.nodes.push_back(coordinates[3 * i + k]);
     }
-    reply.tetrahedra.push_back(static_cast<std::uint32_t>(new_index[i]));
+    reply.corners.push_back(static_cast<std::uint32_t>(new_index[i]));
   }
   return reply;
 }
@@ -215,6 +216,15 @@ Reply run(const Request& request, bool remesh) {
       [&](int, int, double x, double y, double z, auto... /*size*/) { return size(Vector3(x, y, z)); });
   gmsh::model::mesh::generate(3);
   return receive_mesh(request);
+}
+
+Reply remeshed_sheet(const Request& request) {
+  const SurfaceMesh sheet =
+      heelstrike::fem::remeshed(request.surface, request.size, request.header.at("feature_angle").get<double>());
+  Reply reply{.nodes = {}, .corners = {}, .n_corners = 3};
+  for (const Vector3& p : sheet.vertices) reply.nodes.insert(reply.nodes.end(), {p.x(), p.y(), p.z()});
+  for (const Triangle& t : sheet.triangles) reply.corners.insert(reply.corners.end(), t.begin(), t.end());
+  return reply;
 }
 
 /// Errors that Gmsh logs without throwing.
@@ -292,6 +302,7 @@ std::string min_height_triangle(const SurfaceMesh& surface) {
 /// Meshes with Gmsh; where it cannot or must not remesh the surface, the triangles are made by CGAL and kept.
 /// @param mesher  out: name of the mesher used
 Reply run(Request& request, std::string& mesher) {
+  if (request.header.at("shape").get<std::string>() == "sheet") return remeshed_sheet(request);
   if (!request.header.at("remesh").get<bool>()) return run(request, false);
   if (!request.header.at("slide").get<bool>()) {
     try {
@@ -334,11 +345,11 @@ std::string respond(const std::string& bytes) {
     std::string header = json{{"ok", true},
                               {"mesher", mesher},
                               {"n_nodes", reply.nodes.size() / 3},
-                              {"n_elements", reply.tetrahedra.size() / 4}}
+                              {"n_elements", reply.corners.size() / reply.n_corners}}
                              .dump() +
                          "\n";
     protocol::append(header, reply.nodes);
-    protocol::append(header, reply.tetrahedra);
+    protocol::append(header, reply.corners);
     return header;
   } catch (const Error& error) {
     const std::string_view code = error.code() == ErrorCode::limit ? "limit" : "solver_failed";

@@ -100,6 +100,7 @@ std::vector<Vector3> has_folds(const SurfaceMesh& surface) {
   std::vector<std::pair<Mesh::Face_index, Mesh::Face_index>> pairs;
   PMP::self_intersections(mesh, std::back_inserter(pairs));
   for (const Mesh::Edge_index e : mesh.edges()) {
+    if (mesh.is_border(e)) continue;
     const Mesh::Face_index a = mesh.face(mesh.halfedge(e, 0));
     const Mesh::Face_index b = mesh.face(mesh.halfedge(e, 1));
     const double cosine = PMP::compute_face_normal(a, mesh) * PMP::compute_face_normal(b, mesh);

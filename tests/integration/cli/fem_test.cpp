@@ -732,6 +732,14 @@ TEST(Mesh, FillsALayerWithPrismsUsableAsABody) {
   EXPECT_THAT(mesh({"--layer", "tibia.stl", "bone.stl", "--prisms", "--order", "2"}).err,
               HasSubstr("--order 2: the prisms of a layer have 6 nodes"));
   EXPECT_THAT(mesh({"tibia.stl", "--prisms"}).err, HasSubstr("--prisms: only the layer of --layer"));
+  const auto thick = nlohmann::json::parse(
+      mesh({"--layer", "tibia.stl", "--thickness", "2mm", "--size", "3mm", "-o", "thick.vtu", "--json"}).out);
+  EXPECT_NEAR(thick["mean_thickness_m"].get<double>(), 0.002, 1e-9);
+  EXPECT_GT(thick["elements"].get<int>(), 2 * report["elements"].get<int>()) << "triangles of 3 mm instead of 6 mm";
+  EXPECT_THAT(mesh({"--layer", "tibia.stl"}).err,
+              HasSubstr("--layer: expected the surface behind tibia.stl, or its distance by --thickness, found none"));
+  EXPECT_THAT(mesh({"--layer", "tibia.stl", "bone.stl", "--thickness", "2mm"}).err, HasSubstr("found both"));
+  EXPECT_THAT(mesh({"tibia.stl", "--thickness", "2mm"}).err, HasSubstr("--thickness: requires --layer OUTER"));
   const std::string pressed = R"yaml(heelstrike: 1
 gravity: [0, 0, 0]
 bodies:

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -145,6 +146,23 @@ TEST(MuscleOptimization, ASecondaryCoordinateIsInEquilibrium) {
     EXPECT_NEAR(run.column("block.x_m")[row], x, 1e-8);
     EXPECT_NEAR(run.column("pull.force_N")[row], 40.0 * l / 0.4, 1e-6);
   }
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+// Also if a spring has the name of its coordinate, as in models of OpenSim.
+TEST(MuscleOptimization, EveryCoordinateHasOneColumn) {
+  std::string text = pulled_block("secondary: [x], muscle_force: isometric, reserve: 0", 0.0);
+  text = replaced(text, "  spring: {", "  x: {");
+  text = replaced(text, "coordinates: {x: {}, y: {}}", "coordinates: {x: {}, y: {}, z: {}}");
+  text = replaced(text, "{axis: [0, 0, 1]}", "{axis: [0, 0, 1], of: {z: {polynomial: [0, 1]}}}");
+  text = replaced(text, "polynomial: [0]}}}}", "polynomial: [0]}}, z: {follows: {polynomial: [0.02]}}}}");
+  const auto run = completed_frames(text);
+  EXPECT_NEAR(run.column("z.value_m")[1], 0.02, 1e-12) << "recorded, neither primary nor secondary";
+  std::set<std::string> names;
+  for (const Column& column : run.columns) EXPECT_TRUE(names.insert(column.name).second) << column.name;
 }
 
 // Backward Euler: k x + c (x - x_before) / h = -L (0.3 + x) / 0.4. Before the first frame, the muscle pulls with 0.02

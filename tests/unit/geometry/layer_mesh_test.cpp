@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -62,6 +63,33 @@ TEST(LayerMesh, FillsADishedLayer) {
   EXPECT_EQ(mesh.face_sets.at("rim").size(), 4U * 40U * 3U * 2U);
   EXPECT_EQ(mesh.node_sets.at("inner").size(), 41U * 41U);
   EXPECT_TRUE(check_surface(boundary_surface(mesh).surface).valid()) << "the prisms do not fit each other";
+}
+
+TEST(LayerMesh, HasAConstantThicknessWithoutInnerSurface) {
+  constexpr double radius = 0.03;
+  constexpr double thickness = 0.003;
+  const SurfaceMesh cap =
+      patch(40, 0.03, [](double x, double y) { return std::sqrt(radius * radius - x * x - y * y); });
+  const LayerMesh layer = mesh_layer(cap, thickness, {.layers = 2});
+  const VolumeReport report = check_volume(layer.mesh);
+  EXPECT_TRUE(report.valid()) << describe(report);
+  EXPECT_NEAR(layer.mean_thickness, thickness, 1e-12);
+  // The inner nodes lie on the concentric sphere, but for the normals at the rim, which triangles on one side average.
+  double largest = 0.0;
+  for (const std::uint32_t node : layer.mesh.node_sets.at("inner")) {
+    largest = std::max(largest, std::abs(layer.mesh.nodes[node].norm() - (radius - thickness)));
+  }
+  EXPECT_LT(largest, 2e-6);
+  const double t = thickness / radius;
+  const double volume = check_surface(cap).area * thickness * (1.0 - t + t * t / 3.0);
+  EXPECT_NEAR(report.volume, volume, 1e-3 * volume);
+  EXPECT_EQ(layer.mesh.face_sets.at("outer").size(), cap.triangles.size());
+  try {
+    (void)mesh_layer(cap, 0.0, {});
+    FAIL() << "a layer without thickness";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("thickness: expected a length above 0 m, found 0 m"));
+  }
 }
 
 TEST(LayerMesh, IsThickenedWhereTheSurfacesCross) {

@@ -53,6 +53,48 @@ TEST(Mesher, FillsACubeAndKeepsGroups) {
   }
 }
 
+/// Two open squares of 40 mm, one above the other, with triangles of 1 mm; the upper one is a group.
+SurfaceMesh two_sheets() {
+  SurfaceMesh sheets;
+  constexpr std::uint32_t n = 40;
+  for (std::uint32_t piece = 0; piece < 2; ++piece) {
+    const auto first = static_cast<std::uint32_t>(sheets.vertices.size());
+    for (std::uint32_t j = 0; j <= n; ++j) {
+      for (std::uint32_t i = 0; i <= n; ++i) sheets.vertices.emplace_back(0.001 * i, 0.001 * j, 0.01 * piece);
+    }
+    for (std::uint32_t j = 0; j < n; ++j) {
+      for (std::uint32_t i = 0; i < n; ++i) {
+        const std::uint32_t corner = first + j * (n + 1) + i;
+        sheets.triangles.push_back({corner, corner + 1, corner + n + 2});
+        sheets.triangles.push_back({corner, corner + n + 2, corner + n + 1});
+      }
+    }
+  }
+  sheets.group_names = {"lower", "upper"};
+  for (std::size_t t = 0; t < sheets.triangles.size(); ++t) sheets.triangle_groups.push_back(t < n * n * 2 ? 0 : 1);
+  return sheets;
+}
+
+TEST(Mesher, RemeshesOpenSheets) {
+  MeshingOptions options;
+  options.size.size = 0.004;
+  const SurfaceMesh given = two_sheets();
+  const SurfaceMesh sheet = remesh_sheet(given, options);
+  const SurfaceReport report = check_surface(sheet);
+  EXPECT_EQ(report.n_components, 2U);
+  EXPECT_NEAR(report.area, 2.0 * 0.04 * 0.04, 1e-9) << "corners and borders remain";
+  // Edges of 4/5 to 4/3 of the size [botsch2004], 0.43 of its square for each triangle.
+  EXPECT_NEAR(static_cast<double>(sheet.triangles.size()), report.area / (0.43 * 0.004 * 0.004), 150.0);
+  for (std::size_t t = 0; t < sheet.triangles.size(); ++t) {
+    EXPECT_EQ(sheet.triangle_groups[t], sheet.vertices[sheet.triangles[t][0]].z() > 0.005 ? 1U : 0U);
+  }
+  const SurfaceMesh again = remesh_sheet(given, options);
+  EXPECT_EQ(again.vertices, sheet.vertices);
+  EXPECT_EQ(again.triangles, sheet.triangles);
+  options.size.size = 1e-7;
+  EXPECT_EQ(code_of([&] { (void)remesh_sheet(given, options); }), ErrorCode::limit);
+}
+
 TEST(Mesher, EqualRequestsGiveTheSameBits) {
   MeshingOptions options;
   options.size.size = 0.2;

@@ -97,6 +97,22 @@ TEST_F(RunFolderTest, ContainsEverythingAndIsCompleteAtTheEnd) {
   }
 }
 
+TEST_F(RunFolderTest, MusclesAndCoordinatesHaveStoragesUnderTheirNames) {
+  const std::vector<Column> muscles = {{"time_s", "s", "time"},
+                                       {"biceps.activation", "-", "activation"},
+                                       {"biceps.force_N", "N", "tension"},
+                                       {"rope.force_N", "N", "tension"},
+                                       {"flexion.value_rad", "rad", "coordinate"}};
+  RunFolder run(folder(), "heelstrike: 1\n", false);
+  run.start_table(muscles);
+  run.add_row(std::vector{0.0, 0.25, 10.0, 3.0, 0.5});
+  run.finish(completed());
+  const std::string header = "\nversion=1\nnRows=1\nnColumns=2\ninDegrees=no\nendheader\ntime\t";
+  EXPECT_EQ(text("activations.sto"), "activations" + header + "biceps\n0\t0.25\n");
+  EXPECT_EQ(text("muscle_forces.sto"), "muscle_forces" + header + "biceps\n0\t10\n");
+  EXPECT_EQ(text("coordinates.sto"), "coordinates" + header + "flexion\n0\t0.5\n");
+}
+
 TEST_F(RunFolderTest, RowsReadBackBitForBit) {
   RunFolder run(folder(), "", false);
   write_run(run);
