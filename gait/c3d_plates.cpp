@@ -153,18 +153,41 @@ class PlateReader {
     }
   }
 
-  /// Samples with a saturated amplifier: a channel remains at its maximum or minimum. Peaks clipped by a slow or coarse
+  /// Contribution of a unit of each channel to the force normal to the plate.
+  [[nodiscard]] std::vector<double> normal_weights() const {
+    std::vector<double> weights(channels_.size(), 0.0);
+    if (type_ == 3) std::fill(weights.begin() + 4, weights.end(), 1.0);
+    if (type_ == 1 || type_ == 2) weights[2] = 1.0;
+    if (type_ == 4) {
+      for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = matrix_(2, static_cast<Eigen::Index>(i));
+    }
+    return weights;
+  }
+
+  /// Samples whose normal force contains a saturated amplifier: a channel of it remains at its maximum or minimum, with
+  /// at least half of the largest contribution of any channel. (The limits of an amplifier are its largest outputs, of
+  /// either sign; a dead sensor with an offset and an unloaded plate also remain at one value, which is small.)
+  /// Channels of shear forces and moments do not matter to the sign of the load. Peaks clipped by a slow or coarse
   /// converter are shorter than 0.1 s.
   [[nodiscard]] std::vector<bool> saturated() const {
     constexpr double min_time = 0.1;  // [s]
     const auto shortest = static_cast<std::size_t>(std::max(5.0, std::ceil(min_time * trial_.analog_rate)));
+    const std::vector<double> weights = normal_weights();
+    double largest = 0.0;  // [N]
+    for (std::size_t k = 0; k < channels_.size(); ++k) {
+      for (const double value : trial_.analog[channels_[k]].values) {
+        largest = std::max(largest, std::abs(weights[k] * value));
+      }
+    }
     std::vector<bool> at_limit(trial_.analog[channels_.front()].values.size(), false);
-    for (const std::size_t channel : channels_) {
-      const std::vector<double>& values = trial_.analog[channel].values;
+    for (std::size_t k = 0; k < channels_.size(); ++k) {
+      const std::vector<double>& values = trial_.analog[channels_[k]].values;
       const auto [low, high] = std::ranges::minmax(values);
       for (std::size_t i = 0, end = 0; i < values.size(); i = end) {
         for (end = i + 1; end < values.size() && values[end] == values[i];) ++end;
-        const bool is_limit = low < high && values[i] != 0.0 && (values[i] == low || values[i] == high);
+        const double contribution = std::abs(weights[k] * values[i]);
+        const bool is_limit = low < high && (values[i] == low || values[i] == high) && contribution > 0.0 &&
+                              contribution >= 0.5 * largest;
         if (is_limit && end - i >= shortest)
           std::fill_n(at_limit.begin() + static_cast<std::ptrdiff_t>(i), end - i, true);
       }
@@ -192,8 +215,8 @@ class PlateReader {
     const double decisive = largest[1] != 0.0 ? largest[1] : largest[0];
     if (largest[1] != 0.0 && n_saturated > 0) {
       note(
-          fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel remains at its maximum or "
-                      "minimum for 0.1 s or longer",
+          fmt::format("{} of its loaded samples, from {} to {} s, are saturated: a channel of its normal force remains "
+                      "at its maximum or minimum for 0.1 s or longer",
                       n_saturated, plate.times[first], plate.times[last]));
     }
     if (decisive >= 0.0) return false;

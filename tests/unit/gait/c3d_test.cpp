@@ -397,6 +397,61 @@ TEST(C3dPlates, SaturatedTailDoesNotReverseAPlate) {
               testing::ElementsAre(HasSubstr("140 of its loaded samples, from 0.7 to 2.09 s, are saturated")));
 }
 
+/// Vertical force at the start of a stance of 40 samples, before the same tail. `rest` is the output of the unloaded
+/// plate; channels with the same output in the stance are constant up to the tail.
+double stance_before_tail(const C3dWriter::Plate& plate, const std::vector<double>& rest,
+                          const std::vector<double>& loaded, const std::vector<double>& tail) {
+  C3dWriter file = plate_trial(plate, rest);
+  file.frames.assign(200, {{1, 2, 3, 0}});
+  file.analog.assign(200, {rest});
+  for (std::size_t k = 1; k < 41; ++k) {
+    file.analog[k] = {loaded};
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      if (loaded[i] != rest[i]) file.analog[k][0][i] *= 1.0 + 0.01 * static_cast<double>(k - 1);
+    }
+  }
+  for (std::size_t k = 60; k < 200; ++k) file.analog[k] = {tail};
+  const C3dPlates plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
+  EXPECT_THAT(plates.notes, Contains(HasSubstr("140 of its loaded samples, from 0.7 to 2.09 s, are saturated")));
+  return plates.plates.at(0).force.at(1).z();
+}
+
+// Channels with a constant output before the tail are at their maximum or minimum there, but not saturated.
+TEST(C3dPlates, SaturatedTailDoesNotReverseAPlateWithConstantChannels) {
+  for (const double on_plate : {1.0, -1.0}) {
+    for (const double limit : {2047.0, -2047.0}) {
+      for (const int type : {1, 2}) {
+        for (const double offset : {0.0, 8.0}) {  // of the normal force, whose positive direction is down
+          SCOPED_TRACE(testing::Message() << on_plate << " " << limit << " " << type << " " << offset);
+          const std::vector<double> rest = {10, 20, offset, 0, 0, 5}, loaded = {10, 20, -700 * on_plate, 50, -30, 5};
+          EXPECT_NEAR(stance_before_tail(plate(type), rest, loaded, std::vector<double>(6, limit)), 700.0, 1e-4);
+          EXPECT_NEAR(stance_before_tail(plate(type), rest, loaded, {0, 0, limit, 0, 0, 0}), 700.0, 1e-4);
+        }
+      }
+    }
+  }
+}
+
+TEST(C3dPlates, SaturatedTailDoesNotReverseAPlateWithADeadSensor) {
+  auto kistler = plate(3);
+  kistler.origin = {200, 120, -40};
+  kistler.channel = {1, 2, 3, 4, 5, 6, 7, 8};
+  for (const double on_plate : {1.0, -1.0}) {
+    for (const double limit : {2047.0, -2047.0}) {
+      for (const double dead : {0.0, 50.0, -50.0}) {
+        SCOPED_TRACE(testing::Message() << on_plate << " " << limit << " " << dead);
+        const double sensor = (-700.0 * on_plate - dead) / 3;
+        const std::vector<double> rest = {10, 20, 3, 4, 0, 0, dead, 0};
+        const std::vector<double> loaded = {10, 20, 3, 4, sensor, sensor, dead, sensor};
+        for (const double at_end : {limit, dead, 0.0}) {  // of the dead sensor
+          const std::vector<double> tail = {limit, limit, limit, limit, limit, limit, at_end, limit};
+          EXPECT_NEAR(stance_before_tail(kistler, rest, loaded, tail), 700.0, 1e-4);
+        }
+      }
+    }
+  }
+}
+
 /// For any value of a byte, the result is a trial or an error message.
 TEST(C3dErrors, CorruptedParameterBytesDoNotCrash) {
   const std::string good = plate_trial(plate(2), list(transducers({5, -3, -40}))).text();
