@@ -17,7 +17,7 @@ namespace heelstrike::fem {
 
 namespace {
 
-constexpr double max_force_change = 0.1;
+constexpr double max_force_change = 0.02;
 
 /// Corners of triangles, three each, grouped into smooth parts around their vertex.
 class CornerParts {

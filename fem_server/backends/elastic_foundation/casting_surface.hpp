@@ -17,7 +17,7 @@ namespace heelstrike::fem {
 
 /// [-] Cosine of the maximum angle between an averaged normal and a triangle. A spring along the normal is longer by
 /// 1 / cos than one along the triangle's own normal, and its force, the derivative of a square, by 1 / cos^2: by a
-/// tenth at most, 17.5 degrees. An edge between triangles with more than twice this angle is a crease.
+/// fiftieth at most, 8.0 degrees. An edge between triangles with more than twice this angle is a crease.
 [[nodiscard]] double min_smooth_cosine();
 
 /// [-] With this value every edge is a crease, except those within a plane.

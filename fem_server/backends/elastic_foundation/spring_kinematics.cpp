@@ -67,40 +67,51 @@ struct Compressed {
   }
 };
 
-/// Compression f = s (2 r^2 - r^4), 0 <= r <= 1, of a ray s, with its partial derivatives. It equals s with its first
-/// derivatives at r = 1 and vanishes with them at r = 0. r = max_ray_ratio k / s, where x = k is the shortest distance,
-/// or r = max_ray_ratio x with x = spring_facing_factor().
+/// Share g of a ray that counts, with its derivatives by r: 1 from r = 1 on, 0 up to r = 1/2, a cubic between them with
+/// no slope at its ends.
+struct RayShare {
+  double g = 1.0, by_r = 0.0, by_rr = 0.0;
+  explicit RayShare(double r) {
+    const double t = 2.0 * r - 1.0;
+    if (t >= 1.0) return;
+    g = t > 0.0 ? t * t * (3.0 - 2.0 * t) : 0.0;
+    by_r = t > 0.0 ? 12.0 * t * (1.0 - t) : 0.0;
+    by_rr = t > 0.0 ? 24.0 * (1.0 - 2.0 * t) : 0.0;
+  }
+};
+
+/// Compression f = s g(r) of a ray s, with its partial derivatives. r = max_ray_ratio k / s, where x = k is the
+/// shortest distance, or r = max_ray_ratio x with x = spring_facing_factor().
 struct Shortened {
   double value, by_s, by_x, by_ss, by_sx, by_xx;
   explicit Shortened(const SpringContact& spring_contact) {
+    const double s = -spring_contact.target_point.gap;
     if (spring_contact.facing) {
-      by_cosine(-spring_contact.target_point.gap, *spring_contact.facing);
+      by_cosine(s, *spring_contact.facing);
     } else {
-      by_distances(-spring_contact.target_point.gap, -spring_contact.shortest->gap);
+      by_distances(s, -spring_contact.shortest->gap);
     }
   }
 
  private:
   void by_distances(double s, double k) {
     const double r = max_ray_ratio * k / s;
-    const double r2 = r * r;
-    const double curved = (4.0 - 12.0 * r2) / s;
-    value = s * r2 * (2.0 - r2);
-    by_s = r2 * (3.0 * r2 - 2.0);
-    by_x = max_ray_ratio * 4.0 * r * (1.0 - r2);
-    by_ss = curved * r2;
-    by_sx = -max_ray_ratio * curved * r;
-    by_xx = max_ray_ratio * max_ray_ratio * curved;
+    const RayShare share(r);
+    value = s * share.g;
+    by_s = share.g - r * share.by_r;
+    by_x = max_ray_ratio * share.by_r;
+    by_ss = r * r * share.by_rr / s;
+    by_sx = -max_ray_ratio * r * share.by_rr / s;
+    by_xx = max_ray_ratio * max_ray_ratio * share.by_rr / s;
   }
   void by_cosine(double s, double c) {
-    const double r = max_ray_ratio * std::max(c, 0.0);
-    const double r2 = r * r;
-    by_s = r2 * (2.0 - r2);
-    value = s * by_s;
-    by_sx = max_ray_ratio * 4.0 * r * (1.0 - r2);
-    by_x = s * by_sx;
+    const RayShare share(max_ray_ratio * c);
+    value = s * share.g;
+    by_s = share.g;
+    by_x = max_ray_ratio * s * share.by_r;
     by_ss = 0.0;
-    by_xx = c > 0.0 ? s * max_ray_ratio * max_ray_ratio * (4.0 - 12.0 * r2) : 0.0;
+    by_sx = max_ray_ratio * share.by_r;
+    by_xx = max_ray_ratio * max_ray_ratio * s * share.by_rr;
   }
 };
 
