@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numbers>
+#include <string_view>
 #include <utility>
 
 #include "common/errors/error.hpp"
@@ -22,6 +25,13 @@ constexpr double farthest_gap = 1.0;
 constexpr double first_gap = 0.05;
 /// Penetration of the others due to rounding, over the depth: the accuracy of the solver.
 constexpr double allowed_penetration = 1e-10;
+
+/// Within a step, the vibration is sampled at eighths of its shortest period, in which a parabola misses 2 % of it.
+constexpr double samples_per_period = 8.0;
+constexpr double max_samples = 200.0;
+/// Contributions to the displacement, and depths of contact, below this share of it do not count.
+constexpr double significant = 1e-3;
+constexpr double noticeable_depth = 1e-6;
 
 bool at_rest(const std::vector<ModeState>& modes) {
   return std::ranges::all_of(modes, [](const ModeState& m) { return m.q == 0.0 && m.v == 0.0 && m.g == 0.0; });
@@ -126,6 +136,67 @@ void ModalContact::measure_undeformed(const PairState& state, Solution& solution
   check_depth(solution, model_.options, state);
 }
 
+std::vector<std::size_t> ModalContact::within_reach(const ModalHistory& history, const PairState& state,
+                                                    const Eigen::VectorXd& reach) const {
+  const Pose X_BA_before = history.X_AB.inverse();
+  const Pose X_BA = state.X_AB.inverse();
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < model_.points.size(); ++i) {
+    const Vector3& x = model_.points[i];
+    const double gap = std::min(model_.partner->gap(X_BA_before * x, 0.0), model_.partner->gap(X_BA * x, 0.0));
+    if (gap < reach[static_cast<Eigen::Index>(i)]) found.push_back(i);
+  }
+  return found;
+}
+
+void ModalContact::reject_missed_contact(const ModalHistory& history, const PairState& state) const {
+  const double h = state.t - *history.t;
+  if (h == 0.0 || at_rest(history.modes)) return;
+  const Eigen::VectorXd& omega = model_.modes.frequencies;
+  const auto n = static_cast<Eigen::Index>(model_.points.size());
+  Eigen::MatrixXd parts(n, omega.size());  // [m] largest displacement of each candidate by each mode
+  for (Eigen::Index k = 0; k < omega.size(); ++k) {
+    const ModeState& mode = history.modes[static_cast<std::size_t>(k)];
+    const double amplitude = std::hypot(mode.q, mode.v / omega[k]);
+    for (Eigen::Index i = 0; i < n; ++i) parts(i, k) = amplitude * model_.Phi.block<3, 1>(3 * i, k).norm();
+  }
+  const Eigen::VectorXd reach = parts.rowwise().sum();
+  const std::vector<std::size_t> near = within_reach(history, state, reach);
+  if (near.empty()) return;
+  double fastest = 0.0;
+  double farthest = 0.0;
+  for (const std::size_t i : near) farthest = std::max(farthest, reach[static_cast<Eigen::Index>(i)]);
+  for (Eigen::Index k = 0; k < omega.size(); ++k) {
+    const bool counts = std::ranges::any_of(
+        near, [&](std::size_t i) { return parts(static_cast<Eigen::Index>(i), k) > significant * farthest; });
+    if (counts) fastest = std::max(fastest, omega[k]);
+  }
+  const double n_samples = std::ceil(samples_per_period * h * fastest / (2.0 * std::numbers::pi));
+  const auto too_long = [&](std::string_view found) {
+    throw RecoverableError(fmt::format("{}: {} within the step of {:g} s after t = {} s; it needs shorter steps", name_,
+                                       found, h, *history.t));
+  };
+  if (n_samples > max_samples) too_long("the vibrating body may touch its partner");
+  const Quaternion before = quaternion_from_rotation(history.X_AB.R);
+  const Quaternion after = quaternion_from_rotation(state.X_AB.R);
+  Eigen::VectorXd q(omega.size());
+  for (double sample = 1.0; sample < n_samples; sample += 1.0) {
+    const double part = sample / n_samples;
+    for (Eigen::Index k = 0; k < omega.size(); ++k) {
+      q[k] = ModeStep(omega[k], model_.damping, part * h).released(history.modes[static_cast<std::size_t>(k)]);
+    }
+    const Pose X_BA = Pose{.R = rotation_from_quaternion(before.slerp(part, after)),
+                           .p = history.X_AB.p + part * (state.X_AB.p - history.X_AB.p)}
+                          .inverse();
+    for (const std::size_t i : near) {
+      const Vector3 x = model_.points[i] + model_.Phi.middleRows<3>(row_of(i)) * q;
+      if (model_.partner->gap(X_BA * x, 0.0) < -noticeable_depth * farthest) {
+        too_long("the vibrating body touches its partner and parts from it");
+      }
+    }
+  }
+}
+
 SurfaceCompliance ModalContact::compliance_of(const std::vector<std::uint32_t>& candidates,
                                               const Eigen::VectorXd& modal_compliance) const {
   const std::size_t n = candidates.size();
@@ -215,6 +286,7 @@ ModalContact::Solution ModalContact::solve(const ModalHistory& history, const Pa
   Solution solution;
   std::vector<NearPoint> others = find_near(state, points, solution);
   if (!others.empty()) measure_undeformed(state, solution);
+  if (others.empty() && history.t && !history.touches) reject_missed_contact(history, state);
   std::vector<NearPoint> chosen;
   std::vector<std::size_t> joining;
   for (std::size_t i = 0; i < others.size(); ++i) {
@@ -253,6 +325,7 @@ Committed ModalContact::commit(const History& history, const PairState& state, c
   auto next = ModalHistory::of_backend(name_);
   next->approach_velocity = latched_speed(solution, model_.options, own.approach_velocity, state);
   next->t = state.t;
+  next->X_AB = state.X_AB;
   next->touches = !solution.nodes.empty();
   next->modes = solution.modes;
   Response response = make_response(solve(*next, state, options.tangents), next->approach_velocity, state);

@@ -89,6 +89,13 @@ class ModalContact final : public ContactBackend {
   /// For bodies in contact: replaces gap and closest candidate by those of the undeformed shapes, as in fem_condensed.
   /// @throws RecoverableError when these overlap by more than the limit
   void measure_undeformed(const PairState& state, Solution& solution) const;
+  /// Rejects a step between two states without contact within which the vibration closes the gap: it would be lost,
+  /// since events are located by the states at the ends of steps only.
+  /// @throws RecoverableError for such a step, and for one with too many vibrations to tell
+  void reject_missed_contact(const ModalHistory& history, const PairState& state) const;
+  /// Candidates whose vibration may reach the partner since the commit. @param reach  [m] bound of their displacements
+  [[nodiscard]] std::vector<std::size_t> within_reach(const ModalHistory& history, const PairState& state,
+                                                      const Eigen::VectorXd& reach) const;
   /// Positions in `others` of points that the forces of the solution press into B by more than rounding.
   [[nodiscard]] std::vector<std::size_t> penetrating(const std::vector<NearPoint>& others, const Vibration& vibration,
                                                      const Solution& solution) const;

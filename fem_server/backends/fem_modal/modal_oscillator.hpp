@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/spatial/spatial.hpp"
 #include "fem_server/backend_interface/saved_history.hpp"
 
 namespace heelstrike::fem {
@@ -56,15 +57,16 @@ class ModeStep {
 
 /// History of the contact of a vibrating body between accepted steps.
 struct ModalHistory final : SavedHistory<ModalHistory> {
-  static constexpr std::string_view format = "heelstrike modal history 1";
+  static constexpr std::string_view format = "heelstrike modal history 2";
 
   std::optional<double> t;       ///< [s] of the commit; none = no commit yet
+  Pose X_AB;                     ///< there
   bool touches = false;          ///< the bodies were in contact there
   std::vector<ModeState> modes;  ///< all modes of the body; empty before the first commit
 
   template <class Archive, class Self>
   static void transfer(Archive& archive, Self& self) {
-    archive(self.t, self.touches, self.modes);
+    archive(self.t, self.X_AB, self.touches, self.modes);
   }
 };
 

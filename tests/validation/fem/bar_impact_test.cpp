@@ -2,12 +2,14 @@
 //
 // One-dimensional theory [goldsmith1960]: the wall force is rho c A v, c = sqrt(E / rho), until the wave returns from
 // the free end after 2 L / c; the bar then separates with its approach velocity and without vibration.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <numbers>
 #include <string>
@@ -91,8 +93,11 @@ struct Impact {
   double mean_force = 0.0;  ///< [N]
 };
 
+/// @param on_release  called with history, time, position and velocity when the contact opens
+using OnRelease = std::function<void(const History& history, double t, double z, double v)>;
+
 /// The bar's centre moves along z by velocity Verlet.
-Impact hit(const ContactBackend& bar) {
+Impact hit(const ContactBackend& bar, const OnRelease& on_release = {}) {
   const double mass = bar_density * bar_breadth * bar_breadth * bar_length;
   const double h = 2e-7;
   double z = 0.5 * bar_length;
@@ -106,6 +111,7 @@ Impact hit(const ContactBackend& bar) {
     const Committed committed = bar.commit(*history, state_at(t, z, v + h * force / mass), next_near);
     const double now = push_of(committed.response);
     v += 0.5 * h * (force + now) / mass;
+    if (on_release && force > 0.0 && now == 0.0) on_release(*committed.history, t, z, v);
     force = now;
     history = committed.history;
     if (force > 0.0) impact.duration = t;
@@ -131,6 +137,28 @@ TEST(BarImpact, TooFewModesAreReported) {
     EXPECT_LT(std::abs(impact.duration / T - 1.0), 1.5 * bar.missed / 100.0) << n_modes << element;
     EXPECT_LT(std::abs(impact.speed_out / speed - 1.0), 1.5 * bar.missed / 100.0) << n_modes << element;
   }
+}
+
+// With 120 modes of hexahedra the end of the bar vibrates so much after the release that it touches the wall again 12
+// us later. An integrator sees an open contact at both ends of a long step, whose state must therefore be rejected;
+// with it, steps of 0.4 ms lost this contact, and the bar 17 % of its velocity.
+TEST(BarImpact, AContactWithinAStepIsRejected) {
+  const Bar bar = bar_with(120.0, "hex8");
+  int releases = 0;
+  (void)hit(*bar.backend, [&](const History& history, double t, double z, double v) {
+    if (releases++ > 0) return;
+    const auto after = [&](double step) { return bar.backend->evaluate(history, state_at(t + step, z + step * v, v)); };
+    for (const double step : {5e-5, 4e-4}) {
+      try {
+        (void)after(step);
+        ADD_FAILURE() << "the contact is lost in a step of " << step << " s";
+      } catch (const RecoverableError& error) {
+        EXPECT_THAT(error.what(), testing::HasSubstr("it needs shorter steps"));
+      }
+    }
+    EXPECT_GT(after(1e-6).gap, 0.0);
+  });
+  EXPECT_GE(releases, 2) << "the bar touches again";
 }
 
 TEST(BarImpact, LastsForTheRoundTripOfAWave) {
