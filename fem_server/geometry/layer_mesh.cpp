@@ -22,6 +22,10 @@ namespace {
 /// Passes that average the directions of folded columns with their neighbours; each extends the region by one ring of
 /// vertices.
 constexpr int max_smoothing_sweeps = 60;
+/// Passes after these, every other of which shortens folded columns by a factor: where the outer surface is bent around
+/// an edge, no direction avoids folds of the full thickness.
+constexpr int max_shortening_sweeps = 80;
+constexpr double shortening = 0.82;
 /// Mean ratio below which an element counts as folded.
 constexpr double min_quality = 0.02;
 
@@ -95,6 +99,16 @@ class SlipPaths {
       smoothed_[v] = true;
     }
   }
+  void shorten(const std::vector<bool>& folded) {
+    for (std::size_t v = 0; v < offsets_.size(); ++v) {
+      if (!folded[v]) continue;
+      offsets_[v] *= shortening;
+      shortened_[v] = true;
+    }
+  }
+  [[nodiscard]] std::size_t n_shortened() const {
+    return static_cast<std::size_t>(std::ranges::count(shortened_, true));
+  }
   [[nodiscard]] std::size_t n_smoothed() const { return static_cast<std::size_t>(std::ranges::count(smoothed_, true)); }
 
  private:
@@ -103,6 +117,7 @@ class SlipPaths {
     offsets_.assign(outer.vertices.size(), Vector3::Zero());
     known_.assign(outer.vertices.size(), false);
     smoothed_.assign(outer.vertices.size(), false);
+    shortened_.assign(outer.vertices.size(), false);
   }
 
   void find(const TriangleTree& inner, const LayerOptions& options, LayerMesh& result) {
@@ -195,6 +210,7 @@ class SlipPaths {
   std::vector<bool> known_;
   std::vector<bool> beyond_rim_;
   std::vector<bool> smoothed_;
+  std::vector<bool> shortened_;
 };
 
 /// Node `level` of the column under a vertex; level 0 is the outer surface.
@@ -330,14 +346,20 @@ LayerMesh extruded(const SurfaceMesh& outer, SlipPaths& offsets, const LayerOpti
   mesh.nodes_per_element = options.keep_prisms ? 6 : 4;
   mesh.connectivity = Columns(outer, options).connectivity();
   bool folds = true;
-  for (int pass = 0; pass <= max_smoothing_sweeps; ++pass) {
+  for (int pass = 0; pass <= max_smoothing_sweeps + max_shortening_sweeps; ++pass) {
     place_nodes(outer, offsets.offsets(), options.layers, mesh);
     const std::vector<bool> folded = folded_columns(mesh, outer.vertices.size(), folds);
     if (!folds) break;
-    offsets.smooth(folded);
+    // Shorter columns among long ones fold again unless their vectors are averaged.
+    if (pass < max_smoothing_sweeps || pass % 2 == 1) {
+      offsets.smooth(folded);
+    } else {
+      offsets.shorten(folded);
+    }
   }
   if (folds) reject_folded_element(mesh);
   result.n_smoothed = offsets.n_smoothed();
+  result.n_shortened = offsets.n_shortened();
   name_faces(outer.vertices.size(), options.layers, mesh);
   name_groups(outer, mesh);
   for (const Vector3& offset : offsets.offsets()) {
@@ -359,8 +381,7 @@ LayerMesh mesh_layer(const SurfaceMesh& given, const SurfaceMesh& inner, const L
   result = extruded(outer, offsets, options, std::move(result));
   for (std::size_t v = 0; v < outer.vertices.size(); ++v) {
     if (offsets.is_beyond_rim(v)) continue;
-    result.deviation =
-        std::max(result.deviation, tree.closest(outer.vertices[v] + offsets.offsets()[v]).distance);
+    result.deviation = std::max(result.deviation, tree.closest(outer.vertices[v] + offsets.offsets()[v]).distance);
   }
   return result;
 }

@@ -28,7 +28,8 @@ struct LayerMesh {
   double deviation = 0.0;  ///< [m] maximum distance of inner nodes to the inner surface, except those beyond its rim
   std::size_t n_min_thickness = 0;  ///< nodes with imposed `min_thickness`
   std::size_t n_beyond_rim = 0;     ///< nodes whose ray misses the inner surface; thickness of their neighbours
-  std::size_t n_smoothed = 0;       ///< nodes whose directions were averaged with those of neighbours to avoid folding
+  std::size_t n_shortened = 0;  ///< nodes with columns shorter than the thickness, where directions alone do not help
+  std::size_t n_smoothed = 0;   ///< nodes whose directions were averaged with those of neighbours to avoid folding
 };
 
 /// Extrudes every triangle of the outer surface into a column of prisms, which are kept or split conformingly into

@@ -183,16 +183,16 @@ fem::LayerMesh layer_below(const fem::SurfaceMesh& outer, const MeshJob& job) {
 
 /// The layer between the outer and the inner surface, or of constant thickness.
 MeshReport process_layer(const MeshJob& job, const fem::SurfaceMesh& given, MeshReport outcome, std::stop_token stop) {
-  fem::LayerMesh layer = layer_below(
-      job.size > 0.0 ? fem::remesh_sheet(given, meshing_options(job, given, std::move(stop))) : given, job);
+  fem::LayerMesh layer =
+      layer_below(job.size > 0.0 ? fem::remesh_sheet(given, meshing_options(job, given, std::move(stop))) : given, job);
   if (job.order == 2) layer.mesh = fem::to_quadratic(layer.mesh);
   const fem::VolumeReport report = fem::check_volume(layer.mesh);
   outcome.is_valid = report.valid();
   outcome.defects = outcome.is_valid ? "" : "not fit for finite elements";
   report_volume(report, outcome);
   outcome.volume_report +=
-      fmt::format("\nlayer      {} layers, mean thickness {:.4g} m, {} nodes smoothed", job.layers,
-                  layer.mean_thickness, layer.n_smoothed);
+      fmt::format("\nlayer      {} layers, mean thickness {:.4g} m, {} nodes smoothed, {} shortened", job.layers,
+                  layer.mean_thickness, layer.n_smoothed, layer.n_shortened);
   if (!job.inner.empty()) {
     outcome.volume_report += fmt::format(
         "\n           minimum distance of the surfaces {:.4g} m; {} nodes thickened, {} off the inner surface; inner "
@@ -205,6 +205,7 @@ MeshReport process_layer(const MeshJob& job, const fem::SurfaceMesh& given, Mesh
   outcome.facts.push_back({"n_thickened_nodes", static_cast<double>(layer.n_min_thickness)});
   outcome.facts.push_back({"n_nodes_off_surface", static_cast<double>(layer.n_beyond_rim)});
   outcome.facts.push_back({"n_smoothed_nodes", static_cast<double>(layer.n_smoothed)});
+  outcome.facts.push_back({"n_shortened_nodes", static_cast<double>(layer.n_shortened)});
   outcome.facts.push_back({"deviation_m", layer.deviation});
   add(fem::find_quality_warnings(job.name, report), outcome);
   if (!job.output_format.empty()) outcome.bytes = written(layer.mesh, job.output_format);
