@@ -13,7 +13,9 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -84,10 +86,39 @@ fs::path location_of(const std::string& name, const fs::path& folder, const std:
                          error == std::errc::filename_too_long ? "with too long a name" : "as a file and as a folder"));
 }
 
+#if defined(__x86_64__)
+constexpr Elf64_Half own_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr Elf64_Half own_machine = EM_AARCH64;
+#endif
+
+std::string machine_name(Elf64_Half machine) {
+  switch (machine) {
+    case EM_X86_64:
+      return "x86_64";
+    case EM_AARCH64:
+      return "aarch64";
+    case EM_386:
+      return "x86";
+    case EM_ARM:
+      return "aarch32";
+    default:
+      return fmt::format("machine {} of the ELF format", machine);
+  }
+}
+
+/// Processor for which a shared library was compiled, if it is not that of this program. The loader reports such a file
+/// as one that does not exist.
+std::optional<std::string> foreign_machine(const std::string& bytes) {
+  Elf64_Ehdr header;  // the processor has the same position in files of 32 bits
+  if (bytes.size() < sizeof header || !bytes.starts_with(std::string_view(ELFMAG, SELFMAG))) return std::nullopt;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  return header.e_machine == own_machine ? std::nullopt : std::optional(machine_name(header.e_machine));
+}
+
 /// True if all segments that the shared library declares lie inside the file. The loader does not check that, and
 /// access to a mapped page beyond the end of the file terminates the process (SIGBUS).
-bool is_whole(const fs::path& file) {
-  const std::string bytes = text_of(file);
+bool is_whole(const std::string& bytes) {
   const auto taken = [&](std::uint64_t at, auto& to) {
     if (at > bytes.size() || bytes.size() - at < sizeof to) return false;
     std::memcpy(&to, bytes.data() + at, sizeof to);
@@ -132,6 +163,20 @@ void write_member(void* archive, const std::string& name, std::uint64_t size, co
   if (!file) throw file_error(to.string(), to.string() + ": a part of the FMU cannot be written there");
 }
 
+/// @param members  names of all members, also of those that are not unpacked: other programs would unpack one or the
+/// other. @throws Error{invalid_input} for a file that is the folder of another member
+void require_distinct_paths(const std::set<std::string>& members, const std::string& where) {
+  for (const std::string& name : members) {
+    if (name.ends_with('/')) continue;
+    const std::string folder = name + '/';
+    const auto inside = members.lower_bound(folder);
+    if (inside == members.end() || !inside->starts_with(folder)) continue;
+    throw archive_error(where, fmt::format("expected members with compatible paths, found '{}' as a file and as a "
+                                           "folder; export the FMU again",
+                                           printable(name)));
+  }
+}
+
 /// Name and size of the archive's current member.
 std::pair<std::string, std::uint64_t> current_member(void* archive, const std::string& where) {
   std::array<char, 4096> name{};
@@ -173,11 +218,12 @@ void FmuArchive::unpack(const std::string& content) {
   const fs::path packed = folder_ / "archive";  // no member that is needed has this name
   const Archive archive = open_archive(content, packed, where_);
   std::uint64_t bytes = 0;
-  std::set<std::string> platforms;
+  std::set<std::string> platforms, members;
   int status = unzGoToFirstFile(archive.get());
   for (; status == UNZ_OK; status = unzGoToNextFile(archive.get())) {
     const auto [name, size] = current_member(archive.get(), where_);
-    if (name.starts_with("binaries/")) {
+    members.insert(name);
+    if (name.starts_with("binaries/") && !name.ends_with('/')) {  // an empty folder is no platform
       const std::string platform = name.substr(9, name.find('/', 9) - 9);
       if (!platform.empty()) platforms.insert(platform);
     }
@@ -197,6 +243,7 @@ void FmuArchive::unpack(const std::string& content) {
   if (status != UNZ_END_OF_LIST_OF_FILE) {
     throw archive_error(where_, "the archive of the FMU is damaged; export the FMU again");
   }
+  require_distinct_paths(members, where_);
   fs::remove(packed);
   platforms_ = fmt::format("{}", fmt::join(platforms, ", "));
   if (!fs::exists(folder_ / description_name)) {
@@ -218,16 +265,24 @@ std::string FmuArchive::dependencies() const {
 
 fs::path FmuArchive::binary(const std::string& folder, const std::string& model_identifier) const {
   fs::path path = folder_ / folder / (model_identifier + ".so");
-  if (!fs::exists(path)) {
+  const std::string platforms = platforms_.empty() ? "no platform" : printable(platforms_);
+  if (!fs::is_regular_file(path)) {
     throw archive_error(where_, fmt::format("expected '{}/{}.so' in the FMU, found binaries for {}; export it for this "
                                             "system",
-                                            folder, model_identifier, platforms_.empty() ? "no platform" : platforms_));
+                                            folder, model_identifier, platforms));
   }
-  if (!is_whole(path)) {
+  const std::string bytes = text_of(path);
+  if (const auto machine = foreign_machine(bytes)) {
+    throw archive_error(where_,
+                        fmt::format("expected a shared library for {} as '{}/{}.so' in the FMU, found one for {}, and "
+                                    "binaries for {}; export it for this system",
+                                    machine_name(own_machine), folder, model_identifier, *machine, platforms));
+  }
+  if (!is_whole(bytes)) {
     throw archive_error(where_,
                         fmt::format("expected a shared library of this system as '{}/{}.so' in the FMU, found {} bytes "
                                     "of another format or truncated; export the FMU again",
-                                    folder, model_identifier, fs::is_directory(path) ? 0 : fs::file_size(path)));
+                                    folder, model_identifier, bytes.size()));
   }
   return path;
 }

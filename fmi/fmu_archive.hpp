@@ -13,7 +13,7 @@ class FmuArchive {
   /// this user only; the destructor removes it.
   /// @param content  of the file. @param where  key of the scenario, for messages
   /// @throws Error{invalid_input} if it is no archive, has no modelDescription.xml, is damaged, has members outside
-  /// of itself or is larger than max_bytes; Error{file} when nothing can be written
+  /// of itself or a file and a folder of one name, or is larger than max_bytes; Error{file} when nothing can be written
   FmuArchive(const std::string& content, const std::string& where);
   ~FmuArchive();
   FmuArchive(const FmuArchive&) = delete;
@@ -22,7 +22,7 @@ class FmuArchive {
   /// Text of modelDescription.xml.
   [[nodiscard]] std::string description() const;
   /// @param folder  binary folder of the platform: fmi2_binaries, fmi3_binaries
-  /// @throws Error{invalid_input} with a list of the available platforms
+  /// @throws Error{invalid_input} with a list of the available platforms, also for a library of another processor
   [[nodiscard]] std::filesystem::path binary(const std::string& folder, const std::string& model_identifier) const;
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
   /// Declared external dependencies (documentation/externalDependencies.txt); empty = none declared.
@@ -38,7 +38,7 @@ class FmuArchive {
 
   std::string where_;
   std::filesystem::path folder_;
-  std::string platforms_;  ///< for the message that no platform fits
+  std::string platforms_;  ///< that have binaries, for the message that none fits
 };
 
 }  // namespace heelstrike::mbs

@@ -10,6 +10,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "fmi/fmi_platform.hpp"
 #include "fmi/versions.hpp"
 
 namespace heelstrike::mbs {
@@ -41,6 +42,12 @@ void for_each_group(std::span<const FmuVariable* const> variables, Exchange exch
     }
     exchange(type, group, places);
   }
+}
+
+FmuParts unpacked(const std::string& content, const std::string& where) {
+  auto archive = std::make_unique<FmuArchive>(content, where);
+  FmuDescription description = read_fmu_description(archive->description(), where);
+  return {where, std::move(archive), std::move(description)};
 }
 
 }  // namespace
@@ -179,11 +186,16 @@ void ImportedFmu::throw_instantiation_error() {
                                               parts_.where, description().token, log_messages_.text()));
 }
 
+FmuDescription check_fmu(const std::string& content, const std::string& where) {
+  FmuParts parts = unpacked(content, where);
+  const char* folder = parts.description.version == FmiVersion::fmi2 ? fmi2_binaries : fmi3_binaries;
+  (void)parts.archive->binary(folder, parts.description.model_identifier);
+  return std::move(parts.description);
+}
+
 std::unique_ptr<ImportedFmu> load_fmu(const std::string& content, const std::string& name, const std::string& where) {
-  auto archive = std::make_unique<FmuArchive>(content, where);
-  FmuDescription description = read_fmu_description(archive->description(), where);
-  const FmiVersion version = description.version;
-  FmuParts parts{where, std::move(archive), std::move(description)};
+  FmuParts parts = unpacked(content, where);
+  const FmiVersion version = parts.description.version;
   return version == FmiVersion::fmi2 ? make_fmi2_fmu(std::move(parts), name) : make_fmi3_fmu(std::move(parts), name);
 }
 

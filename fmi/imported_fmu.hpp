@@ -119,6 +119,11 @@ class ImportedFmu {
   int (*deserialize_)(void*, const char*, std::size_t, void**) = nullptr;
 };
 
+/// Unpacks the FMU and checks it as load_fmu(), without loading it: none of its machine code is run.
+/// @param content, where  as load_fmu(). @throws Error{invalid_input} as FmuArchive and read_fmu_description, and
+/// without a whole binary for this system
+[[nodiscard]] FmuDescription check_fmu(const std::string& content, const std::string& where);
+
 /// Unpacks, loads and instantiates.
 /// @param content  of the .fmu file. @param name  of the instance. @param where  key of the scenario, for messages
 /// @throws Error{invalid_input} as FmuArchive and read_fmu_description, and for an FMU that cannot be loaded or

@@ -171,6 +171,7 @@ struct AnalysisTraits {
   bool prescribed = false;    ///< drivers prescribe the motion; nothing is integrated
   bool balances = false;      ///< heights of bodies follow from the supporting force
   bool loads = false;         ///< it computes loads of joints and drivers
+  bool steppable = false;     ///< a host can advance it in time, in a Simulation, with the columns of its run
 };
 
 struct AnalysisSpec {

@@ -16,6 +16,7 @@
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
 #include "common/text/suggestion.hpp"
+#include "library/composition/embedded.hpp"
 #include "library/composition/shapes.hpp"
 #include "library/registries/catalog.hpp"
 #include "library/runs/execute.hpp"
@@ -324,7 +325,9 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
   if (options.schemes.empty()) check_names(options, schemas);
   // An error in the scenario itself must not become a row of a back-end.
-  (void)load_request(options.scenario, {}, schemas, stop);
+  const RunRequest request = load_request(options.scenario, {}, schemas, stop);
+  // A named server checks the submissions itself: the FMUs are for its machine.
+  if (options.connection.servers.mbs.empty()) check_fmus(request, stop);
   const std::vector<Variant> variants = checked_variants(options, schemas);
   const fs::path folder = comparison_folder(options);
   make_folder(folder, options.force || options.resume);

@@ -40,6 +40,8 @@ fs::path fmu_parts() {
 
 ExitCode make_fmu(const FmuOptions& options, bool as_json, const std::stop_token& stop) {
   const RunRequest request = load_request(options.scenario, options.overrides, schemas_of(embedded_backends()), stop);
+  // An FMU of a contact alone is without the analysis.
+  if (options.kind.pair.empty()) require_steppable(request, stop);
   (void)find_pair_warnings(request);
   const fs::path file = options.file.empty() ? options.scenario.filename().replace_extension(".fmu") : options.file;
   {

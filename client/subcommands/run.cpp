@@ -51,6 +51,8 @@ ExitCode run(const RunOptions& options, bool json, std::stop_token stop) {
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
   const RunRequest request = load_request(options.scenario, options.overrides, schemas, stop);
   (void)find_pair_warnings(request);  // the preparation reports the warnings
+  // A named server checks the submission itself: the FMUs are for its machine.
+  if (options.connection.servers.mbs.empty()) check_fmus(request, stop);
   for (const std::string& note : request.notes) print_message("note", note);
   const fs::path path = options.output.empty() ? default_folder(request) : options.output;
   NewFolderGuard fresh(path);  // before the folder exists

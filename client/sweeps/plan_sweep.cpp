@@ -19,6 +19,7 @@
 #include "common/files/output_file.hpp"
 #include "common/process/process.hpp"
 #include "common/process/version.hpp"
+#include "library/composition/embedded.hpp"
 #include "library/registries/catalog.hpp"
 
 namespace heelstrike::client {
@@ -175,7 +176,9 @@ Descriptor plan_sweep(const fs::path& folder, const PlanRequest& request, const 
                      .files = {},
                      .overrides = request.overrides};
   for (const std::size_t p : checked_points(variations, points.size())) {
-    header.files.merge(file_digests(SweepPlan::request(header, points[p], schemas, stop)));
+    const RunRequest point = SweepPlan::request(header, points[p], schemas, stop);
+    check_fmus(point, stop);
+    header.files.merge(file_digests(point));
   }
   header.identity = sha256_hex(read_whole_file(header.scenario));
   check_is_sweep(folder);

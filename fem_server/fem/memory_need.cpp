@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <fstream>
@@ -45,8 +46,9 @@ double available_address_space(std::size_t n_blas_callers) {
   }
   double pages = 0.0;  // zero without /proc: then only requests above the whole limit are rejected
   std::ifstream("/proc/self/statm") >> pages;
-  return static_cast<double>(own.rlim_cur) - pages * static_cast<double>(::sysconf(_SC_PAGESIZE)) -
-         unreserved_blas_workspace(n_blas_callers);
+  const double left = static_cast<double>(own.rlim_cur) - pages * static_cast<double>(::sysconf(_SC_PAGESIZE)) -
+                      unreserved_blas_workspace(n_blas_callers);
+  return std::max(0.0, left);  // a limit below the present use, or less than BLAS will need
 }
 
 MemoryNeed matrix_memory(double n_entries) {

@@ -8,7 +8,7 @@
 
 namespace heelstrike::fem {
 
-/// [B] remaining address space below RLIMIT_AS (`ulimit -v`); infinity without such a limit.
+/// [B] remaining address space below RLIMIT_AS (`ulimit -v`), at least 0; infinity without such a limit.
 /// @param n_blas_callers  threads that call BLAS at the same time, whose working memory is not counted as available
 [[nodiscard]] double available_address_space(std::size_t n_blas_callers = 1);
 

@@ -125,6 +125,9 @@ HS_API void hs_contact_close(hs_contact* contact);
 typedef struct hs_simulation hs_simulation;
 
 /**
+ * HS_INVALID_INPUT also for an analysis that is computed only as a whole, such as static or inverse: use the command
+ * `heelstrike run`.
+ *
  * @param backend  contact back-end of all pairs; NULL = that of the file
  * @param set      n_set texts "KEY=VALUE"
  * @param server   fem_server; NULL = in this process

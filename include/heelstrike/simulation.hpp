@@ -26,7 +26,8 @@ namespace hs {
 class HEELSTRIKE_API Simulation {
  public:
   /// Builds and assembles the model, prepares the contact, and sets the state at t = 0.
-  /// @throws Error{invalid_input} with file, line and key; as Contact::open
+  /// @throws Error{invalid_input} with file, line and key, also for an analysis that is computed only as a whole, such
+  /// as `static` or `inverse`: use run(); as Contact::open
   [[nodiscard]] static Simulation open(const std::string& file, const Changes& changes = {},
                                        const OpenOptions& options = {});
   Simulation(Simulation&& other) noexcept;

@@ -54,6 +54,7 @@ Simulation Simulation::open(const std::string& file, const Changes& changes, con
   return inner::bindings::with_public_errors(file, [&] {
     const auto schemas = inner::schemas_of(inner::embedded_backends());
     const auto request = inner::load_request(file, inner::bindings::inside(changes), schemas, options.stop);
+    inner::require_steppable(request, options.stop);
     (void)inner::find_pair_warnings(request);  // errors in meshes are reported with their lines
     auto content = std::make_unique<Content>(file);
     content->input = inner::mbs::make_run_input(request.scenario, request.yaml, request.files, schemas);

@@ -114,6 +114,15 @@ std::vector<std::string> find_pair_warnings(const RunRequest& request) {
   return warnings;
 }
 
+void require_steppable(const RunRequest& request, const std::stop_token& stop) {
+  try {
+    mbs::check_steppable(run_input(request, {}).scenario, stop);
+  } catch (const Error& error) {
+    if (!error.field().starts_with("analysis.")) throw;  // an error of the model already has its location
+    throw located(request, error);
+  }
+}
+
 std::unique_ptr<Runner> make_embedded_runner(ContactFactory contact) {
   return std::make_unique<EmbeddedRunner>(std::move(contact));
 }
@@ -130,6 +139,10 @@ InverseKinematicsResult solve_inverse_kinematics(const RunRequest& request, cons
                                                  const std::function<void(std::size_t)>& on_frame,
                                                  const std::stop_token& stop) {
   return mbs::solve_inverse_kinematics(run_input(request, {}).scenario, task, on_frame, stop);
+}
+
+void check_fmus(const RunRequest& request, const std::stop_token& stop) {
+  mbs::check_fmu_files(run_input(request, {}), stop);
 }
 
 BuiltModel build_model(const RunRequest& request, const std::stop_token& stop) {

@@ -29,6 +29,15 @@ struct ContactSetup {
 /// back-end does not accept, missing materials and supports, unreadable meshes, invalid sizes
 [[nodiscard]] std::vector<std::string> find_pair_warnings(const RunRequest& request);
 
+/// Checks that a host can advance the scenario in time: for every door through which it is stepped instead of run.
+/// @throws config::Issue with file and line for an analysis that is computed only as a whole; Error{invalid_input} as
+/// build_model() for a model that the analysis does not support
+void require_steppable(const RunRequest& request, const std::stop_token& stop = {});
+
+/// Checks the FMUs of a scenario by their files, before its run loads them: runs no code of them.
+/// @throws Error{invalid_input} for a damaged FMU, one without a binary for this system, and variables it does not have
+void check_fmus(const RunRequest& request, const std::stop_token& stop = {});
+
 /// Model of a scenario, built and assembled, without prepared contact.
 struct BuiltModel {
   ModelDescription description;

@@ -182,7 +182,7 @@ RunSummary run_forward(const RunInput& input, const ContactFactory& open_contact
 }  // namespace
 
 AnalysisType forward_analysis() {
-  return {{{.name = "forward", .meaning = "motion from loads"}, {.finds_events = true}},
+  return {{{.name = "forward", .meaning = "motion from loads"}, {.finds_events = true, .steppable = true}},
           run_forward,
           nullptr,
           check_fixed_supports};

@@ -332,11 +332,11 @@ class MuscleRun final : public RunBase {
   MuscleProblem problem_;
   std::vector<FollowedCoordinate> followed_;
   std::vector<std::shared_ptr<FrameMotion>> shown_;  ///< of the columns of coordinates
-  MuscleFrame frame_;                   ///< the last solved one
-  VectorX rates_;                       ///< [rad/s], [m/s] of its secondary coordinates
-  double solved_t_ = 0.0;               ///< [s] of frame_
-  VectorX q_, qd_;                      ///< of frame_
-  VectorX peak_loads_, peak_reserves_;  ///< [N m], [N] largest of all frames, one for each coordinate
+  MuscleFrame frame_;                                ///< the last solved one
+  VectorX rates_;                                    ///< [rad/s], [m/s] of its secondary coordinates
+  double solved_t_ = 0.0;                            ///< [s] of frame_
+  VectorX q_, qd_;                                   ///< of frame_
+  VectorX peak_loads_, peak_reserves_;               ///< [N m], [N] largest of all frames, one for each coordinate
   std::int64_t next_frame_ = 0;
   std::int64_t n_solved_ = 0;
   std::int64_t n_unsolved_ = 0;

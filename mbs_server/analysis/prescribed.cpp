@@ -485,7 +485,7 @@ RunSummary run_prescribed(const RunInput& input, const ContactFactory& open_cont
 AnalysisType kinematic_analysis() {
   return {
       {{.name = "kinematic", .meaning = "contact in a motion prescribed by drivers", .keys = {config::balance_keys()}},
-       {.prescribed = true}},
+       {.prescribed = true, .steppable = true}},
       run_prescribed<Kind::kinematic>,
       require_prescribed_motion};
 }

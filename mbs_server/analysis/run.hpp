@@ -39,6 +39,15 @@ struct AnalysisType : AnalysisSchema {
 /// @throws Error{invalid_input} as the run would
 void check_pairs(const Scenario& scenario, std::span<const PairDescription> pairs);
 
+/// Checks that a host can advance the scenario in time, in a Simulation, to the results of its run.
+/// @throws Error{invalid_input} for an analysis that is computed only as a whole, with those that a host can advance;
+/// as describe_scenario for a model that the analysis does not support
+void check_steppable(const Scenario& scenario, const std::stop_token& stop = {});
+
+/// Checks the files of the FMUs of the scenario and what refers to them as the run would, without loading them.
+/// @throws Error{invalid_input}
+void check_fmu_files(const RunInput& input, const std::stop_token& stop = {});
+
 /// Checks the assembled initial state as the run would. Opens all pairs: only for scenarios with rigid pairs, which are
 /// inexpensive.
 /// @throws Error{invalid_input} for rigid bodies that overlap, with the pair

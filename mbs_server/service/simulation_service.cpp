@@ -11,6 +11,7 @@
 #include "common/errors/plain_text.hpp"
 #include "common/files/digest.hpp"
 #include "common/process/version.hpp"
+#include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/resume_from.hpp"
 #include "mbs_server/service/run_input.hpp"
 #include "mbs_server/service/spool.hpp"
@@ -169,6 +170,8 @@ std::string SimulationService::submit(grpc::ServerContext& context, grpc::Server
   RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), files.take(), contact_.schemas());
   input.run_id = header.run_id();
   input.allow_fmus = allow_fmus_;
+  // A damaged FMU is an error of the submission, as are errors of the text: the run never begins.
+  check_fmu_files(input);
   if (!header.resume_from().empty()) resume_from(header.resume_from(), input);
   const Submission submission{.owner = client.owner, .digest = digest_of(input, header), .header = header};
   return store_.start(std::move(input), contact_.open, submission);

@@ -54,16 +54,22 @@ std::optional<double> number_for(NumberType type, const std::variant<double, boo
 }
 
 /// @throws Error{invalid_input} for a value outside the type of the variable
+const FmuVariable& variable_of(const SampledFmu::Parameter& parameter, const FmuDescription& description) {
+  const FmuVariable& variable = description.parameter(parameter.variable, parameter.key + ".variable");
+  const auto type = variable.number_type();
+  const bool fits =
+      type ? number_for(*type, parameter.value).has_value() : std::holds_alternative<std::string>(parameter.value);
+  if (!fits) throw_invalid_value(variable, parameter);
+  return variable;
+}
+
+/// @throws Error{invalid_input} as variable_of
 void set_parameter(const SampledFmu::Parameter& parameter, ImportedFmu& fmu) {
-  const FmuVariable* variable = &fmu.description().parameter(parameter.variable, parameter.key + ".variable");
-  if (!variable->number_type()) {
-    const auto* text = std::get_if<std::string>(&parameter.value);
-    if (text == nullptr) throw_invalid_value(*variable, parameter);
-    return fmu.set_text(*variable, *text);
-  }
-  const std::optional<double> number = number_for(*variable->number_type(), parameter.value);
-  if (!number) throw_invalid_value(*variable, parameter);
-  fmu.set({&variable, 1}, {&*number, 1});
+  const FmuVariable* variable = &variable_of(parameter, fmu.description());
+  const auto type = variable->number_type();
+  if (!type) return fmu.set_text(*variable, std::get<std::string>(parameter.value));
+  const double number = number_for(*type, parameter.value).value();
+  fmu.set({&variable, 1}, {&number, 1});
 }
 
 }  // namespace
@@ -74,6 +80,7 @@ class FmuSet::Running {
   explicit Running(std::shared_ptr<SampledFmu> fmu) : sampled_(std::move(fmu)) {}
 
   void open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns);
+  void check_file(std::span<const AssetContent> assets, bool allowed, std::vector<Column> columns);
   [[nodiscard]] const std::string& name() const { return sampled_->name; }
   [[nodiscard]] bool has_state() const {
     return !fmu_ || (fmu_->description().can_get_and_set_state && fmu_->description().can_serialize_state);
@@ -92,8 +99,10 @@ class FmuSet::Running {
   static constexpr double rounding = 1e-9;
 
  private:
+  void require_permission(bool allowed) const;
+  [[nodiscard]] const std::string& content_in(std::span<const AssetContent> assets) const;
   void find_columns(std::vector<Column>& columns);
-  void find_variables();
+  void find_variables(const FmuDescription& description);
   void initialise();
 
   std::shared_ptr<SampledFmu> sampled_;
@@ -105,23 +114,39 @@ class FmuSet::Running {
 };
 
 void FmuSet::Running::open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns) {
-  if (!allowed) {
-    throw input_error(
-        sampled_->key,
-        fmt::format("{}: the FMU '{}' is machine code that this server does not run for its clients; start "
-                    "mbs_server with --allow-fmu if all clients that may submit runs are trusted, or run without "
-                    "--mbs",
-                    sampled_->key, sampled_->file));
-  }
+  require_permission(allowed);
   find_columns(columns);
+  fmu_ = load_fmu(content_in(assets), sampled_->name, sampled_->key);
+  find_variables(fmu_->description());
+  for (const auto& parameter : sampled_->parameters) set_parameter(parameter, *fmu_);
+}
+
+void FmuSet::Running::check_file(std::span<const AssetContent> assets, bool allowed, std::vector<Column> columns) {
+  require_permission(allowed);
+  Running trial(sampled_);  // finds what refers to the columns and the description here
+  trial.find_columns(columns);
+  const FmuDescription description = check_fmu(content_in(assets), sampled_->key);
+  trial.find_variables(description);
+  for (const auto& parameter : sampled_->parameters) (void)variable_of(parameter, description);
+}
+
+void FmuSet::Running::require_permission(bool allowed) const {
+  if (allowed) return;
+  throw input_error(
+      sampled_->key,
+      fmt::format("{}: the FMU '{}' is machine code that this server does not run for its clients; start "
+                  "mbs_server with --allow-fmu if all clients that may submit runs are trusted, or run without "
+                  "--mbs",
+                  sampled_->key, sampled_->file));
+}
+
+const std::string& FmuSet::Running::content_in(std::span<const AssetContent> assets) const {
   const auto asset = std::ranges::find(assets, sampled_->file, &AssetContent::name);
   if (asset == assets.end()) {
     throw input_error(sampled_->key, fmt::format("{}: the file '{}' was not submitted with the scenario", sampled_->key,
                                                  sampled_->file));
   }
-  fmu_ = load_fmu(asset->content, sampled_->name, sampled_->key);
-  find_variables();
-  for (const auto& parameter : sampled_->parameters) set_parameter(parameter, *fmu_);
+  return asset->content;
 }
 
 void FmuSet::Running::find_columns(std::vector<Column>& columns) {
@@ -141,8 +166,7 @@ void FmuSet::Running::find_columns(std::vector<Column>& columns) {
   }
 }
 
-void FmuSet::Running::find_variables() {
-  const FmuDescription& description = fmu_->description();
+void FmuSet::Running::find_variables(const FmuDescription& description) {
   for (const auto& input : sampled_->inputs) {
     inputs_.push_back(&description.number(input.variable, "input", input.key + ".variable"));
   }
@@ -240,6 +264,10 @@ FmuSet::~FmuSet() = default;
 
 void FmuSet::open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns) {
   for (const auto& fmu : fmus_) fmu->open(assets, allowed, columns);
+}
+
+void FmuSet::check_files(std::span<const AssetContent> assets, bool allowed, std::span<const Column> columns) const {
+  for (const auto& fmu : fmus_) fmu->check_file(assets, allowed, {columns.begin(), columns.end()});
 }
 
 std::vector<std::string> FmuSet::without_fmu_state() const {

@@ -34,6 +34,9 @@ class FmuSet {
   /// @param columns  of the time series; columns of inputs get the units of measurement of their sources
   /// @throws Error{invalid_input} without permission, for unknown columns, and as load_fmu()
   void open(std::span<const AssetContent> assets, bool allowed, std::vector<Column>& columns);
+  /// Checks files, variables and parameters as open(), without loading the FMUs: none of their machine code is run.
+  /// @throws Error{invalid_input} as open(), except for binaries that cannot be loaded
+  void check_files(std::span<const AssetContent> assets, bool allowed, std::span<const Column> columns) const;
 
   /// Names of FMUs that cannot serialise their state; save() requires that there are none.
   [[nodiscard]] std::vector<std::string> without_fmu_state() const;

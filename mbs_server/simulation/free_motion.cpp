@@ -48,7 +48,7 @@ std::string rejection_reason(const Scenario& scenario) {
   if (!scenario.coupling.scheme.empty() && scenario.coupling.scheme != monolithic().name) {
     return tied("the coupling scheme", scenario.coupling.scheme, "has macro steps");
   }
-  if (scenario.analysis.type != "forward")
+  if (!scenario.analysis.traits.finds_events)
     return tied("the analysis", scenario.analysis.type, "has no time integration");
   return {};
 }

@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "common/text/suggestion.hpp"
+
 namespace heelstrike::mbs {
 namespace {
 
@@ -118,6 +120,17 @@ void append_reactions(std::vector<double>& row, const MotionState& at, const Vec
 }
 
 }  // namespace
+
+Error unknown_column(const std::string& kind, const std::string& hint, std::string_view name,
+                     std::span<const Column> columns) {
+  const std::string word(name);
+  std::vector<std::string> known;
+  for (const Column& column : columns) known.push_back(column.name);
+  const std::vector<std::string> similar = similar_names(word, known);
+  return input_error(
+      word, fmt::format("expected the name of an {}{} (the simulation lists its {} {}s), found '{}'{}", kind, hint,
+                        columns.size(), kind, word, similar.empty() ? std::string() : "; " + did_you_mean(similar)));
+}
 
 std::vector<Column> acceleration_columns(const Model& model) {
   std::vector<Column> columns;

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/errors/error.hpp"
 #include "common/results/run_records.hpp"
 #include "mbs_server/coupling/coupling_scheme.hpp"
 #include "mbs_server/formulation/system.hpp"
@@ -13,6 +16,12 @@ namespace heelstrike::mbs {
 /// Time, then pose and twist per body, energies, contact per pair, requested reactions per joint, and the columns of
 /// the force elements.
 [[nodiscard]] std::vector<Column> run_columns(const System& system);
+
+/// Error{invalid_input} about a name that none of the columns has, with the nearest names. Callers are in any language.
+/// @param kind  "input"
+/// @param hint  examples of names, ", as in ..."; may be empty
+[[nodiscard]] Error unknown_column(const std::string& kind, const std::string& hint, std::string_view name,
+                                   std::span<const Column> columns);
 
 /// Optional columns of the accelerations of all bodies.
 [[nodiscard]] std::vector<Column> acceleration_columns(const Model& model);

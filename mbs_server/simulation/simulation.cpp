@@ -128,6 +128,11 @@ void Simulation::check_fmus() {
   if (const auto macro_step = scheme_.fixed_macro_step()) fmus_.check_communication_steps(*macro_step);
 }
 
+void Simulation::check_fmu_files() const {
+  fmus_.check_files(input_.assets, input_.allow_fmus, columns_);
+  if (const auto macro_step = scheme_.fixed_macro_step()) fmus_.check_communication_steps(*macro_step);
+}
+
 void Simulation::prepare_to_step() {
   const IntegratorSpec& spec = scenario_.analysis.integrator;
   const IntegratorEntry& method = config::type_named(integrator_registry(), spec.name);
@@ -294,11 +299,7 @@ std::span<const double> Simulation::output_values() {
 
 double Simulation::output(std::string_view name) {
   const auto column = std::ranges::find(columns_, name, &Column::name);
-  if (column == columns_.end()) {
-    throw input_error(std::string(name), fmt::format("expected the name of an output (Simulation::outputs() lists all "
-                                                     "{}), found '{}'",
-                                                     columns_.size(), name));
-  }
+  if (column == columns_.end()) throw unknown_column("output", "", name, columns_);
   return output_values()[static_cast<std::size_t>(column - columns_.begin())];
 }
 

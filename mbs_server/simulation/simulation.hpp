@@ -65,6 +65,9 @@ class Simulation {
   /// before any preparation. For checks of a scenario, instead of initialise().
   /// @throws Error{invalid_input}
   void check_fmus();
+  /// The same without loading them: for checks before a run, which loads them itself, possibly on another machine.
+  /// @throws Error{invalid_input}
+  void check_fmu_files() const;
 
   /// [s] current time. @pre initialise() for this and all functions below
   [[nodiscard]] double time() const { return now_; }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "mbs_server/simulation/run_table.hpp"
 
 namespace heelstrike::mbs {
 
@@ -103,9 +104,7 @@ void SimulationInputs::add_driver(Driver& driver) {
 
 void SimulationInputs::require(const std::string& name, const Jet& jet) const {
   if (!inputs_.contains(name)) {
-    throw input_error(name, fmt::format("expected the name of an input, as in \"BODY.fx_N\" or \"DRIVER.angle_rad\" "
-                                        "(Simulation::inputs() lists all {}), found '{}'",
-                                        columns_.size(), name));
+    throw unknown_column("input", ", as in \"BODY.fx_N\" or \"DRIVER.angle_rad\"", name, columns_);
   }
   if (!std::isfinite(jet.f) || !std::isfinite(jet.d) || !std::isfinite(jet.dd)) {
     throw input_error(name, fmt::format("input '{}': expected finite numbers, found {}, rate {}, acceleration {}", name,

@@ -33,7 +33,8 @@ except ImportError as _problem:
 from ._core import (Contact, Pair, RegionLoad, RegionLoads, Response, Responses, Simulation, __version__, backends)
 from ._compare import Comparison, compare
 from ._errors import (Cancelled, Error, FileError, HeelstrikeWarning, InputError, LimitReached, MissingPackage,
-                      NotImplementedByBackend, OutOfOrder, Recoverable, RunFailed, SolverFailed, Unavailable, VersionMismatch, expected)
+                      NotImplementedByBackend, OutOfOrder, Recoverable, RunFailed, SolverFailed, Unavailable, UnknownName, VersionMismatch,
+                      expected)
 from ._fields import Fields, parse_vtu, read_vtu
 from ._functions import WrenchFunction, pose, rotation
 from ._run import Run, open_run, run
@@ -68,5 +69,5 @@ setattr(Pair, "from_dict", staticmethod(pair_from_dict))
 __all__ = ["Cancelled", "Comparison", "Contact", "Error", "Fields", "FileError", "HeelstrikeWarning", "InputError",
            "LimitReached", "MissingPackage", "NotImplementedByBackend", "OutOfOrder", "Pair", "Recoverable", "RegionLoad",
            "RegionLoads", "Response", "Responses", "Run", "RunFailed", "Simulation", "SolverFailed", "Study", "Sweep", "Table",
-           "Unavailable", "VersionMismatch", "WrenchFunction", "__version__", "backends", "compare", "open_run", "open_sweep",
+           "Unavailable", "UnknownName", "VersionMismatch", "WrenchFunction", "__version__", "backends", "compare", "open_run", "open_sweep",
            "parse_vtu", "pose", "read_vtu", "rotation", "run", "sweep"]

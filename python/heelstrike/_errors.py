@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from . import _core
@@ -39,6 +40,18 @@ def _again(kind: type[Error], message: str, attributes: dict[str, Any]) -> Error
 
 class InputError(Error, ValueError):
     """A value, name, shape, size or file content that is not valid."""
+
+
+class UnknownName(InputError, KeyError):
+    """A name that a mapping does not have: a simulation, the columns of a run, fields, the runs of a study."""
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # a KeyError would show the sentence in quotes
+
+
+def unknown(what: str, name: object, known: Iterable[str]) -> UnknownName:
+    """Error of a name that a mapping in Python does not have."""
+    return UnknownName(f"there is no {what} '{name}'; there are: {', '.join(known)}", code="invalid input", key=str(name))
 
 
 def expected(argument: str, what: str, found: object) -> InputError:
@@ -135,9 +148,10 @@ def in_python(message: str) -> str:
     return re.sub(rf"^{mapping_name}(:\d+)?: ", "", message, flags=re.MULTILINE)
 
 
-def made(code: str, message: str, file: str, line: int, key: str, retryable: bool) -> Error:
-    """Creates the exception of a code, for the module in C++."""
+def made(code: str, message: str, file: str, line: int, key: str, retryable: bool, is_name: bool = False) -> Error:
+    """Creates the exception of a code, for the module in C++. is_name: the error is a name that a mapping does not have."""
     if file == mapping_name:
         file, line = "", 0
-    return _KINDS.get(code, Error)(in_python(message), code=code, file=file or None, line=line or None, key=key or None,
-                                   retryable=retryable)
+    kind = UnknownName if is_name else _KINDS.get(code, Error)
+    return kind(in_python(message), code=code, file=file or None, line=line or None, key=key or None,
+                retryable=retryable)

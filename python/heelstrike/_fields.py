@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import FileError
+from ._errors import FileError, unknown
 from ._types import Array, Path
 
 _TYPES = {"Float64": "<f8", "Float32": "<f4", "Int64": "<i8", "Int32": "<i4", "UInt8": "u1"}
@@ -37,6 +37,8 @@ class Fields:
 
     def __getitem__(self, name: str) -> Array:
         """A quantity of the points or, if there is none, of the cells."""
+        if name not in self:
+            raise unknown("quantity", name, self.keys())
         return self.arrays[name] if name in self.arrays else self.cell_arrays[name]
 
     def __contains__(self, name: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._errors import InputError
+from ._errors import InputError, unknown
 from ._tables import Table, axis_label, optional, quantities_label
 from ._types import Array
 
@@ -38,7 +38,7 @@ def _selected(table: Table, columns: Iterable[str]) -> list[str]:
         # The name itself first: the name of a body may contain brackets.
         matching = [name] if name in table else fnmatch.filter(table, name)
         if not matching:
-            raise InputError(f"there is no column '{name}'; there are: {', '.join(table)}", code="invalid input", key=name)
+            raise unknown("column", name, table)
         selected.update(dict.fromkeys(matching))
     return list(selected)
 

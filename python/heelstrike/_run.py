@@ -220,18 +220,26 @@ def _unpacked(files: Mapping[pathlib.PurePath, bytes]) -> Run:
     return made
 
 
-def run(scenario: Scenario, *, backend: str | None = None,
-        set: Mapping[str, Any] | Iterable[str] | None = None, output: Path | None = None,
-        overwrite: bool = False, server: str | None = None, mbs: str | None = None,
+def _new_folder(output: Path, backend: str | None) -> pathlib.Path:
+    """The folder of a new run. Raises InputError for a back-end in its place, as compare() takes them."""
+    if backend is None and isinstance(output, str) and output in _core.backends():
+        raise InputError(f"output: expected a folder, found the name of a back-end, '{output}'; use backend='{output}', or "
+                         f"output='./{output}' for a folder of that name", code="invalid input", key="output")
+    return _path(output, "output")
+
+
+def run(scenario: Scenario, output: Path | None = None, *, backend: str | None = None,
+        set: Mapping[str, Any] | Iterable[str] | None = None, overwrite: bool = False,
+        server: str | None = None, mbs: str | None = None,
         progress: bool | Callable[[str, float, float, float, float], Any] | None = None,
         tls: Mapping[str, str] | None = None, reconnect_timeout: float = 300.0, _backend_last: bool = False,
         **tables: bool) -> Run:
     """Runs a scenario to its end.
 
     scenario   file (YAML), or a mapping of the same content, with arrays where it has lists; see Pair.from_dict()
+    output     run folder to create; default: a temporary folder that is removed with the Run
     backend    contact back-end of every pair, instead of that in the file; see backends()
     set        changes, e.g. {"contact.restitution": 0.6, "analysis.end_time": 5}
-    output     run folder to create; default: a temporary folder that is removed with the Run
     server     address of a fem_server that computes the contact; default: this process
     mbs        address of an mbs_server that executes the run; default: this process
     progress   True, False, a callable(stage, fraction, time, end_time, wall_time), or None: a bar in a terminal or notebook
@@ -252,7 +260,7 @@ def run(scenario: Scenario, *, backend: str | None = None,
         kept = TemporaryFolder()
         folder = kept.path / "run"
     else:
-        folder = _path(output, "output")
+        folder = _new_folder(output, backend)
     is_new = not folder.exists()
     bar = display(progress, file.stem.strip("<>"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ._errors import Error, InputError
+from ._errors import Error, unknown
 from ._run import Run
 from ._tables import dataframe, dataset, is_installed
 
@@ -48,7 +48,7 @@ class Study:
 
     def __getitem__(self, name: str) -> Run:
         if name not in self.runs:
-            raise InputError(f"there is no run '{name}'; there are: {', '.join(self.runs)}", code="invalid input", key=name)
+            raise unknown("run", name, self.runs)
         return self.runs[name]
 
     def __iter__(self) -> Iterator[str]:

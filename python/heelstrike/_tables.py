@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._errors import InputError, missing
+from ._errors import missing, unknown
 from ._types import Array
 
 
@@ -51,7 +51,7 @@ class Table(dict[str, Array]):
     """Columns by name, as arrays of equal length; units are in the names. The first column identifies the rows: the time."""
 
     def __missing__(self, name: str) -> Array:
-        raise InputError(f"there is no column '{name}'; there are: {', '.join(self)}", code="invalid input", key=name)
+        raise unknown("column", name, self)
 
     @property
     def columns(self) -> list[str]:

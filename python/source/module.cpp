@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -29,10 +30,11 @@ namespace {
 namespace fs = std::filesystem;
 using py::literals::operator""_a;
 
-void raise(const hs::Error& error) {
+/// @param is_name  the error is a name that a mapping does not have
+void raise(const hs::Error& error, bool is_name = false) {
   const py::object made = py::module_::import("heelstrike._errors")
                               .attr("made")(hs::to_string(error.code()), error.what(), error.file(), error.line(),
-                                            error.key(), error.retryable());
+                                            error.key(), error.retryable(), is_name);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
 }
 
@@ -230,24 +232,76 @@ std::unique_ptr<PyResponse> response_at(const PyResponses& self, std::size_t i) 
   return response;
 }
 
-py::object responses_at(const PyResponses& self, const py::object& index) {
-  const auto n = self.responses.size();
-  if (py::isinstance<py::slice>(index)) {
-    std::size_t start = 0, stop = 0, step = 0, count = 0;
-    if (!index.cast<py::slice>().compute(n, &start, &stop, &step, &count)) throw py::error_already_set();
-    auto some = std::make_unique<PyResponses>();
-    some->tangents = self.tangents;
-    some->regions = self.regions;
-    for (std::size_t i = 0; i < count; ++i, start += step) some->responses.push_back(self.responses[start]);
-    return py::cast(std::move(some));
-  }
+/// One of n positions; a negative index counts from the end.
+std::size_t position_of(const py::handle& index, std::size_t n) {
   const py::ssize_t requested = PyNumber_AsSsize_t(index.ptr(), PyExc_IndexError);
   if (requested == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
   const py::ssize_t i = requested < 0 ? requested + static_cast<py::ssize_t>(n) : requested;
   if (i < 0 || i >= static_cast<py::ssize_t>(n)) {
     throw py::index_error("expected an index below " + std::to_string(n) + ", found " + std::to_string(requested));
   }
-  return py::cast(response_at(self, static_cast<std::size_t>(i)));
+  return static_cast<std::size_t>(i);
+}
+
+/// An array, or a list of which numpy makes one. All arrays have the method of an index, also those with many entries.
+bool is_list(const py::object& index) {
+  if (py::isinstance<py::array>(index)) return py::array(index).ndim() > 0;
+  return py::isinstance<py::list>(index) || (py::hasattr(index, "__array__") && PyIndex_Check(index.ptr()) == 0);
+}
+
+/// Positions that an array of whole numbers or of flags selects, with the rules of numpy.
+std::vector<std::size_t> positions_of(const py::object& index, std::size_t n) {
+  const py::array array = py::array::ensure(index);
+  if (!array) PyErr_Clear();  // lists of different lengths
+  const char kind = array ? array.dtype().kind() : 'O';
+  const bool is_empty = array && array.size() == 0;  // an empty list has no integers from which numpy infers its type
+  const bool is_mask = kind == 'b';
+  if (!array || array.ndim() != 1 || (!is_mask && kind != 'i' && kind != 'u' && !is_empty)) {
+    throw py::type_error("expected one row of whole numbers or of flags, found " +
+                         (array ? "an array of " + std::string(py::str(array.dtype())) + " with " +
+                                      std::to_string(array.ndim()) + " dimensions"
+                                : type_text(index)));
+  }
+  if (is_mask && static_cast<std::size_t>(array.size()) != n) {
+    throw py::index_error("expected a flag for each of " + std::to_string(n) + " states, found " +
+                          std::to_string(array.size()) + " flags");
+  }
+  std::vector<std::size_t> positions;
+  std::size_t place = 0;
+  for (const py::handle entry : py::list(array.attr("tolist")())) {
+    if (!is_mask) positions.push_back(position_of(entry, n));
+    if (is_mask && entry.cast<bool>()) positions.push_back(place);
+    ++place;
+  }
+  return positions;
+}
+
+std::vector<std::size_t> positions_of(const py::slice& range, std::size_t n) {
+  std::size_t start = 0, stop = 0, step = 0, count = 0;
+  if (!range.compute(n, &start, &stop, &step, &count)) throw py::error_already_set();
+  std::vector<std::size_t> positions(count);
+  for (std::size_t& position : positions) position = std::exchange(start, start + step);
+  return positions;
+}
+
+py::object some_of(const PyResponses& self, const std::vector<std::size_t>& positions) {
+  auto some = std::make_unique<PyResponses>();
+  some->tangents = self.tangents;
+  some->regions = self.regions;
+  some->responses.reserve(positions.size());
+  for (const std::size_t i : positions) some->responses.push_back(self.responses[i]);
+  return py::cast(std::move(some));
+}
+
+py::object responses_at(const PyResponses& self, const py::object& index) {
+  const std::size_t n = self.responses.size();
+  if (py::isinstance<py::slice>(index)) return some_of(self, positions_of(py::slice(index), n));
+  if (is_list(index)) return some_of(self, positions_of(index, n));
+  if (PyIndex_Check(index.ptr()) == 0) {
+    throw py::type_error("expected the index of a state, a range, a list of indices or a mask, found " +
+                         type_text(index));
+  }
+  return py::cast(response_at(self, position_of(index, n)));
 }
 
 py::str shown(const PyResponses& self) {
@@ -450,7 +504,8 @@ Arrays are views into the response: no copies, and not to be written; `F.copy()`
   bind_members(responses);
   responses.def("__len__", [](const PyResponses& self) { return self.responses.size(); })
       .def("__getitem__", &responses_at, "index"_a,
-           "One Response, NaN where the state was rejected, or some Responses.")
+           "One Response, NaN where the state was rejected; Responses for a range, a list of indices or a mask, as of "
+           "numpy.")
       .def("__iter__",
            [](const PyResponses& self) {
              py::list all;
@@ -743,6 +798,30 @@ py::list names_of(std::span<const hs::Column> columns) {
   return names;
 }
 
+/// Calls `work`. An unknown name of a mapping is also a KeyError.
+template <typename Work>
+auto with_known_name(std::span<const hs::Column> columns, const std::string& name, Work&& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const hs::Error& error) {
+    const bool is_known = std::ranges::find(columns, name, &hs::Column::name) != columns.end();
+    if (is_known || error.code() != hs::ErrorCode::invalid_input) throw;
+    raise(error, true);
+    throw py::error_already_set();
+  }
+}
+
+/// Sets inputs that belong together.
+void set_named(PySimulation& self, const std::vector<std::pair<std::string, double>>& values, double rate = 0.0,
+               double acceleration = 0.0) {
+  for (const auto& [name, value] : values) {
+    with_known_name(self.simulation.inputs(), name, [&, &name = name, &value = value] {
+      const py::gil_scoped_release released;
+      self.simulation.set(name, value, rate, acceleration);
+    });
+  }
+}
+
 /// Three numbers for BODY.force or BODY.torque, one for everything else.
 void set_input(PySimulation& self, const py::object& input, const py::object& value, const py::object& rate_argument,
                const py::object& acceleration_argument) {
@@ -751,10 +830,7 @@ void set_input(PySimulation& self, const py::object& input, const py::object& va
   const double acceleration = real_number(acceleration_argument, "acceleration");
   const auto ends_with = [&](const char* end) { return name.ends_with(end); };
   if (!ends_with(".force") && !ends_with(".torque")) {
-    const double number = real_array(value, name.c_str(), {}).data()[0];
-    const py::gil_scoped_release released;
-    self.simulation.set(name, number, rate, acceleration);
-    return;
+    return set_named(self, {{name, real_array(value, name.c_str(), {}).data()[0]}}, rate, acceleration);
   }
   if (rate != 0.0 || acceleration != 0.0) {
     throw hs::Error(
@@ -769,10 +845,11 @@ void set_input(PySimulation& self, const py::object& input, const py::object& va
   // Checked before the first component is set: all three or none.
   const auto* bad = std::find_if_not(components, components + 3, [](double x) { return std::isfinite(x); });
   if (bad != components + 3) reject(name.c_str(), "three finite numbers", std::to_string(*bad));
-  const py::gil_scoped_release released;
+  std::vector<std::pair<std::string, double>> values;
   for (std::size_t i = 0; i < 3; ++i) {
-    self.simulation.set(body + (force ? ".f" : ".t") + "xyz"[i] + (force ? "_N" : "_Nm"), components[i]);
+    values.emplace_back(body + (force ? ".f" : ".t") + "xyz"[i] + (force ? "_N" : "_Nm"), components[i]);
   }
+  set_named(self, values);
 }
 
 void bind_simulation(py::module_& module) {
@@ -802,7 +879,10 @@ Builds the model, prepares its contact, and starts at t = 0.
 
 scenario  file (YAML), or a mapping of the same content;  backend, set  changes as in run()
 server    address of a fem_server that computes the contact; default: this process
-progress, tls, reconnect_timeout  as Contact.open())")
+progress, tls, reconnect_timeout  as Contact.open()
+
+Raises InputError with file, line and key, also for an analysis that is computed only as a whole, such as `static` or
+`inverse`: use run().)")
       .def_property_readonly(
           "time", [](const PySimulation& self) { return self.simulation.time(); }, "current time [s]")
       .def_property_readonly(
@@ -828,7 +908,9 @@ Raises InputError for another time, SolverFailed, LimitReached. After Ctrl-C the
 From now on the input is value + rate (t - now) + acceleration (t - now)^2 / 2.
 
 name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body's origin, added to the loads of the
-       scenario) or the function of a driver; "BODY.force" [N] and "BODY.torque" [N m] take three numbers)")
+       scenario) or the function of a driver; "BODY.force" [N] and "BODY.torque" [N m] take three numbers
+
+Raises UnknownName, an InputError and KeyError, for another name.)")
       .def_property_readonly(
           "inputs", [](const PySimulation& self) { return names_of(self.simulation.inputs()); },
           "names of the inputs of set(); units are in the names")
@@ -866,14 +948,17 @@ name   one of `inputs`: "BODY.fx_N" ... "BODY.tz_Nm" (in the world, at the body'
           "values(self)\n--\n\nAll outputs at `time` as an array, in the order of `outputs`.")
       .def(
           "__getitem__",
-          [](PySimulation& self, const py::object& name) { return self.simulation.get(text(name, "name")); }, "name"_a,
-          "One output at `time`.")
+          [](PySimulation& self, const py::object& given) {
+            const std::string name = text(given, "name");
+            return with_known_name(self.simulation.outputs(), name, [&] { return self.simulation.get(name); });
+          },
+          "name"_a, "One output at `time`. Raises UnknownName, a KeyError, for another name.")
       .def(
           "__setitem__",
           [](PySimulation& self, const py::object& name, const py::object& value) {
             set_input(self, name, value, py::float_(0.0), py::float_(0.0));
           },
-          "name"_a, "value"_a, "As set(name, value).")
+          "name"_a, "value"_a, "As set(name, value). Raises UnknownName, a KeyError, for another name.")
       .def("__iter__", [](const PySimulation& self) { return py::iter(names_of(self.simulation.outputs())); })
       .def("__len__", [](const PySimulation& self) { return self.simulation.outputs().size(); })
       .def(

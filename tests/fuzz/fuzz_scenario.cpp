@@ -49,7 +49,7 @@ Catalog catalog() {
           .drivers = {body},
           .integrators = {adaptive, fixed},
           .default_integrators = {"arkode_erk", "arkode_erk", "arkode_erk"},
-          .analyses = {{{.name = "forward", .meaning = "motion"}, {.finds_events = true}},
+          .analyses = {{{.name = "forward", .meaning = "motion"}, {.finds_events = true, .steppable = true}},
                        {{.name = "kinematic", .meaning = "contact", .keys = {balance_keys()}}, {.prescribed = true}}},
           .couplings = {{.name = "monolithic", .meaning = "one system"},
                         {.name = "jacobi",

@@ -47,7 +47,8 @@ TEST_F(GuideFmu, IsLoadedInPrivateServersAndInProcessAndRemotelyByPermission) {
     const ScratchFolder sockets;
     const ServerPair shared(sockets.path());
     const Finished rejected = run("heelstrike", run_into("shared", {"--mbs", shared.mbs_address}), here);
-    EXPECT_NE(rejected.exit_code, 0);
+    EXPECT_EQ(rejected.exit_code, 2) << rejected.err;
+    EXPECT_FALSE(fs::exists(folder.path() / "shared")) << "a run that never began must not leave a folder";
     EXPECT_THAT(rejected.err, HasSubstr("lift.yaml:14: forces.controller.file"));
     EXPECT_THAT(rejected.err, HasSubstr("mbs_server with --allow-fmu"));
   }
@@ -74,6 +75,29 @@ TEST_F(GuideFmu, IsOpenedByValidate) {
   EXPECT_THAT(complaint("column: lift.z_m", "column: lift.h_m"), HasSubstr("found 'lift.h_m'"));
   std::ofstream(folder.path() / "controller.fmu") << "no unit";
   EXPECT_THAT(complaint("end_time: 5", "end_time: 4"), HasSubstr("expected an FMU (.fmu, a zip archive)"));
+}
+
+TEST_F(GuideFmu, DamagedFileEndsTheRunBeforeItsFolder) {
+  ASSERT_EQ(run("heelstrike", run_into("whole"), here).exit_code, 0);
+  const std::string before = table("whole");
+  const std::string unit = read_text(folder.path() / "controller.fmu");
+  fs::remove(folder.path() / "controller.fmu");  // may be shared with the build folder
+  std::ofstream(folder.path() / "controller.fmu", std::ios::binary) << unit.substr(0, unit.size() / 2);
+  const auto expect_rejected = [&](const std::vector<std::string>& arguments) {
+    const Finished rejected = run("heelstrike", arguments, here);
+    EXPECT_EQ(rejected.exit_code, 2) << arguments.front() << ": " << rejected.err;
+    EXPECT_THAT(rejected.err, HasSubstr("lift.yaml:14: forces.controller.file: expected an FMU (.fmu, a zip archive)"));
+    EXPECT_FALSE(fs::exists(folder.path() / "out")) << "a run that never began must not leave a folder";
+  };
+  expect_rejected(run_into("out"));
+  expect_rejected(run_into("out", {"--in-process"}));
+  expect_rejected({"sweep", "lift.yaml", "--vary", "analysis.end_time=1,2", "-o", "out"});
+  expect_rejected({"compare", "lift.yaml", "--schemes", "jacobi", "--macro-steps", "1e-3", "-o", "out"});
+  const ScratchFolder sockets;
+  const ServerPair trusting(sockets.path(), {}, {"--allow-fmu"});
+  expect_rejected(run_into("out", {"--mbs", trusting.mbs_address}));
+  expect_rejected(run_into("whole"));
+  EXPECT_TRUE(table("whole") == before) << "an earlier run is overwritten only by one that begins";
 }
 
 TEST_F(GuideFmu, KilledRunResumesWithTheSameBytes) {

@@ -849,6 +849,11 @@ class Units(unittest.TestCase):
                                       self.folder / "no.fmu", "--model-exchange", *options], capture_output=True, text=True)
             self.assertNotEqual(refused.returncode, 0)
             self.assertIn(word, refused.stderr)
+        for interface in ([], ["--model-exchange"]):
+            refused = subprocess.run([BINARIES / "heelstrike", "fmu", BALL, "-o", self.folder / "no.fmu", *interface, "--set",
+                                      "analysis={type: static, end_time: 1}"], capture_output=True, text=True)
+            self.assertEqual((refused.returncode, (self.folder / "no.fmu").exists()), (2, False), refused.stderr)
+            self.assertIn("an analysis that a host can advance in time", refused.stderr)
 
     def test_derivatives_of_equations(self):
         """Of all variables with respect to all variables available to an integrator, against central differences."""

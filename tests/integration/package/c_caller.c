@@ -98,12 +98,17 @@ static void use_simulation(const char* file) {
   hs_simulation* simulation = NULL;
   const char* set[] = {"analysis.end_time=0.5"};
   const char* wrong[] = {"bodies.ball.mass=-1"};
+  const char* whole[] = {"analysis={type: static, end_time: 1}"};
   double before = 0.0, after = 0.0, values[200];
   void* saved = NULL;
   size_t size = 0;
   check(hs_simulation_open(file, NULL, wrong, 1, NULL, &simulation) == HS_INVALID_INPUT, "a negative mass");
   check(strcmp(hs_error_key(), "bodies.ball.mass") == 0, "the key of the mistake");
   check(simulation == NULL, "no handle after an error");
+  check(hs_simulation_open(file, NULL, whole, 1, NULL, &simulation) == HS_INVALID_INPUT && simulation == NULL,
+        "an equilibrium does not advance in time");
+  check(strcmp(hs_error_key(), "analysis.type") == 0, "the key of the analysis");
+  check(strstr(hs_error_message(), "`heelstrike run`") != NULL, "the message names what computes it");
   check(isnan(hs_simulation_time(NULL)) && isnan(hs_simulation_end_time(NULL)), "nothing has no time");
   check(hs_simulation_n_inputs(NULL) == 0 && hs_simulation_output_name(NULL, 0) == NULL, "and no names");
   check(hs_simulation_open("nowhere.yaml", NULL, NULL, 0, NULL, &simulation) == HS_INVALID_INPUT, "no such file");
@@ -123,6 +128,8 @@ static void use_simulation(const char* file) {
   check(strcmp(hs_simulation_output_name(simulation, 0), "time_s") == 0, "outputs have names");
   check(hs_simulation_input_name(simulation, hs_simulation_n_inputs(simulation)) == NULL, "no name beyond the last");
   check(hs_simulation_set(simulation, "ball.f", 0.0, 0.0, 0.0) == HS_INVALID_INPUT, "an unknown input");
+  check(strstr(hs_error_message(), "did you mean 'ball.fx_N'") != NULL, "the message has the nearest name");
+  check(strstr(hs_error_message(), "::") == NULL, "and no words of C++");
   check(hs_simulation_advance_to(simulation, 7.0) == HS_INVALID_INPUT, "a time beyond the end");
   hs_simulation_close(simulation);
 }

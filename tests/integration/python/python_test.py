@@ -119,6 +119,16 @@ class Runs(unittest.TestCase):
             self.assertEqual({**cli, "files": {}, "sha256": ""}, {**ours.summary, "files": {}, "sha256": ""})
             self.assertEqual({name for name in cli["files"] if cli["files"][name] != ours.summary["files"][name]}, {"scenario.yaml"})
 
+    def test_the_folder_is_the_second_argument(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = hs.run(BALL, f"{folder}/run", set=SHORT)
+            self.assertEqual(run.folder, pathlib.Path(folder, "run"))
+            self.assertEqual(hs.run(BALL, set=SHORT, output=f"{folder}/again").summary["status"], run.summary["status"])
+        # As the second argument of compare() is a back-end, a folder of such a name may be a mistake.
+        with self.assertRaisesRegex(hs.InputError, "name of a back-end, 'hertz'; use backend='hertz', or output='./hertz'"):
+            hs.run(BALL, "hertz")
+        self.assertRaises(TypeError, hs.run, BALL, "run", "hertz")
+
     def test_an_unknown_table_is_an_unknown_argument(self):
         with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'hdf6'"):
             hs.run(BALL, set=SHORT, hdf6=True)
@@ -147,7 +157,8 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(run.timeseries["ball.z_m"]), len(run.columns["ball.z_m"]))
         self.assertEqual(run.status, "completed")
         self.assertEqual(len(run.contacts), 1)
-        self.assertRaisesRegex(hs.InputError, "no column 'ball.q'", lambda: run.columns["ball.q"])
+        for kind in (hs.InputError, KeyError, hs.UnknownName):
+            self.assertRaisesRegex(kind, "^there is no column 'ball.q'", lambda: run.columns["ball.q"])
 
     def test_temporary_folder_is_removed_with_its_run(self):
         run = hs.run(BALL, set=SHORT)
@@ -675,7 +686,9 @@ class Errors(unittest.TestCase):
         self.assertRaisesRegex(hs.InputError, "ball-ground", hs.Pair.from_yaml, BALL, "knee")
         simulation = hs.Simulation(BALL)
         self.assertRaisesRegex(hs.InputError, "name of an input.*found 'ball.fx'", simulation.set, "ball.fx", 1.0)
-        self.assertRaisesRegex(hs.InputError, "", lambda: simulation["ball.q_m"])
+        self.assertRaisesRegex(hs.InputError, "name of an output.*found 'ball.q_m'", lambda: simulation["ball.q_m"])
+        self.assertRaisesRegex(hs.InputError, r"did you mean 'ball\.fx_N'\?", simulation.set, "ball.fx", 1.0)
+        self.assertRaisesRegex(hs.InputError, r"did you mean 'ball\.vz_m_s'\?", lambda: simulation["ball.vz_ms"])
         self.assertRaisesRegex(hs.InputError, "rate", simulation.set, "ball.force", [0, 0, 1], 2.0)
         self.assertRaises(hs.InputError, simulation.set, "ball.fx_N", float("nan"))
         self.assertRaisesRegex(hs.InputError, "ball.force: .*finite.*found nan", simulation.set, "ball.force", [5, 0, float("nan")])
@@ -683,6 +696,28 @@ class Errors(unittest.TestCase):
         self.assertEqual(simulation["ball.vx_m_s"], 0.0)  # all three or none
         self.assertRaises(hs.InputError, simulation.advance_to, -1.0)
         self.assertRaises(hs.InputError, simulation.advance_to, 99.0)
+
+    def test_unknown_names_of_mappings_are_key_errors(self):
+        simulation, run = hs.Simulation(BALL), hs.run(BALL, set=SHORT)
+        for call in (lambda: simulation["ball.q_m"], lambda: simulation.__setitem__("ball.f", 1.0), lambda: simulation.set("ball.f", 1.0),
+                     lambda: simulation.__setitem__("bal.force", [0, 0, 1]), lambda: run.columns["ball.q_m"],
+                     lambda: hs.Fields(np.zeros((0, 3)), np.zeros((0, 3), np.int64), {}, {}, {})["pressure"]):
+            with self.assertRaises(KeyError) as caught:
+                call()
+            error = caught.exception
+            self.assertIs(type(error), hs.UnknownName)
+            self.assertIsInstance(error, ValueError)
+            self.assertRegex(str(error), "^(expected|there is no)")  # a sentence, not in quotes
+            self.assertNotIn("::", str(error))
+            again = pickle.loads(pickle.dumps(error))
+            self.assertEqual((type(again), str(again), again.key), (hs.UnknownName, str(error), error.key))
+        # Other errors of the same calls are about values and states.
+        for call in (lambda: simulation.set("ball.fx_N", float("nan")), lambda: simulation[3], lambda: simulation.set("ball.fx_N", "a")):
+            with self.assertRaises(hs.InputError) as caught:
+                call()
+            self.assertNotIsInstance(caught.exception, KeyError)
+        simulation.close()
+        self.assertRaises(hs.OutOfOrder, lambda: simulation["ball.q_m"])
 
     def test_errors_cross_processes(self):
         with self.assertRaises(hs.InputError) as caught:
@@ -797,6 +832,33 @@ class Contacts(unittest.TestCase):
         self.assertRegex(repr(many), r"Responses\(4 states, 1 rejected, largest force 395.98 N, smallest gap -0.0002 m\)")
         with self.assertRaisesRegex(hs.InputError, "tangents=True"):
             _ = ball().evaluate_many(X)[0].dF_dX
+
+    def test_responses_are_selected_as_by_numpy(self):
+        X = [touching(d) for d in (1e-4, -1e-4, 0.15, 2e-4)]
+        many = ball().evaluate_many(X, tangents=True)
+        selections = [[0, 1], [3, -4, 3], [], np.array([2, 0]), np.array([1], np.uint8), np.array([], int), many.gap < 0.0,
+                      [True, False, False, True], np.zeros(4, bool), np.flatnonzero(many.F[:, 5] > 0.0), slice(None, None, -1)]
+        for selection in selections:
+            with self.subTest(selection):
+                some, rows = many[selection], np.arange(4)[selection]
+                self.assertIs(type(some), hs.Responses)
+                self.assertEqual(len(some), len(rows))
+                np.testing.assert_array_equal(some.F, many.F[rows])
+                np.testing.assert_array_equal(some.dF_dX, many.dF_dX[rows])
+                self.assertEqual([*some.rejected], [i for i, row in enumerate(rows) if row == 2])
+        for index, kind, sentence in ((([0, 4]), IndexError, "below 4, found 4"), (np.array([-5]), IndexError, "found -5"),
+                                      (np.array([2**64 - 1], np.uint64), IndexError, ""),
+                                      ([True, False], IndexError, "a flag for each of 4 states, found 2 flags"),
+                                      ([0.5], TypeError, "found an array of float64 with 1 dimensions"),
+                                      ([[0, 1], [1, 2]], TypeError, "with 2 dimensions"), ("a", TypeError, "found a value of type str"),
+                                      ((0, 1), TypeError, "found a value of type tuple"), (None, TypeError, "found None")):
+            self.assertRaisesRegex(kind, sentence, lambda index=index: many[index])
+
+    def test_responses_without_tangents_are_a_sequence(self):
+        many = ball().evaluate_many([touching(d) for d in (1e-4, 0.15, 2e-4)])
+        np.testing.assert_array_equal([response.F for response in many], many.F)
+        np.testing.assert_array_equal([response.gap for response in many[[2, 0]]], many.gap[[2, 0]])
+        self.assertEqual(len(list(many[many.gap < 0.0])), 2)
 
     def test_what_can_be_pickled(self):
         contact = ball()
@@ -1057,6 +1119,28 @@ class Simulations(unittest.TestCase):
         self.assertEqual(list(whole), whole.outputs)
         self.assertEqual(repr(dict(whole)), repr(whole.state()))  # nan does not equal itself
         self.assertEqual(len(whole), len(whole.outputs))
+
+    def test_only_analyses_that_a_host_can_advance(self):
+        balance = {"step": {"bodies": ["ball"], "force": {"expression": "300"}}}
+        for analysis in ({"type": "static"}, {"type": "inverse"}, {"type": "hybrid", "balance": balance}):
+            with self.subTest(analysis["type"]):
+                with self.assertRaisesRegex(hs.InputError, r"expected an analysis that a host can advance in time \(forward, ") as caught:
+                    hs.Simulation(BALL, set={"analysis": {"end_time": 1, **analysis}})
+                self.assertRegex(str(caught.exception), f"found '{analysis['type']}'.*heelstrike.run")
+                self.assertEqual((caught.exception.key, caught.exception.file), ("analysis.type", str(BALL)))
+        with self.assertRaisesRegex(hs.InputError, "found 'muscle_optimization'.*heelstrike.run"):
+            hs.Simulation(SOURCES / "examples/elbow_muscles.yaml")
+        # The motion of a kinematic analysis follows from the drivers; without them the body would fall.
+        kinematic = {"analysis": {"type": "kinematic", "end_time": 0.5}}
+        with self.assertRaisesRegex(hs.InputError, "found 6 degrees of freedom"):
+            hs.Simulation(mapping(), set=kinematic)
+        driven = {**mapping(), **kinematic,
+                  "joints": {"guide": {"type": "prismatic", "bodies": ["ground", "ball"], "point": [0, 0, 1], "axis": [0, 0, 1]}},
+                  "drivers": {"push": {"joint": "guide", "displacement": {"expression": "-1.802 * t"}}}}
+        simulation, run = hs.Simulation(driven), hs.run(driven)
+        simulation.advance_to(0.5)
+        for name in ("ball.z_m", "ball-ground.fz_N"):
+            self.assertAlmostEqual(simulation[name], run.columns[name][-1], delta=1e-6 * (1 + abs(run.columns[name][-1])))
 
     def test_inputs_and_saved_states(self):
         simulation = hs.Simulation(BALL)

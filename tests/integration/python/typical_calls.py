@@ -15,8 +15,9 @@ def runs(folder: pathlib.Path) -> float:
     z: NDArray[np.float64] = run.columns["ball.z_m"]
     again: hs.Run = hs.open_run(str(folder))
     peak: NDArray[np.float64] = again.fields("ball-ground", t=0.5)["contact_pressure"]
+    beside: hs.Run = hs.run("ball.yaml", folder / "beside")
     both = hs.compare("ball.yaml", ["flores", "hertz"])
-    return float(z.min() + peak.max() + len(both.runs) + len(again.summary["contacts"]))
+    return float(z.min() + peak.max() + len(beside.columns) + len(both.runs) + len(again.summary["contacts"]))
 
 
 def contacts(observe: Callable[[str, float, float, float, float], None]) -> NDArray[np.float64]:
@@ -25,6 +26,8 @@ def contacts(observe: Callable[[str, float, float, float, float], None]) -> NDAr
         F, dF_dX, dF_dV = contact.evaluate(X, np.zeros(6), t=0.1)
         many = contact.evaluate_many([X, X], tangents=True)
         reasons: dict[int, str] = many.rejected
+        some: hs.Responses = many[[0, 1]]
+        masked: hs.Responses = many[many.gap < 0.0]
         deepest: float = min(response.gap for response in many[1:]) + many[0].gap
         other: hs.Contact = contact.clone()
         other.close()
@@ -32,7 +35,7 @@ def contacts(observe: Callable[[str, float, float, float, float], None]) -> NDAr
         fields: hs.Fields = contact.fields(X, quantities=["contact_pressure"])
         f = hs.WrenchFunction(contact, X)
         Jx, Jv = f.jacobians(np.zeros(6), np.zeros(6))
-        assert not reasons and fields.units and deepest
+        assert not reasons and len(some) + len(masked) and fields.units and deepest
         total: NDArray[np.float64] = F + dF_dX @ Jx @ Jv @ dF_dV @ many.F[0] + f(np.zeros(6))
         return total
 
@@ -104,6 +107,9 @@ def members(pair: hs.Pair, contact: hs.Contact, simulation: hs.Simulation) -> li
 def errors() -> str:
     try:
         hs.run("ball.yaml")
+    except hs.UnknownName as error:
+        by_name: KeyError = error
+        return str(by_name)
     except (hs.InputError, hs.FileError) as error:
         return f"{error.file}:{error.line}: {error.key} {error.code}"
     except (hs.Recoverable, hs.SolverFailed, hs.LimitReached, hs.NotImplementedByBackend, hs.OutOfOrder, hs.Cancelled) as error:
@@ -120,6 +126,7 @@ def errors() -> str:
 def wrong(contact: hs.Contact, simulation: hs.Simulation) -> None:
     contact.evaluate(np.eye(4), t="a")  # wrong
     contact.restore("abc")  # wrong
+    contact.evaluate_many([np.eye(4)])["a"]  # wrong
     simulation.advance_to("x")  # wrong
     simulation[3]  # wrong
     simulation["ball.fx_N"] = object  # wrong

@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "common/errors/error.hpp"
+#include "mbs_server/analysis/run.hpp"
 #include "tests/support/local_run.hpp"
 
 namespace heelstrike::test {
@@ -51,6 +53,26 @@ TEST_P(EarlyChecks, RejectBeforeTheContactIsOpened) {
   ASSERT_TRUE(run.summary.error.has_value());
   EXPECT_EQ(run.summary.error->code(), ErrorCode::invalid_input) << run.summary.error->what();
   EXPECT_THAT(run.summary.error->what(), testing::HasSubstr(GetParam().said));
+}
+
+// A host that steps a scenario would otherwise receive another motion than that of the analysis.
+TEST(SteppedByAHost, OnlyAnalysesThatAdvanceInTime) {
+  for (const mbs::AnalysisType& type : mbs::analysis_types()) {
+    Scenario scenario = scenario_from(pendulum);
+    scenario.analysis.type = type.name;
+    const bool is_accepted = type.traits.steppable && type.check_model == nullptr;
+    // The pendulum has a coordinate that no driver prescribes.
+    const char* said = type.traits.steppable ? "1 degrees of freedom" : "heelstrike.run";
+    try {
+      mbs::check_steppable(scenario);
+      EXPECT_TRUE(is_accepted) << type.name;
+    } catch (const Error& error) {
+      EXPECT_FALSE(is_accepted) << error.what();
+      EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+      EXPECT_EQ(error.field(), "analysis.type");
+      EXPECT_THAT(error.what(), testing::HasSubstr(said));
+    }
+  }
 }
 
 /// With a rod that cannot reach the ground from the position of the pin.

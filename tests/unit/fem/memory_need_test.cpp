@@ -99,6 +99,14 @@ void allow(double more) {
   ::setrlimit(RLIMIT_AS, &limit);
 }
 
+TEST(MemoryNeed, AvailableAddressSpaceIsNotNegative) {
+  const std::string left = run_in_child_process([] {
+    allow(-0.5 * status("VmSize"));
+    return memory_text(available_address_space());
+  });
+  EXPECT_EQ(left, "0 kB");
+}
+
 TEST(MemoryNeed, IsReportedInReadableUnits) {
   EXPECT_EQ(memory_text(12'345.0), "12.3 kB");
   EXPECT_EQ(memory_text(1e6), "1 MB");

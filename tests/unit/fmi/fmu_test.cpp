@@ -405,6 +405,47 @@ TEST(FmuErrors, OfTheFileAreReported) {
   EXPECT_THAT(open_complaint(yaml, members), HasSubstr("has no function fmi3"));
 }
 
+TEST(FmuErrors, BinariesOfOtherSystemsAreReportedWithThePlatforms) {
+  const std::string yaml = slider(unit_force("0.01"));
+  const std::string binary = std::string(fmi3_binaries) + "/pd.so";
+  Members members = unit_members(3);
+  constexpr std::size_t machine = 18;  // offset in the header of the ELF format, of two bytes
+  members[binary].replace(machine, 2, std::string("\xf3\0", 2));
+  const std::string platform = std::string(fmi3_binaries).substr(std::string("binaries/").size());
+  EXPECT_THAT(open_complaint(yaml, members),
+              AllOf(HasSubstr("found one for machine 243 of the ELF format, and binaries for " + platform),
+                    HasSubstr("export it for this system")));
+  members.erase(binary);
+  members[std::string(fmi3_binaries) + "/"] = "";
+  EXPECT_THAT(open_complaint(yaml, members), HasSubstr("found binaries for no platform"));
+  members[binary + "/a.txt"] = "a folder with the name of the binary";
+  EXPECT_THAT(open_complaint(yaml, members), HasSubstr("pd.so' in the FMU, found binaries for " + platform));
+}
+
+/// A check before a run, possibly in another process than the run.
+TEST_P(EveryFmiVersion, FilesAreCheckedWithoutLoading) {
+  const auto check = [](const std::string& yaml, const Members& members) {
+    const auto input = unit_input(yaml, members);
+    return complaint([&] { mbs::Simulation(input).check_fmu_files(); });
+  };
+  const std::string yaml = slider(unit_force("0.01"));
+  Members members = unit_members(GetParam());
+  EXPECT_EQ(check(yaml, members), "accepted");
+  const std::string wrong_value = slider(unit_force("0.01", ", {variable: ki, value: text}"));
+  const std::string wrong_name = slider(unit_force("0.01", "", "farce"));
+  for (const std::string& wrong : {wrong_value, wrong_name}) {
+    EXPECT_NE(check(wrong, members), "accepted");
+    EXPECT_EQ(check(wrong, members), open_complaint(wrong, members));
+  }
+  const std::string binary = std::string(GetParam() == 3 ? fmi3_binaries : fmi2_binaries) + "/pd.so";
+  const std::string whole = members.at(binary);
+  members[binary].resize(64);
+  EXPECT_THAT(check(yaml, members), HasSubstr("found 64 bytes of another format or truncated"));
+  members[binary] = replaced(whole, "libc.so.6", "libq.so.6");
+  EXPECT_EQ(check(yaml, members), "accepted") << "its libraries are those of the process that runs it";
+  EXPECT_THAT(open_complaint(yaml, members), HasSubstr("cannot be loaded ("));
+}
+
 /// The loader maps what a file declares; reading beyond its end would terminate the process.
 TEST(FmuErrors, TruncatedBinariesAreRejected) {
   const std::string yaml = slider(unit_force("0.01"));
@@ -429,7 +470,18 @@ TEST(FmuErrors, ConflictingMembersAreRejected) {
     members[first] = members[second] = "x";
     EXPECT_THAT(open_complaint(yaml, members), HasSubstr("as a file and as a folder")) << first << " and " << second;
   }
+  // Also of members that are not unpacked.
+  for (const auto& [file, inside] :
+       std::map<std::string, std::string>{{"binaries", ""}, {"sources", "sources/a/b.c"}}) {
+    Members members = unit_members(3);
+    members[file] = "x";
+    if (!inside.empty()) members[inside] = "x";
+    EXPECT_THAT(open_complaint(yaml, members), HasSubstr("found '" + file + "' as a file and as a folder"));
+  }
   Members members = unit_members(3);
+  members["sources/a"] = members["sources/a.c"] = members["sources-b/a"] = "x";
+  EXPECT_EQ(open_complaint(yaml, members), "accepted");
+  members = unit_members(3);
   members["resources/" + std::string(300, 'x')] = "x";
   EXPECT_THAT(open_complaint(yaml, members), HasSubstr("up to 255 characters"));
   members = unit_members(3);

@@ -347,6 +347,7 @@ TEST(Simulation, RejectsUnknownNamesWithoutSideEffects) {
   expect_rejected([&] { (void)simulation.advance_to(1.3); }, "to 1.2 s");
   expect_rejected([&] { (void)simulation.advance_to(std::nan("")); }, "found nan");
   expect_rejected([&] { simulation.set_input("ball.fx", 1.0); }, "name of an input");
+  expect_rejected([&] { simulation.set_input("ball.fx", 1.0); }, "did you mean 'ball.fx_N'?");
   expect_rejected([&] { simulation.set_input("ball.fx_N", INFINITY); }, "finite numbers");
   expect_rejected([&] { (void)simulation.output("ball.height"); }, "name of an output");
   Checkpoint damaged = simulation.save();
