@@ -56,8 +56,8 @@ struct MeshingResult {
 ///         Error{file} when the helper is missing; Error{solver_failed} when Gmsh fails or crashes
 [[nodiscard]] MeshingResult mesh_surface(const SurfaceMesh& surface, const MeshingOptions& options);
 
-/// Triangles of the requested size on an open or closed surface, which may have several pieces (CGAL). Open edges keep
-/// their places up to the size. Deterministic.
+/// Triangles of the requested size on an open or closed surface, which may have several pieces (CGAL). Edges of
+/// borders, and those next to them, are merged only in part. Deterministic.
 /// @throws as mesh_surface
 [[nodiscard]] SurfaceMesh remesh_sheet(const SurfaceMesh& surface, const MeshingOptions& options);
 

@@ -13,7 +13,7 @@ namespace heelstrike::fem {
 /// quarter.
 /// @param feature_angle  [rad] edges with a larger angle between normals are kept; limited to 20 degrees, because
 ///                       smaller angles are rounded off
-/// Borders of open surfaces are kept as polygons with edges of the same size.
+/// Border edges of open surfaces, and those next to them, are merged only in part.
 /// @throws Error{invalid_input} for edges or vertices with more than one sheet around them
 [[nodiscard]] SurfaceMesh remeshed(const SurfaceMesh& surface, const SizeField& size, double feature_angle);
 

@@ -82,7 +82,8 @@ TEST(LayerMesh, HasAConstantThicknessWithoutInnerSurface) {
   EXPECT_LT(largest, 2e-6);
   const double t = thickness / radius;
   const double volume = check_surface(cap).area * thickness * (1.0 - t + t * t / 3.0);
-  EXPECT_NEAR(report.volume, volume, 1e-3 * volume);
+  // Normals at the rim, which has triangles on one side only, are inclined by an edge over the radius at most: 0.025.
+  EXPECT_NEAR(report.volume, volume, 0.5 * thickness * (0.025 * thickness) * 0.12);
   EXPECT_EQ(layer.mesh.face_sets.at("outer").size(), cap.triangles.size());
   try {
     (void)mesh_layer(cap, 0.0, {});

@@ -83,8 +83,11 @@ TEST(Mesher, RemeshesOpenSheets) {
   const SurfaceReport report = check_surface(sheet);
   EXPECT_EQ(report.n_components, 2U);
   EXPECT_NEAR(report.area, 2.0 * 0.04 * 0.04, 1e-9) << "corners and borders remain";
-  // Edges of 4/5 to 4/3 of the size [botsch2004], 0.43 of its square for each triangle.
-  EXPECT_NEAR(static_cast<double>(sheet.triangles.size()), report.area / (0.43 * 0.004 * 0.004), 150.0);
+  // Edges have 4/5 to 4/3 of the size [botsch2004], 0.43 of its square for each triangle. CGAL merges the edges of a
+  // border, 160 of 1 mm on each piece, and those next to it only in part.
+  const double inside = report.area / (0.43 * 0.004 * 0.004);
+  EXPECT_GT(static_cast<double>(sheet.triangles.size()), 0.8 * inside);
+  EXPECT_LT(static_cast<double>(sheet.triangles.size()), inside + 3.0 * 320.0);
   for (std::size_t t = 0; t < sheet.triangles.size(); ++t) {
     EXPECT_EQ(sheet.triangle_groups[t], sheet.vertices[sheet.triangles[t][0]].z() > 0.005 ? 1U : 0U);
   }

@@ -146,7 +146,7 @@ TEST(BarImpact, AContactWithinAStepIsRejected) {
   const Bar bar = bar_with(120.0, "hex8");
   int releases = 0;
   (void)hit(*bar.backend, [&](const History& history, double t, double z, double v) {
-    if (releases++ > 0) return;
+    if (v < 0.5 * speed || releases++ > 0) return;  // the end vibrates on the wall, too
     const auto after = [&](double step) { return bar.backend->evaluate(history, state_at(t + step, z + step * v, v)); };
     for (const double step : {5e-5, 4e-4}) {
       try {
