@@ -22,9 +22,9 @@ namespace {
 /// Passes that average the directions of folded columns with their neighbours; each extends the region by one ring of
 /// vertices.
 constexpr int max_smoothing_sweeps = 60;
-/// Passes after these, every other of which shortens folded columns by a factor: where the outer surface is bent around
-/// an edge, no direction avoids folds of the full thickness.
-constexpr int max_shortening_sweeps = 80;
+/// Passes after these, each of which shortens folded columns by a factor, to a fiftieth at most: where the outer
+/// surface is bent around an edge, no direction avoids folds of the full thickness.
+constexpr int max_shortening_sweeps = 20;
 constexpr double shortening = 0.82;
 /// Mean ratio below which an element counts as folded.
 constexpr double min_quality = 0.02;
@@ -350,8 +350,7 @@ LayerMesh extruded(const SurfaceMesh& outer, SlipPaths& offsets, const LayerOpti
     place_nodes(outer, offsets.offsets(), options.layers, mesh);
     const std::vector<bool> folded = folded_columns(mesh, outer.vertices.size(), folds);
     if (!folds) break;
-    // Shorter columns among long ones fold again unless their vectors are averaged.
-    if (pass < max_smoothing_sweeps || pass % 2 == 1) {
+    if (pass < max_smoothing_sweeps) {
       offsets.smooth(folded);
     } else {
       offsets.shorten(folded);
