@@ -1,5 +1,7 @@
 #include "fem_server/fem/dense_kernels.hpp"
 
+#include <sys/resource.h>
+
 #include <Eigen/Core>
 #include <algorithm>
 #include <mutex>
@@ -87,6 +89,8 @@ double unreserved_blas_workspace(std::size_t n_callers) {
 
 void reserve_blas_workspace(std::size_t n_callers) {
   if (blas_memory_alloc == nullptr || blas_memory_free == nullptr) return;
+  rlimit space{};
+  if (::getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY) return;
   const std::lock_guard lock(reservation);
   if (n_callers <= n_reserved) return;
   const std::size_t more = blas_workspace * (n_callers - n_reserved);

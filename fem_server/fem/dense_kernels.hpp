@@ -29,7 +29,8 @@ void use_one_blas_thread();
 [[nodiscard]] double unreserved_blas_workspace(std::size_t n_callers);
 
 /// Maps the working memory of `n_callers` concurrent calls of OpenBLAS, which otherwise does so in their first calls
-/// and, where the limit of the address space prevents it, tries again without end. Nothing is touched.
+/// and, where the limit of the address space prevents it, tries again without end. Without such a limit nothing is
+/// reserved.
 /// @throws std::bad_alloc where it does not fit
 void reserve_blas_workspace(std::size_t n_callers);
 

@@ -317,7 +317,8 @@ void name_faces(std::size_t n_vertices, std::uint32_t layers, VolumeMesh& mesh) 
   throw input_error(
       "between", fmt::format("between: the layer is folded: {} elements are inverted or flat, the worst with quality "
                              "{:.3g} at ({:.6g}, {:.6g}, {:.6g}) m; smooth the surfaces there, repair slivers of the "
-                             "outer one (--slivers), or raise --min-thickness",
+                             "outer one (--slivers), use another --size or a smaller --thickness, or raise "
+                             "--min-thickness",
                              n_folded, least, p.x(), p.y(), p.z()));
 }
 

@@ -93,6 +93,11 @@ class ModalContact final : public ContactBackend {
   /// since events are located by the states at the ends of steps only.
   /// @throws RecoverableError for such a step, and for one with too many vibrations to tell
   void reject_missed_contact(const ModalHistory& history, const PairState& state) const;
+  /// [m] of each candidate by each mode, in free vibration from these states
+  [[nodiscard]] Eigen::MatrixXd largest_displacements(const std::vector<ModeState>& modes) const;
+  /// Whether one of the candidates penetrates by more than `depth` [m] at one of the instants that divide the step.
+  [[nodiscard]] bool touches_between(const ModalHistory& history, const PairState& state,
+                                     const std::vector<std::size_t>& near, double n_samples, double depth) const;
   /// Candidates whose vibration may reach the partner since the commit. @param reach  [m] bound of their displacements
   [[nodiscard]] std::vector<std::size_t> within_reach(const ModalHistory& history, const PairState& state,
                                                       const Eigen::VectorXd& reach) const;
