@@ -6,8 +6,9 @@
 /// reported with its reason, counted as a rejected step, and has no row; the next one starts from the last commit. A
 /// run with such frames ends as "incomplete"; its energies are those of its rows, with linear powers across gaps.
 /// Without history-dependent pairs (no friction), kinematic and inverse analyses evaluate many frames in one batch,
-/// which the partner processes in parallel, bitwise equal to sequential evaluation. Energies are integrated over the
-/// frames by the trapezoidal rule, so that the energy balance closes to the order of the interval squared.
+/// which the partner processes in parallel, bitwise equal to sequential evaluation. Powers are integrated between the
+/// frames by an adaptive rule, of pairs that depend on no history also that of their damping. The slip work of friction
+/// that depends on its history is a sum over the frames, accurate to the order of the interval squared.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,6 +43,13 @@ constexpr std::size_t max_frames = 256;
 constexpr double call_time = 10.0;  // [s]
 
 using Powers = Eigen::Vector2d;  ///< [W] in the order of EnergyQuadrature
+
+/// Tolerances of the integral of a power over an interval, relative to its largest value times the interval: without
+/// contact that of the integrators. Contact is evaluated at a cost, and its kink at the onset needs the halvings:
+/// the last of them is 1/256 of the interval.
+constexpr double free_tolerance = 1e-8;
+constexpr double contact_tolerance = 1e-5;
+constexpr int max_work_halvings = 8;
 
 /// Integral over [a, b] by adaptive Simpson's rule, bisected until both rules agree to `tolerance`, with extrapolation
 /// of the remainder: of order 6. @param f_a, f_m, f_b  at the ends and in the middle
@@ -90,7 +98,15 @@ class PrescribedRun final : public RunBase {
   template <typename Function>
   auto without_contact(const Function& f);
   [[nodiscard]] Powers free_powers(double t, const VectorX& y);
-  [[nodiscard]] Powers free_work(double before, const VectorX& y_before, const Powers& now);
+  /// The frame before the committed one.
+  struct LastFrame {
+    double t;
+    VectorX y;
+  };
+  [[nodiscard]] VectorX state_between(const LastFrame& last, double t);
+  [[nodiscard]] Powers work(const LastFrame& last, const Powers& before, const Powers& now, double tolerance,
+                            const std::function<Powers(double, const VectorX&)>& power);
+  [[nodiscard]] double contact_damping(double t, const VectorX& y);
 
   using Frame = ContactExchange::PrescribedState;
   /// Evaluation of frames by the contact: sequential, in batches, or committed in batches.
@@ -118,7 +134,11 @@ class PrescribedRun final : public RunBase {
   };
   [[nodiscard]] ContactEnergy contact_energy(std::span<const Response> responses) const;
   [[nodiscard]] std::optional<ContactEnergy> place_frame(const Frame& frame, bool batched);
-  void add_energy(double before, const VectorX& y_before, const Powers& powers, const ContactEnergy& contact);
+  void add_energy(const LastFrame& last, const Powers& powers, const ContactEnergy& contact);
+  /// [J] of contact damping since the preceding frame.
+  [[nodiscard]] double damping_work(const LastFrame& last, double power);
+  void sample_damping(double work, double power);
+  void warn_of_sampled_damping();
 
   EvaluationMode evaluation_mode_ = EvaluationMode::sequential;
   std::size_t frames_per_call_ = 1;
@@ -136,6 +156,15 @@ class PrescribedRun final : public RunBase {
   std::string first_reason_;        ///< error of the first of them, with its time
   Powers powers_ = Powers::Zero();  ///< of the last frame, without contact
   ContactEnergy contact_;           ///< of the last frame
+  /// Dissipation of contact that is known at the frames only, by the trapezoidal rule over all frames and over every
+  /// second one: a third of the difference is the error of the former.
+  struct SampledDamping {
+    double work = 0.0;                          ///< [J]
+    double coarse_work = 0.0;                   ///< [J] until coarse_t
+    double coarse_t = 0.0, coarse_power = 0.0;  ///< of the last frame of the coarse rule
+    double work_at_coarse = 0.0;                ///< [J] until coarse_t, by the fine rule
+  };
+  SampledDamping sampled_;
 };
 
 std::vector<Column> PrescribedRun::columns() {
@@ -186,36 +215,47 @@ Powers PrescribedRun::free_powers(double t, const VectorX& y) {
   return {terms.dissipated_power, terms.external_power};
 }
 
-/// [J] Since the preceding frame, without contact: the motion between two frames is known, the contact is not. As
-/// accurate as in an integrated run, so that it does not depend on the number of frames.
-Powers PrescribedRun::free_work(double before, const VectorX& y_before, const Powers& now) {
-  constexpr double relative = 1e-8;
-  constexpr int max_halvings = 8;
-  const double t = committed_.t;
+/// The motion between two frames is known: the cubic through both, projected onto the prescribed pose.
+VectorX PrescribedRun::state_between(const LastFrame& last, double t) {
   const VectorX& y = committed_.y;
   const auto n = system_.n_q();
-  const double h = t - before;
-  const auto power_at = [&](double at) {
-    const double s = (at - before) / h;
-    VectorX between(y.size());
-    // The cubic through both frames, initial guess of the projection onto the prescribed pose.
-    between.head(n) = (1.0 + 2.0 * s) * (1.0 - s) * (1.0 - s) * y_before.head(n) + s * s * (3.0 - 2.0 * s) * y.head(n) +
-                      h * s * (1.0 - s) * ((1.0 - s) * y_before.segment(n, n) - s * y.segment(n, n));
-    between.segment(n, n) = (1.0 - s) * y_before.segment(n, n) + s * y.segment(n, n);
-    system_.project(at, between.head(n), between.segment(n, n));
-    between.tail(system_.n_states()) =
-        system_.states().advance(model_.state(before, y_before), {at, between.head(n), between.segment(n, n)});
-    return free_powers(at, between);
-  };
+  const double h = committed_.t - last.t;
+  const double s = (t - last.t) / h;
+  VectorX between(y.size());
+  between.head(n) = (1.0 + 2.0 * s) * (1.0 - s) * (1.0 - s) * last.y.head(n) + s * s * (3.0 - 2.0 * s) * y.head(n) +
+                    h * s * (1.0 - s) * ((1.0 - s) * last.y.segment(n, n) - s * y.segment(n, n));
+  between.segment(n, n) = (1.0 - s) * last.y.segment(n, n) + s * y.segment(n, n);
+  system_.project(t, between.head(n), between.segment(n, n));
+  between.tail(system_.n_states()) =
+      system_.states().advance(model_.state(last.t, last.y), {t, between.head(n), between.segment(n, n)});
+  return between;
+}
+
+/// [J] Since the preceding frame. As accurate as in an integrated run, so that it does not depend on the number of
+/// frames. @param before, now  powers at both frames
+Powers PrescribedRun::work(const LastFrame& last, const Powers& before, const Powers& now, double tolerance,
+                           const std::function<Powers(double, const VectorX&)>& power) {
+  const double t = committed_.t;
+  const double h = t - last.t;
+  const auto power_at = [&](double at) { return power(at, state_between(last, at)); };
   try {
-    const double middle = before + 0.5 * h;
-    const Powers f_m = power_at(middle);
+    const Powers middle = power_at(last.t + 0.5 * h);
     const double largest =
-        std::max({powers_.lpNorm<Eigen::Infinity>(), f_m.lpNorm<Eigen::Infinity>(), now.lpNorm<Eigen::Infinity>()});
-    return integral(power_at, before, powers_, f_m, t, now, relative * h * largest, max_halvings);
+        std::max({before.lpNorm<Eigen::Infinity>(), middle.lpNorm<Eigen::Infinity>(), now.lpNorm<Eigen::Infinity>()});
+    return integral(power_at, last.t, before, middle, t, now, tolerance * h * largest, max_work_halvings);
   } catch (const RecoverableError&) {
-    return 0.5 * h * (powers_ + now);  // discontinuous frames, without motion between them
+    return 0.5 * h * (before + now);  // discontinuous frames, without motion or contact between them
   }
+}
+
+/// [W] Of all pairs at a state between two frames.
+double PrescribedRun::contact_damping(double t, const VectorX& y) {
+  Frame frame{.t = t, .q = q(y), .qd = qd(y)};
+  exchange_.evaluate_batch({&frame, 1});
+  if (frame.error) throw_typed(*frame.error);
+  double power = 0.0;
+  for (const Response& response : frame.responses) power += response.dissipated_power;
+  return power;
 }
 
 PrescribedRun::ContactEnergy PrescribedRun::contact_energy(std::span<const Response> responses) const {
@@ -320,12 +360,16 @@ void PrescribedRun::add_shift_work() {
 
 void PrescribedRun::process(const Frame& frame, bool batched) {
   system_.reset_factorisation();
-  const double before = std::exchange(committed_.t, frame.t);
-  const VectorX y_before = committed_.y;
+  const LastFrame last{std::exchange(committed_.t, frame.t), committed_.y};
   if (const auto contact = place_frame(frame, batched)) {
     const bool first = !std::exchange(started_frames_, true);
     const Powers powers = free_powers(committed_.t, committed_.y);
-    if (!first) add_energy(before, y_before, powers, *contact);
+    if (first) {
+      sampled_.coarse_t = committed_.t;
+      sampled_.coarse_power = contact->dissipated_power;
+    } else {
+      add_energy(last, powers, *contact);
+    }
     powers_ = powers;
     contact_ = *contact;
     system_.reset_factorisation();
@@ -336,17 +380,50 @@ void PrescribedRun::process(const Frame& frame, bool batched) {
     }
   } else {
     // The run ends, also in its energy, with the last frame that has a solution.
-    committed_.t = before;
+    committed_.t = last.t;
   }
   report_progress(input_.scenario.output.interval);
 }
 
-/// The contact between two frames is unknown. The work done on it is the increase of its stored energy plus its
-/// dissipation, of which only the rate-dependent part is not in its responses: it is assumed linear.
-void PrescribedRun::add_energy(double before, const VectorX& y_before, const Powers& powers,
-                               const ContactEnergy& contact) {
-  const double dissipated = 0.5 * (committed_.t - before) * (contact_.dissipated_power + contact.dissipated_power);
-  committed_.z += free_work(before, y_before, powers);
+/// Where the contact between two frames is unknown, because it depends on a history or on the height of a balance, its
+/// power is assumed linear.
+double PrescribedRun::damping_work(const LastFrame& last, double power) {
+  const Powers before{contact_.dissipated_power, 0.0};
+  const Powers now{power, 0.0};
+  const double linear = 0.5 * (committed_.t - last.t) * (before + now)[0];
+  if (balance_ || !exchange_.history_independent()) {
+    sample_damping(linear, power);
+    return linear;
+  }
+  if (linear == 0.0) return 0.0;
+  return work(last, before, now, contact_tolerance, [&](double t, const VectorX& y) {
+    return Powers{contact_damping(t, y), 0.0};
+  })[0];
+}
+
+void PrescribedRun::sample_damping(double work, double power) {
+  sampled_.work += work;
+  if (n_frames_ % 2 == 0) return;
+  sampled_.coarse_work += 0.5 * (committed_.t - sampled_.coarse_t) * (sampled_.coarse_power + power);
+  sampled_.coarse_t = committed_.t;
+  sampled_.coarse_power = power;
+  sampled_.work_at_coarse = sampled_.work;
+}
+
+void PrescribedRun::warn_of_sampled_damping() {
+  const double error = std::abs(sampled_.work_at_coarse - sampled_.coarse_work) / 3.0;
+  if (!(error > 0.01 * sampled_.work)) return;
+  sink_.on_log("warning", fmt::format("the {:.3g} J dissipated by contact damping are known to about {:.1g} J only, "
+                                      "because this contact is evaluated at the rows alone; reduce output.interval",
+                                      sampled_.work, error));
+}
+
+/// The work done on the contact is the increase of its stored energy plus its dissipation, of which the rate-dependent
+/// part is not in the responses to commits.
+void PrescribedRun::add_energy(const LastFrame& last, const Powers& powers, const ContactEnergy& contact) {
+  const double dissipated = damping_work(last, contact.dissipated_power);
+  committed_.z +=
+      work(last, powers_, powers, free_tolerance, [&](double t, const VectorX& y) { return free_powers(t, y); });
   committed_.z[EnergyQuadrature::dissipated] += dissipated;
   committed_.z[EnergyQuadrature::external_work] += contact.stored - contact_.stored + contact.dissipated + dissipated;
 }
@@ -410,6 +487,10 @@ void PrescribedRun::exchange_state(AnalysisState& state) {
   state.exchange("contact", contact);
   contact_.stored = contact[0];
   contact_.dissipated_power = contact[1];
+  std::array<double, 5> sampled{sampled_.work, sampled_.coarse_work, sampled_.coarse_t, sampled_.coarse_power,
+                                sampled_.work_at_coarse};
+  state.exchange("sampled", sampled);
+  sampled_ = {sampled[0], sampled[1], sampled[2], sampled[3], sampled[4]};
   if (balance_) {
     last_shifts_.resize(balance_->shifts().size());
     state.exchange("shifts", balance_->shifts());
@@ -442,6 +523,7 @@ bool PrescribedRun::solve() {
 }
 
 void PrescribedRun::require_frames() {
+  warn_of_sampled_damping();
   // Of the prescribed motion: a balance intentionally moves bodies away from it.
   model_.totals().max_position_violation = worst_.position;
   model_.totals().max_velocity_violation = worst_.velocity;

@@ -44,7 +44,9 @@ void add_traction(const PointGeometry& g, const Traction& t, Response& r) {
 
 PointContact::PointContact(std::string name, PointLaw law, PointFriction friction, PointPair pair,
                            ParameterMap parameters)
-    : ContactBackend({.parameters = std::move(parameters)}),
+    : ContactBackend({.parameters = std::move(parameters),
+                      .history_independent =
+                          law.form != LawForm::hysteresis && (friction.coefficient == 0.0 || !friction.sticks)}),
       name_(std::move(name)),
       law_(law),
       friction_(friction),
@@ -139,8 +141,11 @@ Response PointContact::make_response(const PointGeometry& g, const PairState& st
 namespace {
 
 BackendTraits traits_of(const std::vector<CompartmentContact::Part>& parts, ParameterMap parameters) {
-  BackendTraits traits{.parameters = std::move(parameters)};
-  for (const CompartmentContact::Part& part : parts) traits.regions.push_back(part.name);
+  BackendTraits traits{.parameters = std::move(parameters), .history_independent = true};
+  for (const CompartmentContact::Part& part : parts) {
+    traits.regions.push_back(part.name);
+    traits.history_independent = traits.history_independent && part.law->traits().history_independent;
+  }
   return traits;
 }
 

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <numbers>
+#include <string>
+#include <vector>
 
 #include "common/contact/contact.hpp"
 #include "fem_server/sessions/local_contact.hpp"
@@ -138,22 +141,56 @@ TEST(Kinematic, FreeMotionIsRejectedWithTheNumberOfFreedoms) {
   EXPECT_THAT(run.summary.error->what(), HasSubstr("found 1 degrees of freedom remaining"));
 }
 
-TEST(Kinematic, ContactOfAPrescribedMotionIsEvaluatedAndCommittedPerFrame) {
-  // A ball whose centre is driven through z = 0.1 - 0.001 sin(pi t): into the ground by 1 mm and out again.
+/// A ball of 0.1 m driven into the ground by A = 1 mm and out again, z = 0.1 m - A sin(pi t).
+RecordedRun press_ball(const std::vector<std::string>& settings) {
   std::string text = read_text(HEELSTRIKE_SOURCE_DIR "/examples/bouncing_ball.yaml");
   text.insert(
       text.find("contact:"),
       "drivers:\n  lead: {body: ball, x: {polynomial: [0]}, y: {polynomial: [0]}, z: {expression: \"0.1 - 0.001 "
       "* sin(pi * t)\"}, rx: {polynomial: [0]}, ry: {polynomial: [0]}, rz: {polynomial: [0]}}\n");
-  const auto run =
-      run_local(scenario_from(text, {"analysis.type=kinematic", "analysis.end_time=1.1", "output.interval=0.01",
-                                     "bodies.ball.position=[0, 0, 0.1]", "contact.restitution=1"}));
+  std::vector<std::string> all{"analysis.type=kinematic", "analysis.end_time=1.1", "bodies.ball.position=[0, 0, 0.1]"};
+  all.insert(all.end(), settings.begin(), settings.end());
+  return run_local(scenario_from(text, all));
+}
+
+TEST(Kinematic, ContactOfAPrescribedMotionIsEvaluatedAndCommittedPerFrame) {
+  const auto run = press_ball({"output.interval=0.01", "contact.restitution=1"});
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   ASSERT_EQ(run.summary.contacts.size(), 1U);
   EXPECT_NEAR(run.summary.contacts[0].max_indentation, 1e-3, 1e-9);
   // Hertz: 1.4e8 d^1.5.
   EXPECT_NEAR(run.summary.contacts[0].max_force, 1.4e8 * std::pow(1e-3, 1.5), 1e-3);
   EXPECT_EQ(run.summary.contact_commits, static_cast<std::int64_t>(run.rows.size()));
+}
+
+// The dashpot D of Kelvin and Voigt dissipates D A^2 pi^2 / 2 between t = 0 and 1, its force remaining positive: the
+// spring K d pushes at most K A, and at the end of the contact the force is cut at d = D / K |d'|.
+TEST(Kinematic, DissipationOfContactDoesNotDependOnTheOutputInterval) {
+  constexpr double A = 1e-3, K = 1e6, D = 100.0;
+  // The force K A sin(s) + D A pi cos(s) is cut from s_c on, where tan(s_c) = -D pi / K. Until then the dashpot
+  // dissipates D A^2 pi (s_c / 2 + sin(2 s_c) / 4), then the spring loses its energy K A^2 sin^2(s_c) / 2.
+  const double s_c = std::numbers::pi - std::atan(D * std::numbers::pi / K);
+  const double exact = D * A * A * std::numbers::pi * (0.5 * s_c + 0.25 * std::sin(2.0 * s_c)) +
+                       0.5 * K * A * A * std::sin(s_c) * std::sin(s_c);
+  for (const double interval : {0.01, 0.07, 0.3}) {
+    const auto run = press_ball({"contact.backend=kelvin_voigt",
+                                 fmt::format("contact.parameters={{stiffness: {}, damping: {}}}", K, D),
+                                 fmt::format("output.interval={}", interval)});
+    ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
+    // 1e-5 of the largest power, D A^2 pi^2, over 1.1 s.
+    EXPECT_NEAR(run.summary.energy.dissipated, exact, 1.1e-5 * D * A * A * std::numbers::pi * std::numbers::pi)
+        << interval;
+  }
+}
+
+// The approach velocity of this law is that of the first row in contact: evaluated at the rows alone, which is said.
+TEST(Kinematic, DissipationSampledAtTheRowsIsSaid) {
+  using ::testing::Contains;
+  const auto run = press_ball({"contact.backend=hunt_crossley", "output.interval=0.23"});
+  ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
+  EXPECT_THAT(run.log, Contains(HasSubstr("evaluated at the rows alone; reduce output.interval")));
+  EXPECT_THAT(press_ball({"contact.backend=hunt_crossley", "output.interval=0.002"}).log,
+              Not(Contains(HasSubstr("evaluated at the rows alone"))));
 }
 
 /// Counts single commits.
