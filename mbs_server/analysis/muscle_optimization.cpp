@@ -41,6 +41,7 @@ struct MuscleSettings {
   double optimality_tolerance = 1e-3;
   double start_time = 0.0;
   double settling_activation = 0.02;
+  bool activation_dynamics = false;
 };
 
 const config::MemberKeys<MuscleSettings>& setting_rows() {
@@ -88,7 +89,11 @@ const config::MemberKeys<MuscleSettings>& setting_rows() {
       member(&MuscleSettings::settling_activation,
              number("settling_activation", "-", {.min = 0.0, .max = 1.0},
                     "activation of all muscles in the equilibrium from which the secondary coordinates reach the first "
-                    "frame, within an output interval"))};
+                    "frame, within an output interval")),
+      member(&MuscleSettings::activation_dynamics,
+             config::flag("activation_dynamics",
+                          "activations of a frame are reachable from those of the last solved frame, with the "
+                          "`activation_time` and `deactivation_time` of each muscle; false: frames are independent"))};
   return rows;
 }
 
@@ -504,7 +509,9 @@ void MuscleRun::solve_frame(double t) {
   try {
     const bool first = n_solved_ == 0;
     const double interval = first ? settle(t, q, qd) : t - solved_t_;
-    MuscleFrame frame = problem_.solve(t, frame_.secondary, interval, predict(t), q, qd);
+    PrecedingFrame past{.secondary = frame_.secondary, .interval = interval};
+    if (settings_.activation_dynamics && !first) past.activations = frame_.activations;
+    MuscleFrame frame = problem_.solve(t, past, predict(t), q, qd);
     n_evaluations_ += frame.n_evaluations;
     if (const std::string failure = find_failure(frame); !failure.empty()) {
       leave_out(t, fmt::format("{} ({})", failure, frame.reason));

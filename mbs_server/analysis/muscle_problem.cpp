@@ -268,7 +268,7 @@ VectorX MuscleProblem::approach_equilibrium(double t, double activation, double 
 /// Bounds and scales of the unknowns x = {a, s, r}. They are scaled so that the second derivatives of an objective with
 /// p = 2 are one: the initial matrix of the quasi-Newton method is then exact for activations and reserves. Secondary
 /// coordinates have no part in it.
-void MuscleProblem::set_bounds(const ConstVector& centre) {
+void MuscleProblem::set_bounds(const PrecedingFrame& past, const ConstVector& centre) {
   const auto n_a = static_cast<Eigen::Index>(muscles_.size());
   const auto n_r = static_cast<Eigen::Index>(coordinates_.size());
   const Eigen::Index n = n_a + n_secondary_ + n_r;
@@ -277,8 +277,11 @@ void MuscleProblem::set_bounds(const ConstVector& centre) {
   for (Eigen::Index m = 0; m < n_a; ++m) {
     const OptimizedMuscle& muscle = muscles_[static_cast<std::size_t>(m)];
     scale_[m] = 1.0 / std::sqrt(2.0 * std::max(muscle.weight, min_weight));
-    lower_[m] = muscle.force->min_activation();
-    upper_[m] = 1.0;
+    const ActivationRange range = past.activations.size() > 0
+                                      ? muscle.force->reachable(past.activations[m], past.interval)
+                                      : ActivationRange{.lower = muscle.force->min_activation(), .upper = 1.0};
+    lower_[m] = range.lower;
+    upper_[m] = range.upper;
   }
   for (Eigen::Index k = 0, j = n_a; k < n_r; ++k) {
     const OptimizedCoordinate& coordinate = coordinates_[static_cast<std::size_t>(k)];
@@ -417,9 +420,9 @@ void MuscleProblem::place(double t, const ConstVector& s, VectorX& q, VectorX& q
   qd = qd_;
 }
 
-MuscleFrame MuscleProblem::solve(double t, const ConstVector& past, double interval, const MuscleFrame& guess,
-                                 VectorX& q, VectorX& qd) {
-  begin(t, past, interval, q, qd);
+MuscleFrame MuscleProblem::solve(double t, const PrecedingFrame& past, const MuscleFrame& guess, VectorX& q,
+                                 VectorX& qd) {
+  begin(t, past.secondary, past.interval, q, qd);
   const auto n_a = static_cast<Eigen::Index>(muscles_.size());
   const auto n_r = static_cast<Eigen::Index>(coordinates_.size());
   VectorX x(n_a + n_secondary_ + n_r);
@@ -428,7 +431,7 @@ MuscleFrame MuscleProblem::solve(double t, const ConstVector& past, double inter
   MinimumResult minimum;
   int n_evaluations = 0;
   for (int region = 0; region == 0 || (!at_limit.empty() && region < max_regions); ++region) {
-    set_bounds(x.segment(n_a, n_secondary_));
+    set_bounds(past, x.segment(n_a, n_secondary_));
     x = x.cwiseQuotient(scale_);
     minimum = minimize(minimum_problem(), x);
     x = x.cwiseProduct(scale_);
@@ -486,9 +489,11 @@ std::string MuscleProblem::describe_lack(const MuscleFrame& frame) const {
   std::ranges::stable_sort(order, std::ranges::greater{}, help);
   constexpr std::size_t n_named = 3;
   for (std::size_t i = 0; i < std::min(n_named, order.size()) && help(order[i]) > 0.0; ++i) {
-    text += fmt::format("{} {} with {:.3g} {} at full activation, activation {:.3f}",
-                        i == 0 ? "; strongest muscles:" : ",", muscles_[order[i]].name, help(order[i]), unit,
-                        frame.activations[static_cast<Eigen::Index>(order[i])]);
+    const auto m = static_cast<Eigen::Index>(order[i]);
+    text +=
+        fmt::format("{} {} with {:.3g} {} at full activation, activation {:.3f}", i == 0 ? "; strongest muscles:" : ",",
+                    muscles_[order[i]].name, help(order[i]), unit, frame.activations[m]);
+    if (upper_[m] < 1.0) text += fmt::format(" (at most {:.3f} by its activation dynamics)", upper_[m]);
   }
   return text;
 }

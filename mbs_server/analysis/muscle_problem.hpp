@@ -58,6 +58,13 @@ struct MuscleFrame {
   std::string reason;  ///< why the solver ended
 };
 
+/// What a frame takes from the preceding one.
+struct PrecedingFrame {
+  VectorX secondary;      ///< [rad], [m]
+  double interval = 0.0;  ///< [s] since then; 0 = the secondary coordinates are at rest
+  VectorX activations{};  ///< from which those of the frame must be reachable; empty = they are independent
+};
+
 class MuscleProblem {
  public:
   /// Trust regions of a frame, each centred at the solution within the one before, until the solution is inside.
@@ -75,12 +82,10 @@ class MuscleProblem {
   [[nodiscard]] Eigen::Index n_secondary() const { return n_secondary_; }
 
   /// Solves the frame at time t. @param q, qd  near the solution; receive it
-  /// @param past      secondary coordinates of the preceding frame
-  /// @param interval  [s] since then; 0 = the secondary coordinates are at rest
-  /// @param guess     initial guess, centre of the first trust region
+  /// @param guess  initial guess, centre of the first trust region
   /// @throws RecoverableError where forces are undefined
-  [[nodiscard]] MuscleFrame solve(double t, const ConstVector& past, double interval, const MuscleFrame& guess,
-                                  VectorX& q, VectorX& qd);
+  [[nodiscard]] MuscleFrame solve(double t, const PrecedingFrame& past, const MuscleFrame& guess, VectorX& q,
+                                  VectorX& qd);
 
   /// Moves all bodies to time t, with the secondary coordinates s at rest. @param q, qd  near there; receive it
   /// @throws RecoverableError if the constraints cannot be satisfied
@@ -118,7 +123,7 @@ class MuscleProblem {
                                            VectorX& q, VectorX& qd);
   [[nodiscard]] VectorX approach_equilibrium(double t, double activation, double interval, VectorX s, VectorX& q,
                                              VectorX& qd);
-  void set_bounds(const ConstVector& centre);
+  void set_bounds(const PrecedingFrame& past, const ConstVector& centre);
   /// J and its gradient at x = {a, s, r}. @pre loads_ is that of x
   [[nodiscard]] double objective(const VectorX& x, VectorX& gradient);
   [[nodiscard]] Eigen::MatrixXd scaled_jacobian() const;

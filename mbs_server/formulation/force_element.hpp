@@ -61,6 +61,11 @@ class InternalStates {
   virtual void state_tangents(const MotionState& at, StateTangents& tangents) const = 0;
 };
 
+/// Limits of an activation.
+struct ActivationRange {
+  double lower = 0.0, upper = 1.0;
+};
+
 /// A force that an analysis controls by an activation between 0 and 1: a muscle.
 class ActivatedForce {
  public:
@@ -68,6 +73,8 @@ class ActivatedForce {
 
   /// Lower limit of the activation.
   [[nodiscard]] virtual double min_activation() const = 0;
+  /// Activations that the activation dynamics reaches from `before` within an interval [s].
+  [[nodiscard]] virtual ActivationRange reachable(double before, double interval) const = 0;
   /// [N] of the fibres.
   [[nodiscard]] virtual double max_isometric_force() const = 0;
   /// [m] of the fibres.

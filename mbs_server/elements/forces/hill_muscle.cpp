@@ -335,4 +335,35 @@ ActivationRate activation_rate(double excitation, double activation, double acti
   return {.rate = lag * slowing / deactivation_time, .by_activation = (-slowing + 1.5 * lag) / deactivation_time};
 }
 
+namespace {
+
+/// The rise from `before` with the excitation 1: with w = -ln(1 - a), 2 w - 1.5 a increases by t / activation_time.
+/// This function of w is convex with slopes from 0.5 to 2, so that Newton's method converges from above.
+double full_rise(double before, double intervals) {
+  if (before >= 1.0) return 1.0;
+  const double w_before = -std::log1p(-before);
+  const double goal = 2.0 * w_before - 1.5 * before + intervals;
+  double w = w_before + 2.0 * intervals;
+  for (double step = 1.0; step > 1e-15 * w;) {
+    const double activation = -std::expm1(-w);
+    step = (2.0 * w - 1.5 * activation - goal) / (2.0 - 1.5 * (1.0 - activation));
+    w -= step;
+  }
+  return -std::expm1(-w);
+}
+
+/// The fall with the excitation u: (a - u) / (0.5 + 1.5 a) decays by exp(-(0.5 + 1.5 u) t / deactivation_time).
+double full_fall(double before, double excitation, double intervals) {
+  const double ratio = (before - excitation) / (0.5 + 1.5 * before) * std::exp(-(0.5 + 1.5 * excitation) * intervals);
+  return (excitation + 0.5 * ratio) / (1.0 - 1.5 * ratio);
+}
+
+}  // namespace
+
+ActivationRange reachable_activations(double before, double interval, double minimum, double activation_time,
+                                      double deactivation_time) {
+  return {.lower = full_fall(before, minimum, interval / deactivation_time),
+          .upper = full_rise(before, interval / activation_time)};
+}
+
 }  // namespace heelstrike::mbs

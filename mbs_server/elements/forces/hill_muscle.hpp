@@ -121,4 +121,9 @@ struct ActivationRate {
 [[nodiscard]] ActivationRate activation_rate(double excitation, double activation, double activation_time,
                                              double deactivation_time);
 
+/// Activations that excitations between `minimum` and 1 reach from `before` within an interval [s], by the same
+/// equations, which have closed solutions for a constant excitation. @pre minimum <= before <= 1
+[[nodiscard]] ActivationRange reachable_activations(double before, double interval, double minimum,
+                                                    double activation_time, double deactivation_time);
+
 }  // namespace heelstrike::mbs

@@ -54,6 +54,7 @@ struct LineActivation {
   double minimum = 0.0;
   double max_force = 0.0;       ///< [N]
   double optimal_length = 0.0;  ///< [m]
+  std::function<ActivationRange(double before, double interval)> reachable = {};
   std::function<void(double activation, bool isometric)> set = {};
   std::function<double(const LineMotion& at)> force_a = {};  ///< [N] dF/da at the activation set last
 };
@@ -107,6 +108,9 @@ class LineForce final : public ForceElement, private InternalStates, private Act
   void state_tangents(const MotionState& at, StateTangents& tangents) const override;
 
   [[nodiscard]] double min_activation() const override { return element_.activation->minimum; }
+  [[nodiscard]] ActivationRange reachable(double before, double interval) const override {
+    return element_.activation->reachable(before, interval);
+  }
   [[nodiscard]] double max_isometric_force() const override { return element_.activation->max_force; }
   [[nodiscard]] double optimal_fiber_length() const override { return element_.activation->optimal_length; }
   void set_activation(double activation, bool isometric) override { element_.activation->set(activation, isometric); }

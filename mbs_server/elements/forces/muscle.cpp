@@ -52,6 +52,9 @@ class PathMuscle {
     *control_ = {.is_set = true, .isometric = isometric, .activation = activation};
   }
   [[nodiscard]] double min_activation() const { return min_activation_; }
+  [[nodiscard]] ActivationRange reachable(double before, double interval) const {
+    return reachable_activations(std::clamp(before, min_activation_, 1.0), interval, min_activation_, rise_, fall_);
+  }
   [[nodiscard]] const HillMuscle& muscle() const { return muscle_; }
   /// [N] dF/da at the activation set last.
   [[nodiscard]] double force_a(const LineMotion& at) const {
@@ -169,6 +172,7 @@ LineElement with_muscle(LineElement element, const PathMuscle& path) {
       .minimum = path.min_activation(),
       .max_force = path.muscle().max_force,
       .optimal_length = path.muscle().optimal_length,
+      .reachable = [path](double before, double interval) { return path.reachable(before, interval); },
       .set = [path](double activation, bool isometric) { path.set_activation(activation, isometric); },
       .force_a = [path](const LineMotion& at) { return path.force_a(at); }};
   element.more_values = [path](const LineMotion& at, const ConstVector& s, std::vector<double>& row) {

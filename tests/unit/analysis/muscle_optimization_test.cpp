@@ -84,6 +84,35 @@ TEST(MuscleOptimization, AReserveTakesItsShare) {
   EXPECT_NEAR(run.column("flexion.reserve_Nm")[0], mu * 25.0 / 6.0, 1e-6);
 }
 
+// The load of the inertia grows (falls) by c t: the muscle follows as fast as its excitation 1 (0.01) lets it, by the
+// closed solutions of da/dt = (1 - a) / (tau_a (0.5 + 1.5 a)) and da/dt = (u - a) (0.5 + 1.5 a) / tau_d.
+TEST(MuscleOptimization, ActivationsFollowTheirDynamics) {
+  constexpr double interval = 0.01, tau_a = 0.01, tau_d = 0.04, u = 0.01;
+  const auto activations = [&](double c, bool dynamics) {
+    const std::string text = held_arm(muscle_text("only", 800, 0.1, "[0, 0.3, 0]", "[0.04, 0, 0]"),
+                                      fmt::format("muscle_force: isometric, activation_dynamics: {}", dynamics),
+                                      fmt::format("polynomial: [0, 0, 0, {}]", c / 6.0));
+    auto run = run_local(scenario_from(text, {"analysis.end_time=0.02", fmt::format("output.interval={}", interval)}));
+    EXPECT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
+    return run.column("only.activation");
+  };
+  // 0.2 kg m^2 times c t exceeds the largest moment of the muscle, 800 N at 0.04 m.
+  constexpr double c = 32.0 / 0.2 / interval;
+  const auto free = activations(c, false);
+  EXPECT_NEAR(free[1], 1.0, 1e-6);
+  const auto risen = activations(c, true);
+  const auto rise = [](double a) { return -2.0 * std::log(1.0 - a) - 1.5 * a; };
+  EXPECT_LT(risen[1], 0.9);
+  for (const std::size_t row : {1U, 2U}) EXPECT_NEAR(rise(risen[row]) - rise(risen[row - 1]), interval / tau_a, 1e-6);
+  EXPECT_NEAR(activations(-c, false)[1], u, 1e-6);
+  const auto fallen = activations(-c, true);
+  const auto ratio = [](double a) { return (a - u) / (0.5 + 1.5 * a); };
+  EXPECT_GT(fallen[1], 2.0 * u);
+  for (const std::size_t row : {1U, 2U}) {
+    EXPECT_NEAR(std::log(ratio(fallen[row]) / ratio(fallen[row - 1])), -(0.5 + 1.5 * u) * interval / tau_d, 1e-5);
+  }
+}
+
 // An exponent p shares by the power 1 / (p - 1).
 TEST(MuscleOptimization, ALargerExponentSharesMoreEvenly) {
   const auto run =
