@@ -6,11 +6,13 @@
 #include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "common/command_line/command_line.hpp"
@@ -165,6 +167,14 @@ std::uint32_t announced_contract() {
                                   : contract_version;
 }
 
+/// All runs have ended, and the clients that watch them have received their last events.
+bool wait_until_idle(mbs::RunStore& store, const mbs::SimulationService& service, std::chrono::milliseconds timeout) {
+  constexpr std::chrono::milliseconds between_looks{20};
+  if (!store.wait_until_idle(timeout)) return false;
+  if (service.n_watchers() > 0) std::this_thread::sleep_for(std::min(timeout, between_looks));
+  return service.n_watchers() == 0;
+}
+
 int serve(const Settings& settings) {
   mbs::RunStore store(settings.spool, settings.limits, mbs::run_scenario);
   rpc::RemoteContactOptions contact;
@@ -190,7 +200,7 @@ int serve(const Settings& settings) {
       settings.program, services,
       {.begin_drain = [&store] { store.begin_drain(); },
        .stop_work = [&service] { service.stop_work(); },
-       .wait_idle = [&store](std::chrono::milliseconds timeout) { return store.wait_until_idle(timeout); }});
+       .wait_idle = [&](std::chrono::milliseconds timeout) { return wait_until_idle(store, service, timeout); }});
 }
 
 int run_program(int argc, char** argv) {

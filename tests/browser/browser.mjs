@@ -28,10 +28,14 @@ export async function openBrowser(npmFolder) {
   return chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-gpu', '--use-gl=swiftshader', '--enable-unsafe-swiftshader'] });
 }
 
+/** [ms] Ends a test that hangs; a busy machine needs a small part of it. */
+export const hangLimit = 300000;
+
 /** Opens a file in a page of 1280 x 800. `page.complaints` and `page.requests` fill as it goes. */
 export async function openPage(browser, file, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
+  page.setDefaultTimeout(hangLimit);
   // A printed page receives no resize events; window.sizesAreSilent has the same effect in a window.
   await page.addInitScript(() => {
     window.ResizeObserver = class extends window.ResizeObserver {
@@ -49,7 +53,7 @@ export async function openPage(browser, file, options = {}) {
     if (!url.startsWith('data:') && !url.startsWith('blob:') && url !== pathToFileURL(file).href) page.requests.push(url);
   });
   await page.goto(pathToFileURL(file).href);
-  await page.waitForSelector('html[data-ready=true]', { timeout: 30000 });
+  await page.waitForSelector('html[data-ready=true]');
   return page;
 }
 

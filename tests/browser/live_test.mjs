@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { check, drawnPixels, finish, openBrowser } from './browser.mjs';
+import { check, drawnPixels, finish, hangLimit, openBrowser } from './browser.mjs';
 
 const [bin, examples, npmFolder, output] = process.argv.slice(2);
 const browser = await openBrowser(npmFolder);
@@ -25,7 +25,7 @@ class Program {
     programs.push(this);
   }
 
-  async says(pattern, limit = 30000) {
+  async says(pattern, limit = hangLimit) {
     const end = Date.now() + limit;
     while (!pattern.test(this.text)) {
       if (Date.now() > end || this.code !== undefined) throw new Error(`expected ${pattern} from ${this.child.spawnfile}, found: ${this.text}`);
@@ -42,13 +42,14 @@ function entries(pid, folder) {
 async function openLive(url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
+  page.setDefaultTimeout(hangLimit);
   page.complaints = [];
   page.foreign = [];
   page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) page.complaints.push(message.text()); });
   page.on('pageerror', (error) => page.complaints.push(String(error)));
   page.on('request', (request) => { if (new URL(request.url()).origin !== new URL(url).origin && !request.url().startsWith('data:')) page.foreign.push(request.url()); });
   await page.goto(url);
-  await page.waitForSelector('html[data-ready=true]', { timeout: 30000 });
+  await page.waitForSelector('html[data-ready=true]');
   return page;
 }
 
@@ -125,7 +126,7 @@ async function testReconnects({ watch, url }) {
     const context = await fetch(`${base}api/runs/${id}`, { headers: { connection: 'close' } });
     await context.arrayBuffer();
   }
-  const end = Date.now() + 30000;  // against hanging
+  const end = Date.now() + hangLimit;
   while (entries(watch.child.pid, 'task') > threads && Date.now() < end) await new Promise((resolve) => { setTimeout(resolve, 50); });
   check(entries(watch.child.pid, 'task') <= threads, `100 reconnects: ${threads} threads, then ${entries(watch.child.pid, 'task')}`);
   check(entries(watch.child.pid, 'fd') < 60, `100 reconnects: ${entries(watch.child.pid, 'fd')} open files`);
@@ -134,7 +135,7 @@ async function testReconnects({ watch, url }) {
 async function testPressureMap(mbs, { page }) {
   // Long enough for a page that polls twice a second, even with mesh and compliance from the cache.
   const press = startRun(mbs, 'press', 'foot_press.yaml', 'contact.sole-plate.element_size=0.01', 'output.interval=0.002', 'output.fields.interval=0.02');
-  await page.waitForSelector('section.run .pressure-map', { timeout: 120000 }).catch(async (error) => {
+  await page.waitForSelector('section.run .pressure-map').catch(async (error) => {
     const runs = await page.locator('tr[data-run]').allTextContents();
     throw new Error(`no pressure map; the run's exit code is ${press.code}, it says "${press.text}", the page lists ${runs.join(' | ')}: ${error.message}`);
   });

@@ -172,7 +172,8 @@ TEST(Faults, KilledClientLeavesNoOrphanAndTheNextStartRemovesItsFiles) {
 
 TEST(Faults, DrainLetsRunningClientsFinish) {
   const ScratchFolder folder;
-  auto servers = std::make_unique<ServerPair>(folder.path());
+  auto servers = std::make_unique<ServerPair>(folder.path(), std::map<std::string, std::string>{},
+                                              std::vector<std::string>{"--drain-timeout", "300"});
   const std::string file =
       folder.write("ball.yaml", ball_scenario("end_time: 0.5", "end_time: 1.0e5, budget: {rows: 200000000}"));
   Program client("heelstrike", {"run", file, "--mbs", servers->mbs_address, "-o", "out"},

@@ -100,7 +100,7 @@ class Queue(unittest.TestCase):
                                                             text=True, check=True).stdout)
         workers = [subprocess.Popen(command) for _ in range(2)]
         for worker in workers:
-            self.assertEqual(worker.wait(timeout=120), 0)
+            self.assertEqual(worker.wait(timeout=300), 0)
         self.assert_same(folder, results(local))
         self.assertTrue(os.path.exists(folder + '/report.html'), 'the last worker writes the tables')
         self.assertRegex(subprocess.run([program, 'sweep', 'explain', folder, '3'], capture_output=True, text=True,
@@ -150,11 +150,11 @@ class Queue(unittest.TestCase):
         folder = self.folder('damaged_line')
         self.sweep(folder, '--on', 'none')
         worker = self.worker(folder)
-        self.assertEqual(worker.wait(timeout=120), 0, worker.stderr.read())
+        self.assertEqual(worker.wait(timeout=300), 0, worker.stderr.read())
         log = max(glob.glob(folder + '/results/*.jsonl'), key=os.path.getsize)
         write(log, read(log).decode()[:-40])
         worker = self.worker(folder, '--tables')
-        self.assertEqual(worker.wait(timeout=120), 0, worker.stderr.read())
+        self.assertEqual(worker.wait(timeout=300), 0, worker.stderr.read())
         self.assertEqual(len(results(folder)), 8)
 
     def test_suspended_worker_is_replaced_and_discards_its_result(self):
@@ -165,9 +165,9 @@ class Queue(unittest.TestCase):
         first.send_signal(signal.SIGSTOP)
         second = self.worker(folder, '--lease', '0.5', '--tables')
         wait_for('takeover', lambda: any(event['event'] == 'lost' for event in events(folder)))
-        self.assertEqual(second.wait(timeout=120), 0, second.stderr.read())
+        self.assertEqual(second.wait(timeout=300), 0, second.stderr.read())
         first.send_signal(signal.SIGCONT)
-        self.assertEqual(first.wait(timeout=120), 0)
+        self.assertEqual(first.wait(timeout=300), 0)
         self.assertIn('discarded', first.stderr.read())
         self.assertEqual([row['status'] for row in table(folder)], ['completed'])
         self.assertEqual(glob.glob(folder + '/running/*'), [])
@@ -195,7 +195,7 @@ class Queue(unittest.TestCase):
                 killed.add(run)
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(run.split('/')[-2].split('-')[-2]), sent)
-            _, complaints = sweep.communicate(timeout=120)
+            _, complaints = sweep.communicate(timeout=300)
             self.assertEqual(sweep.returncode, 3, complaints)
             self.assertRegex(complaints, said)
             self.assertEqual(sum(event['event'] == 'lost' for event in events(folder)), times)
@@ -220,7 +220,7 @@ class Queue(unittest.TestCase):
             worker = self.worker(folder)
             wait_for('ball at rest', is_at_rest)
             worker.send_signal(signal.SIGTERM)
-            self.assertEqual(worker.wait(timeout=60), 130, worker.stderr.read())
+            self.assertEqual(worker.wait(timeout=300), 130, worker.stderr.read())
             for rows in glob.glob(folder + '/running/*/timeseries.csv'):
                 os.remove(rows)  # else the next worker is seen at rest before it begins
         explained = subprocess.run([program, 'sweep', 'explain', folder, '1'], capture_output=True, text=True, check=True).stdout
@@ -237,7 +237,7 @@ class Queue(unittest.TestCase):
         other = self.sweep(folder, vary='contact.restitution=0.6', code=file_code)
         self.assertIn('1 workers of another plan', other.stderr)
         worker.send_signal(signal.SIGTERM)
-        self.assertEqual(worker.wait(timeout=60), 130)
+        self.assertEqual(worker.wait(timeout=300), 130)
         plan = read(folder + '/plan.jsonl').decode()
         write(folder + '/plan.jsonl', re.sub('"version":"[^"]*"', '"version":"0.0.1"', plan))
         newer = subprocess.run([program, 'sweep', '--worker', folder], capture_output=True, text=True, check=False)
@@ -304,7 +304,7 @@ class Queue(unittest.TestCase):
         worker = self.worker(folder, '--tables')
         log = wait_for('result', lambda: [file for file in glob.glob(folder + '/results/*.jsonl') if os.path.getsize(file) > 60])[0]
         os.truncate(log, os.path.getsize(log) - 30)
-        self.assertEqual(worker.wait(timeout=120), 0, worker.stderr.read())
+        self.assertEqual(worker.wait(timeout=300), 0, worker.stderr.read())
         self.assertTrue(results(folder) == results(local))
 
     def test_equal_sweeps_at_once_share_the_runs(self):
@@ -314,7 +314,7 @@ class Queue(unittest.TestCase):
                    '--jobs', '1', '-o', folder]
         sweeps = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(3)]
         for sweep in sweeps:
-            _, complaints = sweep.communicate(timeout=120)
+            _, complaints = sweep.communicate(timeout=300)
             self.assertEqual(sweep.returncode, 0, complaints)
         self.assert_same(folder, results(local))
 
@@ -341,7 +341,7 @@ class Queue(unittest.TestCase):
                                   '-o', folder], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         wait_for('runs in progress', lambda: len(glob.glob(folder + '/running/*/timeseries.csv')) == 2)
         sweep.send_signal(signal.SIGINT)
-        _, complaints = sweep.communicate(timeout=120)
+        _, complaints = sweep.communicate(timeout=300)
         self.assertEqual(sweep.returncode, 130, complaints)
         self.assertEqual(sum(event['event'] == 'stopped' for event in events(folder)), 2)
 
@@ -362,7 +362,7 @@ class Queue(unittest.TestCase):
         self.assertEqual({mount['name'] for mount in container['volumeMounts']}, {volume['name'] for volume in pod['volumes']})
         self.assertIn(pod['restartPolicy'], ('Never', 'OnFailure'))
         # Its command is that of a worker.
-        done = subprocess.run([program, *container['command'][1:]], capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run([program, *container['command'][1:]], capture_output=True, text=True, timeout=300, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(table(folder)), 8)
 
@@ -415,7 +415,7 @@ class Slurm(unittest.TestCase):
         folder = self.folder('cancelled')
         sweep = self.start(folder)
         subprocess.run(['scancel', '--name', 'heelstrike-bouncing_ball'], check=True)
-        _, complaints = sweep.communicate(timeout=120)
+        _, complaints = sweep.communicate(timeout=300)
         self.assertEqual(sweep.returncode, 3, complaints)
         self.assertIn('was cancelled', complaints)
         self.assertIn('heelstrike resume', complaints)
@@ -424,7 +424,7 @@ class Slurm(unittest.TestCase):
         folder = self.folder('stopped')
         sweep = self.start(folder)
         sweep.send_signal(signal.SIGINT)
-        _, complaints = sweep.communicate(timeout=120)
+        _, complaints = sweep.communicate(timeout=300)
         self.assertEqual(sweep.returncode, 130, complaints)
         self.assertEqual(sum(event['event'] == 'stopped' for event in events(folder)), 2)
         self.assertEqual(subprocess.run(['squeue', '--noheader'], capture_output=True, check=True).stdout, b'')

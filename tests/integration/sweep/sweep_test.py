@@ -84,7 +84,7 @@ class Sweep(unittest.TestCase):
     def start(self, values):
         sweep = subprocess.Popen(sweep_command(values), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         # A failed test leaves no processes behind: the sweep ends its runs on request.
-        self.addCleanup(lambda: sweep.poll() is not None or (sweep.send_signal(signal.SIGINT), sweep.communicate(timeout=30)))
+        self.addCleanup(lambda: sweep.poll() is not None or (sweep.send_signal(signal.SIGINT), sweep.communicate(timeout=300)))
         return sweep
 
     def test_it_survives_resumes_and_ends_in_a_page(self):
@@ -92,7 +92,7 @@ class Sweep(unittest.TestCase):
         sweep = self.start(values)
         wait_for('complete runs', lambda: is_complete('0.5') and is_complete('0.6'))
         os.kill(wait_for('endless run', lambda: endless_run(sweep)), signal.SIGSEGV)
-        _, complaints = sweep.communicate(timeout=60)
+        _, complaints = sweep.communicate(timeout=300)
         self.assertEqual(sweep.returncode, failed_code, complaints)
         self.assertIn('signal 11', complaints)
         after_kill = rows()
@@ -104,13 +104,13 @@ class Sweep(unittest.TestCase):
         sweep = self.start(values)
         wait_for('endless run', lambda: endless_run(sweep))
         sweep.send_signal(signal.SIGINT)
-        _, complaints = sweep.communicate(timeout=60)
+        _, complaints = sweep.communicate(timeout=300)
         self.assertEqual(sweep.returncode, interrupted_code, complaints)
         self.assertRegex(complaints, 'heelstrike resume .* continues the sweep')
         self.assertEqual((written('0.5'), written('0.6')), before)
 
         # A sweep without an endless run completes with the two existing runs and a new one.
-        done = subprocess.run(sweep_command('0.5,0.6,0.7'), capture_output=True, text=True, timeout=60)
+        done = subprocess.run(sweep_command('0.5,0.6,0.7'), capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((written('0.5'), written('0.6')), before)
         self.assertEqual({row['status'] for row in rows().values()}, {'completed'})
@@ -130,14 +130,14 @@ class Sweep(unittest.TestCase):
             return [program, 'sweep', scenario, '--vary', 'contact.restitution=0.4,0.8', '--set', 'analysis.end_time=3',
                     '--set', 'output.checkpoint_period=1e-3', '--jobs', '2', '--quiet', '-o', folder]
 
-        subprocess.run(command(expected), check=True, capture_output=True, timeout=60)
+        subprocess.run(command(expected), check=True, capture_output=True, timeout=300)
         sweep = subprocess.Popen(command(killed), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         runs = wait_for('checkpoint', lambda: glob.glob(killed + '/running/*/checkpoints/*.ckpt') and children(sweep.pid))
         sweep.kill()
         sweep.wait()
         wait_for('end of its runs', lambda: not any(alive(pid) for pid, _ in runs))
         os.rename(killed, moved)
-        resumed = subprocess.run([program, 'resume', moved], capture_output=True, text=True, timeout=60)
+        resumed = subprocess.run([program, 'resume', moved], capture_output=True, text=True, timeout=300)
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         logs = ''
         for log in glob.glob(moved + '/*/run.log'):
