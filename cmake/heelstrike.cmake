@@ -74,10 +74,10 @@ endif()
 # heelstrike_test(NAME SOURCES ... DEPS ... LABEL unit|integration|validation|fuzz [TIMEOUT seconds] [NEEDS target ...])
 # NEEDS names programs that the test starts; they are built first. ONE_PROCESS makes one ctest entry of all cases: for
 # programs with hundreds of quick cases, each of which would take 0.3 s to map the finite-element libraries.
-# TOGETHER compiles twelve sources as one text: headers are 60 % of the compilation of a test. Names in unnamed namespaces
-# are then unique within the test. Twelve, because a change of one recompiles the others.
+# With HEELSTRIKE_UNITY twelve sources are compiled as one text: headers are 60 % of the compilation of a test. Names in
+# unnamed namespaces are therefore unique within a test. Twelve, because a change of one recompiles the others.
 function(heelstrike_test NAME)
-  cmake_parse_arguments(ARG "ONE_PROCESS;TOGETHER" "LABEL;TIMEOUT" "SOURCES;DEPS;NEEDS" ${ARGN})
+  cmake_parse_arguments(ARG "ONE_PROCESS" "LABEL;TIMEOUT" "SOURCES;DEPS;NEEDS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
   endif()
@@ -85,9 +85,7 @@ function(heelstrike_test NAME)
   math(EXPR ARG_TIMEOUT "${ARG_TIMEOUT} * ${HEELSTRIKE_TEST_TIME_FACTOR}")
   add_executable(${NAME} ${ARG_SOURCES})
   target_link_libraries(${NAME} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main heelstrike_warnings)
-  if(ARG_TOGETHER)
-    set_target_properties(${NAME} PROPERTIES UNITY_BUILD ${HEELSTRIKE_UNITY} UNITY_BUILD_BATCH_SIZE 12)
-  endif()
+  set_target_properties(${NAME} PROPERTIES UNITY_BUILD ${HEELSTRIKE_UNITY} UNITY_BUILD_BATCH_SIZE 12)
   # Tests are compiled often and run briefly.
   target_compile_options(${NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${NAME} PRIVATE

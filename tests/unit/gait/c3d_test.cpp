@@ -83,7 +83,7 @@ TEST(C3d, UnsignedSamplesAndLabels) {
 }
 
 /// A plate 600 mm by 400 mm whose x is the laboratory's y and whose z points down; its centre is at (1000, 500, 8) mm.
-C3dWriter::Plate plate(int type) {
+C3dWriter::Plate plate_of_type(int type) {
   return {.type = type,
           .corners = {1200, 800, 8, 1200, 200, 8, 800, 200, 8, 800, 800, 8},
           .origin = {5, -3, -40},
@@ -138,7 +138,7 @@ void expect_stance(const C3dPlates& plates) {
 }
 
 TEST(C3dPlates, Type2) {
-  C3dWriter file = plate_trial(plate(2), list(transducers({5, -3, -40})));
+  C3dWriter file = plate_trial(plate_of_type(2), list(transducers({5, -3, -40})));
   expect_stance(c3d_plates(read_c3d(file.text(), "walk.c3d")));
   file.unit = "m";  // moments have their own unit
   for (double& c : file.plates[0].corners) c *= 1e-3;
@@ -156,7 +156,7 @@ TEST(C3dPlates, Type3) {
   const double s = w[2] / 4, p = w[3] / (4 * b), q = w[4] / (4 * a), t = 7;
   // Mz = b (x34 - x12) + a (y14 - y23): half of it by each pair.
   const double x = w[5] / (4 * b), y = w[5] / (4 * a);
-  auto kistler = plate(3);
+  auto kistler = plate_of_type(3);
   kistler.origin = {a, b, -40};
   kistler.channel = {1, 2, 3, 4, 5, 6, 7, 8};
   C3dWriter file = plate_trial(kistler, {w[0] / 2 - x, w[0] / 2 + x, w[1] / 2 + y, w[1] / 2 - y, s + p - q + t,
@@ -173,7 +173,7 @@ TEST(C3dPlates, Type4) {
   Matrix6 C = Matrix6::Identity() * 10.0;
   C(0, 1) = 2.0;
   C(4, 2) = -3.0;
-  auto with_matrix = plate(4);
+  auto with_matrix = plate_of_type(4);
   with_matrix.matrix.assign(C.data(), C.data() + 36);
   const Vector6 c = C.inverse() * transducers({5, -3, -40});
   C3dWriter file = plate_trial(with_matrix, list(c));
@@ -181,14 +181,14 @@ TEST(C3dPlates, Type4) {
 }
 
 TEST(C3dPlates, ForceOnThePlateIsReversedAndReported) {
-  C3dWriter file = plate_trial(plate(2), list(-transducers({5, -3, -40})));
+  C3dWriter file = plate_trial(plate_of_type(2), list(-transducers({5, -3, -40})));
   const auto plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
   expect_stance(plates);
   EXPECT_THAT(plates.notes, Contains(HasSubstr("force on the plate")));
 }
 
 TEST(C3dPlates, MotionFileHasTheSameLoad) {
-  C3dWriter file = plate_trial(plate(2), list(transducers({5, -3, -40})));
+  C3dWriter file = plate_trial(plate_of_type(2), list(transducers({5, -3, -40})));
   const C3dTrial trial = read_c3d(file.text(), "walk.c3d");
   const std::string text = plates_text(c3d_plates(trial).plates, trial.analog_times(), "walk.mot");
   C3dPlates again;
@@ -197,7 +197,7 @@ TEST(C3dPlates, MotionFileHasTheSameLoad) {
 }
 
 TEST(C3dPlates, UnsupportedTypesAreReported) {
-  C3dWriter file = plate_trial(plate(6), {0, 0, 700, 0, 0, 0});
+  C3dWriter file = plate_trial(plate_of_type(6), {0, 0, 700, 0, 0, 0});
   const auto plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
   EXPECT_TRUE(plates.plates.empty());
   EXPECT_TRUE(plates.channels.empty());
@@ -337,7 +337,7 @@ std::string n_omitted(C3dWriter& file) {
 
 TEST(C3dPlates, PlateWithoutAParameterIsOmitted) {
   for (const char* name : {"TYPE", "CORNERS", "ORIGIN", "CHANNEL", "CAL_MATRIX"}) {
-    auto with_matrix = plate(4);
+    auto with_matrix = plate_of_type(4);
     with_matrix.matrix.assign(36, 0.0);
     C3dWriter file = plate_trial(with_matrix, {0, 0, 0, 0, 0, 0});
     file.without = {std::string("FORCE_PLATFORM:") + name};
@@ -347,18 +347,18 @@ TEST(C3dPlates, PlateWithoutAParameterIsOmitted) {
 }
 
 TEST(C3dPlates, InvalidPlateIsOmitted) {
-  C3dWriter file = plate_trial(plate(2), {0, 0, 0, 0, 0, 0});
+  C3dWriter file = plate_trial(plate_of_type(2), {0, 0, 0, 0, 0, 0});
   file.plates[0].channel[5] = 7;
   EXPECT_THAT(n_omitted(file),
               HasSubstr("force plate 1: FORCE_PLATFORM:CHANNEL: expected analog channels from 1 to 6, found 7"));
-  file = plate_trial(plate(2), {0, 0, 0, 0, 0, 0});
+  file = plate_trial(plate_of_type(2), {0, 0, 0, 0, 0, 0});
   file.plates[0].corners = {};
   EXPECT_THAT(n_omitted(file), HasSubstr("force plate 1: expected corners that span a surface"));
 }
 
 TEST(C3dPlates, InvalidPlateDoesNotAffectTheOther) {
-  C3dWriter file = plate_trial(plate(2), list(transducers({5, -3, -40})));
-  file.plates.push_back(plate(2));
+  C3dWriter file = plate_trial(plate_of_type(2), list(transducers({5, -3, -40})));
+  file.plates.push_back(plate_of_type(2));
   file.plates[1].channel[2] = 12;
   const C3dPlates plates = c3d_plates(read_c3d(file.text(), "walk.c3d"));
   expect_stance(plates);
@@ -369,7 +369,7 @@ TEST(C3dPlates, InvalidPlateDoesNotAffectTheOther) {
 TEST(C3dPlates, Type1HasTheCentreOfPressure) {
   const Vector3 at = 1e3 * R_LP.transpose() * (point - center), f = R_LP.transpose() * force;
   // A moment about the laboratory's z is one about the plate's -z.
-  C3dWriter file = plate_trial(plate(1), {f.x(), f.y(), f.z(), at.x(), at.y(), -1e3 * free_moment});
+  C3dWriter file = plate_trial(plate_of_type(1), {f.x(), f.y(), f.z(), at.x(), at.y(), -1e3 * free_moment});
   file.channel_units = {"N", "N", "N", "mm", "mm", "Nmm"};
   file.plates[0].origin = {0, 0, 0};
   expect_stance(c3d_plates(read_c3d(file.text(), "walk.c3d")));
@@ -383,7 +383,7 @@ TEST(C3dPlates, Type1HasTheCentreOfPressure) {
 // A stance of 40 samples, then a saturated amplifier for the rest of the trial, with the opposite sign.
 TEST(C3dPlates, SaturatedTailDoesNotReverseAPlate) {
   const std::vector<double> loaded = list(transducers({5, -3, -40}));
-  C3dWriter file = plate_trial(plate(2), loaded);
+  C3dWriter file = plate_trial(plate_of_type(2), loaded);
   file.frames.assign(200, {{1, 2, 3, 0}});
   file.analog.assign(200, {std::vector<double>(6, 0.0)});
   for (std::size_t k = 1; k < 41; ++k) {
@@ -424,8 +424,9 @@ TEST(C3dPlates, SaturatedTailDoesNotReverseAPlateWithConstantChannels) {
         for (const double offset : {0.0, 8.0}) {  // of the normal force, whose positive direction is down
           SCOPED_TRACE(testing::Message() << on_plate << " " << limit << " " << type << " " << offset);
           const std::vector<double> rest = {10, 20, offset, 0, 0, 5}, loaded = {10, 20, -700 * on_plate, 50, -30, 5};
-          EXPECT_NEAR(stance_before_tail(plate(type), rest, loaded, std::vector<double>(6, limit)), 700.0, 1e-4);
-          EXPECT_NEAR(stance_before_tail(plate(type), rest, loaded, {0, 0, limit, 0, 0, 0}), 700.0, 1e-4);
+          EXPECT_NEAR(stance_before_tail(plate_of_type(type), rest, loaded, std::vector<double>(6, limit)), 700.0,
+                      1e-4);
+          EXPECT_NEAR(stance_before_tail(plate_of_type(type), rest, loaded, {0, 0, limit, 0, 0, 0}), 700.0, 1e-4);
         }
       }
     }
@@ -433,7 +434,7 @@ TEST(C3dPlates, SaturatedTailDoesNotReverseAPlateWithConstantChannels) {
 }
 
 TEST(C3dPlates, SaturatedTailDoesNotReverseAPlateWithADeadSensor) {
-  auto kistler = plate(3);
+  auto kistler = plate_of_type(3);
   kistler.origin = {200, 120, -40};
   kistler.channel = {1, 2, 3, 4, 5, 6, 7, 8};
   for (const double on_plate : {1.0, -1.0}) {
@@ -454,7 +455,7 @@ TEST(C3dPlates, SaturatedTailDoesNotReverseAPlateWithADeadSensor) {
 
 /// For any value of a byte, the result is a trial or an error message.
 TEST(C3dErrors, CorruptedParameterBytesDoNotCrash) {
-  const std::string good = plate_trial(plate(2), list(transducers({5, -3, -40}))).text();
+  const std::string good = plate_trial(plate_of_type(2), list(transducers({5, -3, -40}))).text();
   for (std::size_t i = 0; i < std::min<std::size_t>(good.size(), 1500); ++i) {
     for (const int value : {0, 1, 127, 128, 255}) {
       std::string bytes = good;

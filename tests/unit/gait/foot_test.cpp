@@ -8,16 +8,17 @@
 #include <numbers>
 
 #include "gait/foot_motion.hpp"
+#include "tests/unit/gait/constants.hpp"
 #include "tests/unit/motion/rejection.hpp"
 
 namespace heelstrike {
 namespace {
 
+using test::degree;
+using test::up;
+
 using testing::AllOf;
 using testing::HasSubstr;
-
-constexpr double degree = std::numbers::pi / 180.0;
-const Vector3 up = Vector3::UnitZ();
 
 /// A right foot, x forward, y left, z up; the toe axis is oblique.
 const std::vector<std::pair<std::string, Vector3>> standing_markers = {

@@ -6,11 +6,13 @@
 #include <numbers>
 
 #include "gait/grf_comparison.hpp"
+#include "tests/unit/gait/constants.hpp"
 
 namespace heelstrike {
 namespace {
 
-const Vector3 up = Vector3::UnitZ();
+using test::up;
+
 constexpr std::array<double, 3> starts = {0.5, 2.0, 3.5};
 
 /// Three stances of 1 s: 700 N vertical, a sine of `amplitude` along x, `sideways` along y.

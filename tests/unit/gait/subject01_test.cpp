@@ -14,13 +14,14 @@
 #include "gait/foot_motion.hpp"
 #include "gait/foot_template.hpp"
 #include "gait/force_plate.hpp"
+#include "tests/unit/gait/constants.hpp"
 #include "tests/unit/motion/rejection.hpp"
 
 namespace heelstrike {
 namespace {
 
-constexpr double degree = std::numbers::pi / 180.0;
-const Vector3 up = Vector3::UnitZ();
+using test::degree;
+using test::up;
 
 class Subject01 : public testing::Test {
  protected:

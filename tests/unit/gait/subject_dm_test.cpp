@@ -14,13 +14,14 @@
 #include "gait/foot_flat.hpp"
 #include "gait/marker_drivers.hpp"
 #include "gait/marker_file.hpp"
+#include "tests/unit/gait/constants.hpp"
 
 namespace heelstrike {
 namespace {
 
-using testing::HasSubstr;
+using test::gravity;
 
-const Vector3 gravity(0.0, 0.0, -9.80665);
+using testing::HasSubstr;
 
 class SubjectDm : public testing::Test {
  protected:

@@ -7,14 +7,16 @@
 #include <numbers>
 
 #include "gait/whole_body.hpp"
+#include "tests/unit/gait/constants.hpp"
 #include "tests/unit/gait/walker.hpp"
 
 namespace heelstrike {
 namespace {
 
+using test::gravity;
+
 using namespace testing_gait;
 
-const Vector3 gravity(0.0, 0.0, -9.80665);
 constexpr double omega = 2.0 * std::numbers::pi / (0.5 * cycle);
 
 /// A body of two markers that rises and falls twice in a cycle and sways along the walk.

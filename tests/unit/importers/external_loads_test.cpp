@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 /// A leg that rotates about the hip and the ankle.
-constexpr const char* leg_model = R"(<OpenSimDocument Version="40000"><Model name="leg">
+constexpr const char* loaded_leg = R"(<OpenSimDocument Version="40000"><Model name="leg">
 <gravity>0 0 0</gravity>
 <BodySet><objects>
   <Body name="shank"><mass>3</mass><mass_center>0 -0.2 0</mass_center><inertia>0.05 0.01 0.05 0 0 0</inertia></Body>
@@ -94,11 +94,11 @@ std::string message_of(const std::function<void()>& work, const std::string& fie
 }
 
 std::string message_of(const ImportOptions& options, const std::string& field) {
-  return message_of([&] { (void)import_model(read_model(leg_model, "leg.osim"), options); }, field);
+  return message_of([&] { (void)import_model(read_model(loaded_leg, "leg.osim"), options); }, field);
 }
 
 TEST(ExternalLoads, BecomeLoadsAtTheTimesOfTheMotion) {
-  const Import import = import_model(read_model(leg_model, "leg.osim"), walk_with(loads_xml(plate("/bodyset/foot"))));
+  const Import import = import_model(read_model(loaded_leg, "leg.osim"), walk_with(loads_xml(plate("/bodyset/foot"))));
   EXPECT_THAT(import.scenario, AllOf(HasSubstr("type: kinematic"), HasSubstr("end_time: 2\n"),
                                      HasSubstr("    body: foot\n    frame: world\n    point_frame: world\n")));
   EXPECT_THAT(import.imported, Contains("external load plate on body foot"));
@@ -111,7 +111,7 @@ TEST(ExternalLoads, BecomeLoadsAtTheTimesOfTheMotion) {
 }
 
 TEST(ExternalLoads, TheMomentsOfTheJointsBalanceThem) {
-  const Import import = import_model(read_model(leg_model, "leg.osim"), walk_with(loads_xml(plate("foot"))));
+  const Import import = import_model(read_model(loaded_leg, "leg.osim"), walk_with(loads_xml(plate("foot"))));
   Scenario scenario = test::scenario_from(import.scenario, {"analysis.type=inverse"});
   read_motion_columns(scenario, [&](const std::string& name) {
     const auto file = std::ranges::find(import.meshes, name, &models::ImportedMesh::to);
@@ -131,7 +131,7 @@ TEST(ExternalLoads, TheMomentsOfTheJointsBalanceThem) {
 
 TEST(ExternalLoads, PointsAndAxesMayBelongToOtherBodies) {
   const Import import =
-      import_model(read_model(leg_model, "leg.osim"), walk_with(loads_xml(plate("foot", "/bodyset/shank", "foot"))));
+      import_model(read_model(loaded_leg, "leg.osim"), walk_with(loads_xml(plate("foot", "/bodyset/shank", "foot"))));
   EXPECT_THAT(import.scenario, HasSubstr("    body: foot\n    frame: foot\n    point_frame: shank\n"));
 }
 
@@ -141,7 +141,7 @@ TEST(ExternalLoads, ATorqueAloneHasNoPointAndDisabledOnesAreListed) {
       "</force_identifier><point_identifier>force_p</point_identifier><torque_identifier>torque_</torque_identifier>"
       "</ExternalForce><ExternalForce name=\"off\"><appliesForce>false</appliesForce><applied_to_body>foot"
       "</applied_to_body><torque_identifier>torque_</torque_identifier></ExternalForce><PrescribedForce name=\"p\"/>";
-  const Import import = import_model(read_model(leg_model, "leg.osim"), walk_with(loads_xml(torque)));
+  const Import import = import_model(read_model(loaded_leg, "leg.osim"), walk_with(loads_xml(torque)));
   EXPECT_THAT(import.scenario, AllOf(HasSubstr("tz: {file:"), Not(HasSubstr("px:")), Not(HasSubstr("fx:")),
                                      Not(HasSubstr("point_frame"))));
   EXPECT_THAT(import.omissions, AllOf(Contains("ExternalForce off: it is disabled"),
@@ -191,7 +191,7 @@ TEST(MotionUnits, AHeaderWithoutUnitIsRejectedForRotations) {
       HasSubstr("walk.mot: expected `inDegrees=yes` or `inDegrees=no` in its header, because swing is a rotation"));
   // A table without a header is in rad.
   options.motion = {.file = "walk.csv", .table = read_motion_table("time,swing,bend\n0,1,0\n1,1,0\n", "walk.csv")};
-  EXPECT_NO_THROW((void)import_model(read_model(leg_model, "leg.osim"), options));
+  EXPECT_NO_THROW((void)import_model(read_model(loaded_leg, "leg.osim"), options));
 }
 
 TEST(MotionUnits, ColumnsInRadiansAreNamed) {
@@ -199,7 +199,7 @@ TEST(MotionUnits, ColumnsInRadiansAreNamed) {
   const std::string text = "walk\nversion=1\ninDegrees=yes\nendheader\ntime\tswing\tbend\n0\t90\t0.25\n1\t90\t0.25\n";
   options.motion = {.file = "walk.mot", .table = read_motion_table(text, "walk.mot")};
   options.radians = {"bend"};
-  const Import import = import_model(read_model(leg_model, "leg.osim"), options);
+  const Import import = import_model(read_model(loaded_leg, "leg.osim"), options);
   ASSERT_EQ(import.meshes.size(), 1U);
   const MotionTable table = read_motion_table(import.meshes[0].content, "walk.csv");
   EXPECT_NEAR(table.column("swing")[1], 0.5 * std::numbers::pi, 1e-15);

@@ -10,15 +10,12 @@
 #include "mbs_server/elements/forces/line_force.hpp"
 #include "mbs_server/formulation/system.hpp"
 #include "tests/support/local_run.hpp"
+#include "tests/support/random_vector.hpp"
 
 namespace heelstrike::mbs {
 namespace {
 
-VectorX random_vector(Eigen::Index n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> u(-1.0, 1.0);
-  return VectorX::NullaryExpr(n, [&] { return u(random); });
-}
+using test::random_vector;
 
 Model two_bodies() {
   Model model;

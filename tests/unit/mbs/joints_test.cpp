@@ -15,9 +15,12 @@
 #include "mbs_server/formulation/driver_equations.hpp"
 #include "mbs_server/formulation/system.hpp"
 #include "tests/support/local_run.hpp"
+#include "tests/support/random_vector.hpp"
 
 namespace heelstrike::mbs {
 namespace {
+
+using test::random_vector;
 
 Pose some_pose(std::mt19937& random) {
   std::uniform_real_distribution<double> u(-1.0, 1.0);
@@ -76,12 +79,6 @@ std::string joint_text(const Model& model, const std::string& type, BodyIndex a,
 
 Joint joint_between(const Model& model, const std::string& type, BodyIndex a, BodyIndex b) {
   return build_model(scenario_with(model, "joints:\n" + joint_text(model, type, a, b))).joints.at(0);
-}
-
-VectorX random_vector(Eigen::Index n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<double> u(-1.0, 1.0);
-  return VectorX::NullaryExpr(n, [&] { return u(random); });
 }
 
 template <typename Add>

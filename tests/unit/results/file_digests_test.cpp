@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-const std::vector<Column> columns = {{"time_s", "s", "time"}, {"ball.z_m", "m", "height"}};
+const std::vector<Column> height_columns = {{"time_s", "s", "time"}, {"ball.z_m", "m", "height"}};
 
 class FileDigestsTest : public testing::Test {
  protected:
@@ -38,7 +38,7 @@ class FileDigestsTest : public testing::Test {
   void TearDown() override { fs::remove_all(base_); }
 
   static void go(RunFolder& run, int from) {
-    run.start_table(columns);
+    run.start_table(height_columns);
     for (int n = from; n < 12; ++n) step(run, n);
   }
   static void step(RunFolder& run, int n) {
@@ -54,7 +54,7 @@ class FileDigestsTest : public testing::Test {
   /// A run of which 11 of 12 rows were written; checkpoints after rows 5 and 8.
   void cut_off(const fs::path& folder) const {
     RunFolder run(folder, "heelstrike: 1\n", true);
-    run.start_table(columns);
+    run.start_table(height_columns);
     for (int n = 0; n < 11; ++n) step(run, n);
   }
   static std::vector<fs::path> files_in(const fs::path& folder) {
@@ -139,7 +139,7 @@ TEST_F(FileDigestsTest, RunWithoutACheckpointRestarts) {
   const fs::path folder = base_ / "cut";
   {
     RunFolder run(folder, "heelstrike: 1\n", false, {.scenario = "/somewhere/ball.yaml", .files = {{"a.stl", "12ab"}}});
-    run.start_table(columns);
+    run.start_table(height_columns);
     step(run, 0);
     step(run, 1);
   }

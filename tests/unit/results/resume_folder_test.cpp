@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 
-const std::vector<Column> columns = {{"time_s", "s", "time"}, {"ball.z_m", "m", "height"}};
+const std::vector<Column> ball_columns = {{"time_s", "s", "time"}, {"ball.z_m", "m", "height"}};
 
 class ResumeFolder : public testing::Test {
  protected:
@@ -32,7 +32,7 @@ class ResumeFolder : public testing::Test {
 
   /// Rows n of [from, to) with fields, and a checkpoint after every third row.
   static void go(RunFolder& run, int from, int to) {
-    run.start_table(columns);
+    run.start_table(ball_columns);
     for (int n = from; n < to; ++n) {
       run.add_row(std::vector{0.1 * n, 1.0 / (n + 1)});
       run.add_fields({.time = 0.1 * n, .pair = "p", .body = "b", .vtu = "frame " + std::to_string(n)});

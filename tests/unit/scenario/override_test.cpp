@@ -19,12 +19,12 @@ ParameterSchema positive(const std::string& name) {
   return schema;
 }
 
-BackendSchemas backends() {
+BackendSchemas pair_backends() {
   return {{"flores", {positive("stiffness"), positive("restitution")}}, {"hertz", {positive("stiffness")}}};
 }
 
-Catalog schemas() {
-  return mbs::scenario_catalog(backends());
+Catalog pair_schemas() {
+  return mbs::scenario_catalog(pair_backends());
 }
 
 const std::string two_pairs = R"(heelstrike: 1
@@ -48,10 +48,10 @@ output: {interval: 1}
 )";
 
 Scenario with(const std::string& assignment) {
-  return parse_scenario(with_override(two_pairs, "f.yaml", assignment, schemas()), "f.yaml", schemas());
+  return parse_scenario(with_override(two_pairs, "f.yaml", assignment, pair_schemas()), "f.yaml", pair_schemas());
 }
 
-std::string message_of(const std::string& assignment) {
+std::string override_message(const std::string& assignment) {
   try {
     (void)with(assignment);
   } catch (const Error& e) {
@@ -85,31 +85,32 @@ TEST(Override, ContactParameterOfAllPairsOrOne) {
 }
 
 TEST(Override, MessagesNameTheOption) {
-  EXPECT_THAT(message_of("analysis.end_time=-5"),
+  EXPECT_THAT(override_message("analysis.end_time=-5"),
               StartsWith("--set analysis.end_time=-5: analysis.end_time: expected"));
-  EXPECT_THAT(message_of("contact.restitution=-1"), StartsWith("--set contact.restitution=-1: contact.a-ground"));
-  EXPECT_THAT(message_of("contact.restitutoin=0.6"),
+  EXPECT_THAT(override_message("contact.restitution=-1"), StartsWith("--set contact.restitution=-1: contact.a-ground"));
+  EXPECT_THAT(override_message("contact.restitutoin=0.6"),
               AllOf(StartsWith("--set contact.restitutoin=0.6: "), HasSubstr("did you mean 'restitution'?")));
-  EXPECT_THAT(message_of("analysis.end_tme=5"),
+  EXPECT_THAT(override_message("analysis.end_tme=5"),
               AllOf(StartsWith("--set analysis.end_tme=5: "), HasSubstr("did you mean 'end_time'?")));
-  EXPECT_THAT(message_of("restitution=0.6"), HasSubstr("did you mean contact.restitution?"));
-  EXPECT_THAT(message_of("end_time=5"), HasSubstr("did you mean analysis.end_time?"));
-  EXPECT_THAT(message_of("integrator.rtol=1e-6"), HasSubstr("did you mean analysis.integrator.rtol?"));
-  EXPECT_THAT(message_of("contatc.restitution=0.6"), HasSubstr("did you mean 'contact'?"));
-  EXPECT_THAT(message_of("contact.a-grund.restitution=1"), HasSubstr("did you mean 'a-ground'?"));
-  EXPECT_THAT(message_of("bodies.c.mass=1"), HasSubstr("expected one of a, b, found 'c'"));
-  EXPECT_THAT(message_of("bodies.a={mass: 1}"), StartsWith("--set bodies.a={mass: 1}: bodies.a.inertia: missing"));
-  EXPECT_THAT(message_of("analysis.end_time"), HasSubstr("expected key=value"));
-  EXPECT_THAT(message_of("=3"), HasSubstr("expected key=value"));
-  EXPECT_THAT(message_of("analysis..end_time=3"), HasSubstr("single dots"));
-  EXPECT_THAT(message_of("gravity=[1, 2"), AllOf(StartsWith("--set gravity=[1, 2"), HasSubstr("invalid YAML")));
+  EXPECT_THAT(override_message("restitution=0.6"), HasSubstr("did you mean contact.restitution?"));
+  EXPECT_THAT(override_message("end_time=5"), HasSubstr("did you mean analysis.end_time?"));
+  EXPECT_THAT(override_message("integrator.rtol=1e-6"), HasSubstr("did you mean analysis.integrator.rtol?"));
+  EXPECT_THAT(override_message("contatc.restitution=0.6"), HasSubstr("did you mean 'contact'?"));
+  EXPECT_THAT(override_message("contact.a-grund.restitution=1"), HasSubstr("did you mean 'a-ground'?"));
+  EXPECT_THAT(override_message("bodies.c.mass=1"), HasSubstr("expected one of a, b, found 'c'"));
+  EXPECT_THAT(override_message("bodies.a={mass: 1}"),
+              StartsWith("--set bodies.a={mass: 1}: bodies.a.inertia: missing"));
+  EXPECT_THAT(override_message("analysis.end_time"), HasSubstr("expected key=value"));
+  EXPECT_THAT(override_message("=3"), HasSubstr("expected key=value"));
+  EXPECT_THAT(override_message("analysis..end_time=3"), HasSubstr("single dots"));
+  EXPECT_THAT(override_message("gravity=[1, 2"), AllOf(StartsWith("--set gravity=[1, 2"), HasSubstr("invalid YAML")));
 }
 
 TEST(Override, MessagesStillNameEarlierOptions) {
-  std::string yaml = with_override(two_pairs, "f.yaml", "analysis.end_time=-5", schemas());
-  yaml = with_override(yaml, "f.yaml", "contact.restitution=0.6", schemas());
+  std::string yaml = with_override(two_pairs, "f.yaml", "analysis.end_time=-5", pair_schemas());
+  yaml = with_override(yaml, "f.yaml", "contact.restitution=0.6", pair_schemas());
   try {
-    (void)parse_scenario(yaml, "f.yaml", schemas());
+    (void)parse_scenario(yaml, "f.yaml", pair_schemas());
     FAIL() << "accepted";
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), StartsWith("--set analysis.end_time=-5: "));
@@ -119,10 +120,10 @@ TEST(Override, MessagesStillNameEarlierOptions) {
 TEST(Override, OtherErrorsKeepTheirLine) {
   std::string yaml = two_pairs;
   yaml.replace(yaml.find("interval: 1}"), 12, "interval: -1}");
-  yaml = with_override(yaml, "f.yaml", "analysis.end_time=5", schemas());
-  yaml = with_override(yaml, "f.yaml", "contact.a-ground.restitution=0.6", schemas());
+  yaml = with_override(yaml, "f.yaml", "analysis.end_time=5", pair_schemas());
+  yaml = with_override(yaml, "f.yaml", "contact.a-ground.restitution=0.6", pair_schemas());
   try {
-    (void)parse_scenario(yaml, "f.yaml", schemas());
+    (void)parse_scenario(yaml, "f.yaml", pair_schemas());
     FAIL() << "accepted";
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), StartsWith("f.yaml:18: output.interval: ")) << yaml;
@@ -133,9 +134,9 @@ TEST(Override, OtherErrorsKeepTheirLine) {
 TEST(Override, NeighboursOnTheLineAreNotReported) {
   std::string yaml = two_pairs;
   yaml.replace(yaml.find("inertia: [1, 1, 1]"), 18, "inertia: [1, 1, 9]");
-  yaml = with_override(yaml, "f.yaml", "bodies.a.mass=2", schemas());
+  yaml = with_override(yaml, "f.yaml", "bodies.a.mass=2", pair_schemas());
   try {
-    (void)parse_scenario(yaml, "f.yaml", schemas());
+    (void)parse_scenario(yaml, "f.yaml", pair_schemas());
     FAIL() << "accepted";
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), StartsWith("f.yaml:5: bodies.a.inertia: ")) << yaml;
@@ -144,8 +145,8 @@ TEST(Override, NeighboursOnTheLineAreNotReported) {
 
 TEST(Backend, IsReplacedInAllPairsAndDroppedParametersAreReported) {
   std::vector<std::string> dropped;
-  const std::string yaml = with_backend(two_pairs, "f.yaml", "hertz", backends(), dropped);
-  const Scenario s = parse_scenario(yaml, "f.yaml", schemas());
+  const std::string yaml = with_backend(two_pairs, "f.yaml", "hertz", pair_backends(), dropped);
+  const Scenario s = parse_scenario(yaml, "f.yaml", pair_schemas());
   EXPECT_EQ(s.pairs[0].spec.backend, "hertz");
   EXPECT_EQ(s.pairs[1].spec.backend, "hertz");
   EXPECT_THAT(dropped, ElementsAre("a-ground.restitution"));
@@ -160,10 +161,10 @@ TEST(Backend, WithoutElasticBodiesHasNoMaterialLaws) {
                   "material: {youngs_modulus: 1e6, poissons_ratio: 0.3, law: {material_law: yeoh}}, "
                   "materials: {pad: {youngs_modulus: 1e6, poissons_ratio: 0.3, law: {material_law: ogden}}}}");
   std::vector<std::string> dropped;
-  const std::string yaml = with_backend(elastic, "f.yaml", "hertz", backends(), dropped);
+  const std::string yaml = with_backend(elastic, "f.yaml", "hertz", pair_backends(), dropped);
   EXPECT_THAT(dropped,
               ElementsAre("a-ground.main.material.law", "a-ground.main.materials.pad.law", "a-ground.restitution"));
-  const Scenario s = parse_scenario(yaml, "f.yaml", schemas());
+  const Scenario s = parse_scenario(yaml, "f.yaml", pair_schemas());
   ASSERT_EQ(s.pairs[0].spec.main.materials.size(), 2u);
   EXPECT_TRUE(s.pairs[0].spec.main.materials[1].law.empty());
 }
@@ -171,7 +172,7 @@ TEST(Backend, WithoutElasticBodiesHasNoMaterialLaws) {
 TEST(Backend, UnknownNameIsReportedWithTheKnownOnes) {
   std::vector<std::string> dropped;
   try {
-    (void)with_backend(two_pairs, "f.yaml", "herz", backends(), dropped);
+    (void)with_backend(two_pairs, "f.yaml", "herz", pair_backends(), dropped);
     FAIL() << "accepted";
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), AllOf(StartsWith("--backend herz: "), HasSubstr("flores, hertz"), HasSubstr("'hertz'?")));
