@@ -34,3 +34,10 @@ foreach(server fem mbs)
   put(${sources}/heelstrike-${server}.service ${stage}/programs/lib/systemd/system heelstrike-${server}.service)
   put(${sources}/heelstrike-${server}.default ${stage}/programs/etc/default heelstrike-${server})
 endforeach()
+
+# CPack adds these scripts to a package with a shared library. They do again what its trigger does.
+set(overrides ${stage}/library/usr/share/lintian/overrides)
+file(MAKE_DIRECTORY ${overrides})
+file(WRITE ${overrides}/${CPACK_DEBIAN_LIBRARY_PACKAGE_NAME}
+  "${CPACK_DEBIAN_LIBRARY_PACKAGE_NAME}: maintscript-calls-ldconfig *\n")
+file(CHMOD ${overrides}/${CPACK_DEBIAN_LIBRARY_PACKAGE_NAME} PERMISSIONS OWNER_READ OWNER_WRITE GROUP_READ WORLD_READ)
