@@ -15,4 +15,9 @@ namespace heelstrike::fem {
 /// @throws Error{unavailable} when MPI cannot start; Error{file} without the module of deal.II
 [[nodiscard]] std::unique_ptr<RankSession> join_ranks(std::function<void(const Error&)> on_loss);
 
+/// Loads the finite elements at once if the address space of the process is limited: a server reports at its start that
+/// they do not fit, not to its first client.
+/// @throws Error{limit} if they do not fit; Error{file} without the module of deal.II
+void load_elements_below_limit();
+
 }  // namespace heelstrike::fem

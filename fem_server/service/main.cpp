@@ -109,6 +109,7 @@ int serve(const Settings& settings) {
       }
       spdlog::info("event=ranks_joined n={}", ranks->size());
     }
+    fem::load_elements_below_limit();  // first: the threads must fit beside them
     rpc::require_threads();
     if (const auto orphaned = fem::remove_orphaned_files(settings.cache_folder); orphaned.n > 0) {
       spdlog::info("event=orphaned_files_removed n={} bytes={} folder=\"{}\"", orphaned.n, orphaned.bytes,
