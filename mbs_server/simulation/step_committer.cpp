@@ -140,13 +140,14 @@ void StepCommitter::store_responses(double t_before, const VectorX& y_before, st
   const RigidContactSet& rigid = model_.rigid_contacts();
   const double t = model_.committed().t;
   for (std::size_t i = 0; i < model_.trackers().size(); ++i) {
+    // Also of a pair that closes with this commit: a body that still vibrates regains what its release dissipated.
+    model_.totals().committed_dissipation += responses[i].dissipated_increment;
     if (!model_.contact_states().closed(i)) {
       diagnostics_.forget_contact(i);
       continue;
     }
     // Forces of rigid bodies are means over steps and jump.
     if (!rigid.rigid(i)) diagnostics_.accept_contact(i, t, t - t_before, responses[i]);
-    model_.totals().committed_dissipation += responses[i].dissipated_increment;
     EpisodeTracker& tracker = model_.trackers()[i];
     if (const auto impulse = rigid.impact_impulse(i)) tracker.note_impact(*impulse);
     tracker.update(t, responses[i]);

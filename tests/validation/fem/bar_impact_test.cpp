@@ -18,6 +18,7 @@
 #include "fem_server/backend_interface/backend.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/plane.hpp"
+#include "tests/support/local_run.hpp"
 
 namespace heelstrike::fem {
 namespace {
@@ -161,6 +162,34 @@ TEST(BarImpact, AContactWithinAStepIsRejected) {
   std::printf("%d steps rejected\n", n_rejected);
   EXPECT_GE(n_rejected, 1);
   EXPECT_EQ(n_of_last, 0) << "nothing follows the last release";
+}
+
+// The end of the bar of 160 modes touches the wall a second time. Its vibration counts as dissipated from the first
+// release on and as stored again in the second contact: without the difference the balance had an error of 8.3 mJ, the
+// energy of the vibration, 50 % of the dissipation.
+TEST(BarImpact, EnergyBalancesOverASecondContact) {
+  const test::RecordedRun run = test::run_local(test::scenario_from(R"(heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  bar: {mass: 0.5, inertia: [0.0104, 0.0104, 3.33e-5], position: [0, 0, 0.25001], velocity: [0, 0, -1]}
+contact:
+  bar-wall:
+    main:
+      body: bar
+      surface: {block: {lengths: [0.02, 0.02, 0.5]}}
+      material: {youngs_modulus: 2.0e9, poissons_ratio: 0.0, density: 2500}
+    partner: {body: ground, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: fem_modal
+    parameters: {support: inertia_relief, element_size: 0.01, contact_direction: [0, 0, -1], contact_angle: 0.1, modes: 160}
+analysis: {end_time: 1.3e-3}
+output: {interval: 1.0e-5}
+)"));
+  ASSERT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
+  EXPECT_EQ(run.episodes.size(), 2u);
+  const EnergyBalance& energy = run.summary.energy;
+  std::printf("dissipated %.4g J, error of the balance %.2g J\n", energy.dissipated, energy.balance_error);
+  // 1 % of what was missing.
+  EXPECT_LT(std::abs(energy.balance_error), 0.01 * 8.3e-3);
 }
 
 TEST(BarImpact, LastsForTheRoundTripOfAWave) {
