@@ -11,6 +11,7 @@
 #include "common/errors/plain_text.hpp"
 #include "common/files/read_file.hpp"
 #include "common/text/markup.hpp"
+#include "importers/robots/link_motion.hpp"
 #include "importers/robots/mjcf_geometry.hpp"
 
 namespace heelstrike::models {
@@ -107,6 +108,7 @@ class MjcfReader {
   void add_attached(pugi::xml_node node, const Scope& scope);
   void finish_masses(const MjcfCompiler& compiler);
   void bound(MassProperties& mass, const MjcfCompiler& compiler, const std::string& name);
+  void add_coupling(const MjcfElement& element, const std::string& name);
   void add_equality(const MjcfElement& element);
   [[nodiscard]] Site site_of(const MjcfElement& element, const char* site, const char* body) const;
   [[nodiscard]] Pose pose_of(const std::optional<std::size_t>& link) const;
@@ -549,9 +551,21 @@ Site MjcfReader::site_of(const MjcfElement& element, const char* site, const cha
   return {.link = found->second, .X_LS = {}};
 }
 
+/// Both coordinates are relative to the reference positions of their joints, as in JointDof.
+void MjcfReader::add_coupling(const MjcfElement& element, const std::string& name) {
+  Coupling coupling{.what = "equality " + name,
+                    .name = name,
+                    .dependent = element.text("joint1", ""),
+                    .independent = element.text("joint2", ""),
+                    .polynomial = element.numbers("polycoef", 0, 5)};
+  if (coupling.polynomial.empty()) coupling.polynomial = {0.0, 1.0};
+  model_.couplings.push_back(std::move(coupling));
+}
+
 void MjcfReader::add_equality(const MjcfElement& element) {
   const std::string_view kind = element.node().name();
   const std::string name = name_of(element, {}, "equality");
+  if (kind == "joint" && element.flag("active", true)) return add_coupling(element, name);
   if ((kind != "connect" && kind != "weld") || !element.flag("active", true)) {
     return add_omission(fmt::format("equality {} ({})", name, kind));
   }
@@ -585,25 +599,6 @@ void MjcfReader::read_option(Source& source) {
   }
 }
 
-/// Motion of a link by one of its degrees of freedom. @param q  its coordinate relative to the initial pose
-Pose motion_of(const JointDof& dof, const double* q) {
-  switch (dof.kind) {
-    case Kind::revolute: {
-      const Matrix3 R = rotation_from_vector(*q * dof.axis);
-      return {.R = R, .p = dof.point - R * dof.point};
-    }
-    case Kind::prismatic:
-      return {.R = Matrix3::Identity(), .p = *q * dof.axis};
-    case Kind::spherical: {
-      const Matrix3 R = Quaternion(q[0], q[1], q[2], q[3]).normalized().toRotationMatrix();
-      return {.R = R, .p = dof.point - R * dof.point};
-    }
-    case Kind::free:
-      return {.R = Quaternion(q[3], q[4], q[5], q[6]).normalized().toRotationMatrix(), .p = Vector3(q[0], q[1], q[2])};
-  }
-  return {};
-}
-
 /// Sets all links to the poses of a keyframe.
 void MjcfReader::set_keyframe(Source& source) {
   std::vector<double> q;
@@ -630,28 +625,14 @@ void MjcfReader::set_keyframe(Source& source) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < model_.links.size(); ++i) {
     Link& link = model_.links[i];
-    Pose moved;
     for (std::size_t k = 0; k < link.dofs.size(); ++k) {
-      JointDof& dof = link.dofs[k];
-      const std::size_t count = dof.kind == Kind::free ? 7 : dof.kind == Kind::spherical ? 4 : 1;
+      const Kind kind = link.dofs[k].kind;
+      const std::size_t count = kind == Kind::free ? 7 : kind == Kind::spherical ? 4 : 1;
       if (at + count > q.size()) break;
-      if (count == 1) {
-        q[at] -= references_[i][k];
-        dof.neutral -= q[at];
-      }
-      const Pose X = motion_of(dof, &q[at]);
+      if (count == 1) q[at] -= references_[i][k];
+      displace(link, k, &q[at]);
       at += count;
-      // A free joint sets the pose of the body; other joints move it relative to the parent, the first one outermost.
-      if (dof.kind == Kind::free) link.X_PL = {};
-      moved = moved * X;
-      // In the frame of the body at the keyframe.
-      const Matrix3 R = X.R.transpose();
-      for (std::size_t before = 0; before <= k; ++before) {
-        link.dofs[before].axis = R * link.dofs[before].axis;
-        link.dofs[before].point = X.inverse() * link.dofs[before].point;
-      }
     }
-    link.X_PL = link.X_PL * moved;
   }
   if (at != q.size()) {
     source.file.reject(
@@ -695,6 +676,7 @@ TreeModel MjcfReader::read(const fs::path& file) {
     }
   }
   set_keyframe(source);
+  follow_couplings(model_);
   print_repeat_counts(source);
   for (std::string& line : attributes_.unused()) add_omission(std::move(line));
   files_.throw_missing(file.string());

@@ -19,6 +19,8 @@ struct JointDof {
   double stiffness = 0.0;           ///< [N m/rad] or [N/m]
   double neutral = 0.0;             ///< [rad] or [m] unloaded position of the spring relative to the initial pose
   double damping = 0.0;             ///< [N m s/rad] or [N s/m]
+  double initial = 0.0;             ///< [rad] or [m] coordinate at the initial pose; for revolute and prismatic
+  bool coupled = false;             ///< part of a coupling
 };
 
 /// Collision geometry of a body.
@@ -53,6 +55,15 @@ struct Loop {
   Pose X_AJ = {}, X_BJ = {};                  ///< attachment frames in both links
 };
 
+/// The coordinate of a joint as a polynomial in that of another one.
+struct Coupling {
+  std::string what;         ///< for messages: "equality fingers"
+  std::string name;         ///< in the scenario
+  std::string dependent;    ///< name of a joint
+  std::string independent;  ///< name of a joint; empty: the coordinate is the constant
+  std::vector<double> polynomial;
+};
+
 struct TreeModel {
   std::string kind;  ///< "URDF", "MJCF"
   std::string name;
@@ -60,6 +71,7 @@ struct TreeModel {
   Vector3 gravity = Vector3(0.0, 0.0, -9.81);  ///< [m/s^2]
   std::vector<Link> links;
   std::vector<Loop> loops = {};
+  std::vector<Coupling> couplings = {};  ///< satisfied at the initial pose (follow_couplings)
   std::vector<Shape> ground_shapes = {};
   bool root_is_fixed = false;          ///< fixed by default, not by the file
   std::vector<std::string> omissions;  ///< skipped elements, one line each

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -103,15 +104,16 @@ std::optional<ScenarioJoint> one_joint(std::span<const JointDof> dofs) {
   return std::nullopt;
 }
 
-bool resists(const JointDof& dof) {
-  return dof.kind == Kind::revolute && (dof.stiffness != 0.0 || dof.damping != 0.0);
+/// True if the coordinate of the degree of freedom appears in the scenario.
+bool has_own_joint(const JointDof& dof) {
+  return dof.coupled || (dof.kind == Kind::revolute && (dof.stiffness != 0.0 || dof.damping != 0.0));
 }
 
 }  // namespace
 
 std::vector<ScenarioJoint> make_joints(std::span<const JointDof> dofs) {
   std::vector<ScenarioJoint> joints;
-  const bool one_by_one = dofs.size() > 1 && std::ranges::any_of(dofs, resists);
+  const bool one_by_one = dofs.size() > 1 && std::ranges::any_of(dofs, has_own_joint);
   while (!dofs.empty()) {
     std::size_t count = one_by_one ? 1 : dofs.size();
     std::optional<ScenarioJoint> joint;
@@ -259,6 +261,8 @@ class TreeImporter {
   [[nodiscard]] std::string bodies_text();
   void add_moving_link(const MovingLink& mover);
   void add_joint(const std::string& a, const Pose& X_AL, const std::string& b, const ScenarioJoint& joint);
+  void add_custom_joint(const std::string& a, const Pose& X_AL, const std::string& b, const JointDof& dof);
+  void add_coupling(const Coupling& coupling);
   void add_loop(const Loop& loop);
   [[nodiscard]] std::string surfaces_text();
   void add_surface(const Place& place, const std::string& link, Shape shape, std::string& text);
@@ -276,6 +280,7 @@ class TreeImporter {
   std::vector<Pose> poses_;  ///< of links in the world
   std::vector<MovingLink> moving_links_;
   std::set<std::string> names_ = {"ground"};
+  std::map<std::string, std::string> coordinates_;  ///< of coupled joints, by their names in the file
   std::string joints_, forces_;
 };
 
@@ -423,11 +428,12 @@ std::string TreeImporter::bodies_text() {
 void TreeImporter::add_joint(const std::string& a, const Pose& X_AL, const std::string& b, const ScenarioJoint& joint) {
   const std::string names = names_of_joints(joint.dofs);
   for (const JointDof& dof : joint.dofs) {
-    if (joint.angle) break;
+    if (joint.angle || dof.coupled) break;
     if (dof.stiffness != 0.0) add_omission(fmt::format("joint {}: its stiffness {}", dof.name, dof.stiffness));
     if (dof.damping != 0.0) add_omission(fmt::format("joint {}: its damping {}", dof.name, dof.damping));
   }
   const JointDof& first = joint.dofs.front();
+  if (first.coupled) return add_custom_joint(a, X_AL, b, first);
   if (joint.type == "free") {
     import_.imported.push_back(fmt::format("{}: free relative motion of its bodies", names));
     joints_ += fmt::format("  # {}: {} moves freely relative to {}\n", plain(first.name), b, a);
@@ -446,6 +452,41 @@ void TreeImporter::add_joint(const std::string& a, const Pose& X_AL, const std::
       "  {0}-resistance: {{type: torsional_spring, joint: {0}, stiffness: {1}, damping: {2}, neutral: {3}}}\n", name,
       first.stiffness, first.damping, first.neutral);
   import_.imported.push_back(fmt::format("joint {}: its stiffness and damping", first.name));
+}
+
+/// A joint whose coordinate has a name, for couplings. Its frames have the axis as x.
+void TreeImporter::add_custom_joint(const std::string& a, const Pose& X_AL, const std::string& b, const JointDof& dof) {
+  const std::string name = new_name(dof.name, "joint");
+  coordinates_.emplace(dof.name, name);
+  Pose X_LF{.R = {}, .p = dof.point};
+  X_LF.R.col(0) = dof.axis;
+  X_LF.R.col(1) = dof.axis.unitOrthogonal();
+  X_LF.R.col(2) = dof.axis.cross(X_LF.R.col(1));
+  const bool is_rotation = dof.kind == Kind::revolute;
+  const Vector3 back = -dof.initial * Vector3::UnitX();
+  const Pose X_AF = X_AL * X_LF *
+                    (is_rotation ? Pose{.R = rotation_from_vector(back), .p = Vector3::Zero()}
+                                 : Pose{.R = Matrix3::Identity(), .p = back});
+  joints_ += fmt::format(
+      "  {0}:\n    type: custom\n    bodies: [{1}, {2}]\n    points: [{3}, {4}]\n    orientations: [{5}, {6}]\n"
+      "    coordinates: {{{0}: {{initial: {7}}}}}\n"
+      "    {8}: [{{axis: [1, 0, 0], of: {{{0}: {{polynomial: [0, 1]}}}}}}, {{axis: [0, 1, 0]}}, {{axis: [0, 0, 1]}}]\n",
+      name, a, b, list(X_AF.p), list(X_LF.p), quaternion(X_AF.R), quaternion(X_LF.R), dof.initial,
+      is_rotation ? "rotations" : "translations");
+  import_.imported.push_back(fmt::format("joint {} as a custom joint, whose coordinate is coupled", dof.name));
+  if (dof.stiffness == 0.0 && dof.damping == 0.0) return;
+  forces_ += fmt::format(
+      "  {0}-resistance: {{type: coordinate_spring, coordinate: {0}, stiffness: {1}, damping: {2}, neutral: {3}}}\n",
+      name, dof.stiffness, dof.damping, dof.initial + dof.neutral);
+  import_.imported.push_back(fmt::format("joint {}: its stiffness and damping", dof.name));
+}
+
+void TreeImporter::add_coupling(const Coupling& coupling) {
+  joints_ += fmt::format("  {}: {{type: coupler, coordinate: {}, of: {{{}: {{polynomial: [{}]}}}}}}\n",
+                         new_name(coupling.name, "coupling"), coordinates_.at(coupling.dependent),
+                         coordinates_.at(coupling.independent), fmt::join(coupling.polynomial, ", "));
+  import_.imported.push_back(
+      fmt::format("{}: joint {} follows joint {}", coupling.what, coupling.dependent, coupling.independent));
 }
 
 void TreeImporter::add_moving_link(const MovingLink& mover) {
@@ -514,6 +555,7 @@ Import TreeImporter::run() {
   place_links();
   const std::string bodies = bodies_text();
   for (const MovingLink& mover : moving_links_) add_moving_link(mover);
+  for (const Coupling& coupling : model_.couplings) add_coupling(coupling);
   for (const Loop& loop : model_.loops) add_loop(loop);
   for (const std::string& line : model_.omissions) add_omission(line);
   const std::string surfaces = surfaces_text();

@@ -11,6 +11,7 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/text/markup.hpp"
+#include "importers/robots/link_motion.hpp"
 #include "importers/robots/model_numbers.hpp"
 
 namespace heelstrike::models {
@@ -218,8 +219,13 @@ void UrdfReader::report_joint_omissions(Node joint, const std::string& where) {
     add_omission(fmt::format("{}: its friction {}", name, friction));
   }
   if (const Node mimic = joint.child("mimic")) {
-    add_omission(
-        fmt::format("{}: its coupling to {} (mimic); it moves independently", name, mimic.attribute("joint").value()));
+    const std::string own = joint.attribute("name").value();
+    const double offset = number(mimic, "offset", 0.0, where), multiplier = number(mimic, "multiplier", 1.0, where);
+    model_.couplings.push_back({.what = fmt::format("mimic of {}", name),
+                                .name = own + "_mimic",
+                                .dependent = own,
+                                .independent = mimic.attribute("joint").value(),
+                                .polynomial = {offset, multiplier}});
   }
   if (joint.child("safety_controller")) add_omission(name + ": its safety controller");
   if (joint.child("calibration")) add_omission(name + ": its calibration");
@@ -417,6 +423,7 @@ TreeModel UrdfReader::read(const std::string& text) {
   model_.name = robot.attribute("name").value();
   collect(robot);
   add_tree(root_link());
+  follow_couplings(model_);
   add_omission("gravity: URDF does not define it; set to 9.81 m/s^2 along -z");
   print_repeat_counts(robot);
   files_.throw_missing(file_.string());

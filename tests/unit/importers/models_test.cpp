@@ -88,6 +88,26 @@ TEST(UrdfImport, OmissionsAreReported) {
   EXPECT_THAT(import.imported, Contains(HasSubstr("body camera as part of lower, to which mount welds it")));
 }
 
+/// Two sliders of 3 and 1 kg on the two sides of a rope: half the acceleration of free fall.
+TEST(UrdfImport, MimicsBecomeCouplings) {
+  const auto slider = [](const std::string& name, double mass, const std::string& more) {
+    return fmt::format(R"(<link name="{0}"><inertial><mass value="{1}"/>
+      <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>
+      <joint name="{0}_slide" type="prismatic"><parent link="base"/><child link="{0}"/><axis xyz="0 0 1"/>{2}</joint>)",
+                       name, mass, more);
+  };
+  const Import import = imported("<robot name=\"rope\"><link name=\"base\"/>" + slider("heavy", 3.0, "") +
+                                 slider("light", 1.0, R"(<mimic joint="heavy_slide" multiplier="-1" offset="0.5"/>)") +
+                                 slider("alone", 1.0, R"(<mimic joint="absent"/>)") + "</robot>");
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("mimic of joint alone_slide: 'absent' is no joint")));
+  const test::RecordedRun run = test::run_local(test::scenario_from(import.scenario, {"analysis.end_time=0.4"}));
+  ASSERT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
+  const double fallen = 0.25 * 9.81 * 0.4 * 0.4;
+  EXPECT_NEAR(run.column("heavy.z_m").back(), -fallen, 1e-7);
+  EXPECT_NEAR(run.column("light.z_m").back(), 0.5 + fallen, 1e-7);
+  EXPECT_NEAR(run.column("alone.z_m").back(), -2.0 * fallen, 1e-7);
+}
+
 TEST(UrdfImport, FreeBaseMoves) {
   const std::string torso =
       R"(<robot name="torso"><link name="trunk"><inertial><mass value="5"/>
@@ -370,12 +390,43 @@ TEST(MjcfImport, EqualitiesBecomeConstraints) {
   const Scenario scenario = test::scenario_from(import.scenario);
   std::vector<std::string> joints;
   for (const auto& joint : scenario.joints) joints.push_back(joint.name + " " + joint.type);
-  EXPECT_THAT(joints,
-              testing::ElementsAre("ja revolute", "jb revolute", "pin spherical", "anchor spherical", "glue fixed"));
+  EXPECT_THAT(joints, testing::ElementsAre("ja custom", "jb custom", "gear coupler", "pin spherical",
+                                           "anchor spherical", "glue fixed"));
   EXPECT_THAT(import.scenario, HasSubstr("bodies: [b, ground], points: [[0, 0, 2], [1, 0, 2]]"));
-  for (const char* missed : {"equality off (weld)", "equality far: its points", "equality gear (joint)"}) {
+  for (const char* missed : {"equality off (weld)", "equality far: its points"}) {
     EXPECT_THAT(import.omissions, Contains(HasSubstr(missed)));
   }
+}
+
+TEST(MjcfImport, CoupledJointsStartAndMoveTogether) {
+  const test::ModelFolder folder("coupled");
+  const auto file = folder.write("hand.xml", R"(<mujoco><compiler angle="radian"/><worldbody>
+    <body name="a"><joint name="ja" axis="0 1 0" ref="0.3" stiffness="5" springref="0.8"/><geom size="0.1"/></body>
+    <body name="b" pos="1 0 0"><joint name="slide" type="slide" axis="0 0 2"/><joint name="jb" axis="0 1 0"/><geom size="0.1"/></body>
+    <body name="c" pos="2 0 0"><joint name="jc" axis="0 1 0"/><geom size="0.1"/></body>
+    <body name="d" pos="3 0 0"><joint name="jd" type="ball"/><geom size="0.1"/></body></worldbody>
+    <equality><joint name="chain" joint1="slide" joint2="jb" polycoef="0.1 2 0 0 0"/>
+    <joint name="bend" joint1="jb" joint2="ja" polycoef="0 1 3 0 0"/><joint name="fix" joint1="jc" polycoef="0.25 0 0 0 0"/>
+    <joint name="turn" joint1="jd" joint2="ja"/><joint name="loop" joint1="ja" joint2="slide"/></equality>
+    <keyframe><key name="bent" qpos="0.5 0 0 0 1 0 0 0"/></keyframe></mujoco>)");
+  const Import import = import_tree(test::mjcf(file, "bent"));
+  const Scenario scenario = test::scenario_from(import.scenario);
+  std::vector<std::string> joints;
+  for (const auto& joint : scenario.joints) joints.push_back(joint.name + " " + joint.type);
+  EXPECT_THAT(joints, testing::ElementsAre("ja custom", "slide custom", "jb custom", "chain coupler", "bend coupler"));
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("equality turn: 'jd' is no joint with one coordinate")));
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("equality loop: ja would follow itself")));
+  // From ref on: ja 0.5 - 0.3, jb u + 3 u^2, slide 0.1 + 2 jb.
+  const double ja = 0.2, jb = 0.32, slide = 0.74;
+  const auto pose = [&](const char* name) {
+    return std::ranges::find(scenario.bodies, std::string(name), &BodySpec::name)->X_WB;
+  };
+  EXPECT_LT((pose("a").R - rotation_from_vector(ja * Vector3::UnitY())).norm(), 1e-12);
+  EXPECT_LT((pose("b").R - rotation_from_vector(jb * Vector3::UnitY())).norm(), 1e-12);
+  EXPECT_LT((pose("b").p - Vector3(1, 0, slide)).norm(), 1e-12);
+  EXPECT_THAT(import.imported, Contains(HasSubstr("body c as part of the ground")));
+  EXPECT_THAT(import.scenario,
+              HasSubstr("type: coordinate_spring, coordinate: ja, stiffness: 5, damping: 0, neutral: 0.5}"));
 }
 
 /// Mass and moments of a surface of revolution about z: the integral over its profile (r, z), midpoint rule.
