@@ -27,6 +27,7 @@
 #include "library/fmu/scenario_numbers.hpp"
 #include "library/registries/catalog.hpp"
 #include "mbs_server/service/run_input.hpp"
+#include "mbs_server/simulation/fmu_elements.hpp"
 #include "mbs_server/simulation/free_motion.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 #include "rpc/remote_library.hpp"
@@ -105,6 +106,7 @@ bool has_force_elements(const Contact* contact) {
 /// steps an FMU.
 void add_element_numbers(const Scenario& scenario, std::vector<FmuVariable>& variables) {
   const Catalog catalog = scenario_catalog();
+  const std::vector<std::string> fmus = mbs::fmu_elements(scenario);
   for (const ElementSpec& force : scenario.forces) {
     const auto type = std::ranges::find(catalog.forces, force.type, &ElementType::name);
     for (const config::KeySchema& key : type->keys) {
@@ -115,7 +117,7 @@ void add_element_numbers(const Scenario& scenario, std::vector<FmuVariable>& var
            .unit = key.unit,
            .meaning = key.meaning,
            .start = value.number(),
-           .tunable = type->name != "fmu",
+           .tunable = std::ranges::find(fmus, force.where) == fmus.end(),
            .min = key.range.min,
            .max = key.range.max},
           variables);

@@ -9,6 +9,7 @@
 
 #include "common/errors/error.hpp"
 #include "mbs_server/elements/build_model.hpp"
+#include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/simulation/coupled_model.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 #include "scenario/schema/keys.hpp"
@@ -63,9 +64,7 @@ void check_steppable(const Scenario& scenario, const std::stop_token& stop) {
 
 void check_fmu_files(const RunInput& input, const std::stop_token& stop) {
   // The model is built only where it is needed.
-  const bool has_fmus =
-      std::ranges::any_of(input.scenario.forces, [](const ElementSpec& force) { return force.type == "fmu"; });
-  if (has_fmus) Simulation(input, stop).check_fmu_files();
+  if (std::ranges::any_of(input.scenario.forces, steps_fmu)) Simulation(input, stop).check_fmu_files();
 }
 
 void check_rigid_start(const RunInput& input, const ContactFactory& open_contact, const std::stop_token& stop) {

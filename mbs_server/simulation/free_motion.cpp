@@ -11,6 +11,7 @@
 #include "common/errors/error.hpp"
 #include "mbs_server/coupling/coupling_scheme.hpp"
 #include "mbs_server/elements/build_model.hpp"
+#include "mbs_server/elements/forces/force_type.hpp"
 #include "mbs_server/simulation/run_table.hpp"
 
 namespace heelstrike::mbs {
@@ -43,7 +44,7 @@ std::string rejection_reason(const Scenario& scenario) {
   if (!scenario.joints.empty()) return tied("the joint", scenario.joints.front().name, algebraic);
   if (!scenario.drivers.empty()) return tied("the driver", scenario.drivers.front().name, algebraic);
   for (const ElementSpec& force : scenario.forces) {
-    if (force.type == "fmu") return tied("the unit", force.name, "is stepped from one communication point to the next");
+    if (steps_fmu(force)) return tied("the unit", force.name, "is stepped from one communication point to the next");
   }
   if (!scenario.coupling.scheme.empty() && scenario.coupling.scheme != monolithic().name) {
     return tied("the coupling scheme", scenario.coupling.scheme, "has macro steps");

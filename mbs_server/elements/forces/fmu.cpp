@@ -129,7 +129,7 @@ std::vector<config::KeySchema> fmu_keys() {
 }
 
 void check_fmu(const config::Field& field, const Scenario& scenario) {
-  if (scenario.analysis.type != "forward") {
+  if (!scenario.analysis.traits.finds_events) {
     field.reject("analysis.type forward for an FMU, whose state advances in time", scenario.analysis.type,
                  "prescribe the force by a load with a function of time instead");
   }
@@ -265,6 +265,7 @@ ForceType fmu() {
   type.keys = fmu_keys();
   type.check = check_fmu;
   type.build = build_fmu;
+  type.steps_fmu = true;
   return type;
 }
 

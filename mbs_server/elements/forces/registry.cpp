@@ -16,4 +16,8 @@ std::span<const ForceType> force_types() {
   return types;
 }
 
+bool steps_fmu(const ElementSpec& force) {
+  return config::type_named(force_types(), force.type).steps_fmu;
+}
+
 }  // namespace heelstrike::mbs
