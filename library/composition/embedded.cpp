@@ -1,15 +1,19 @@
 #include "library/composition/embedded.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "common/errors/error.hpp"
 #include "common/files/output_file.hpp"
+#include "common/process/call_in_child.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/sessions/local_contact.hpp"
 #include "fem_server/sessions/open_session.hpp"
@@ -17,6 +21,7 @@
 #include "mbs_server/analysis/run.hpp"
 #include "mbs_server/service/resume_from.hpp"
 #include "mbs_server/service/run_input.hpp"
+#include "mbs_server/simulation/fmu_elements.hpp"
 #include "mbs_server/simulation/simulation.hpp"
 #include "scenario/schema/document.hpp"
 
@@ -142,15 +147,20 @@ InverseKinematicsResult solve_inverse_kinematics(const RunRequest& request, cons
 }
 
 void check_fmus(const RunRequest& request, const std::stop_token& stop) {
-  mbs::check_fmu_files(run_input(request, {}), stop);
+  const mbs::RunInput input = run_input(request, {});
+  mbs::check_fmu_files(input, stop);
+  const std::vector<std::string> fmus = mbs::fmu_elements(input.scenario);
+  if (fmus.empty()) return;
+  // In a copy of this process: the run loads them again, and some cannot be loaded twice in one process.
+  call_in_child(
+      fmt::format("{}: the binary of the FMU", fmt::join(fmus, ", ")),
+      [&] { mbs::Simulation(input, stop).check_fmus(); }, stop);
 }
 
 BuiltModel build_model(const RunRequest& request, const std::stop_token& stop) {
   mbs::RunInput input = run_input(request, {});
   input.allow_fmus = true;  // as in a run of the user's own scenario
-  if (std::ranges::any_of(input.scenario.forces, [](const ElementSpec& force) { return force.type == "fmu"; })) {
-    mbs::Simulation(input, stop).check_fmus();
-  }
+  if (!mbs::fmu_elements(input.scenario).empty()) mbs::Simulation(input, stop).check_fmus();
   BuiltModel model{.description = mbs::describe_scenario(input.scenario, stop), .parameters = {}};
   for (const PairModel& pair : input.scenario.pairs) {
     model.parameters.push_back(is_known(pair.spec.backend) ? fem::checked_pair(pair.spec).parameters

@@ -34,8 +34,10 @@ struct ContactSetup {
 /// build_model() for a model that the analysis does not support
 void require_steppable(const RunRequest& request, const std::stop_token& stop = {});
 
-/// Checks the FMUs of a scenario by their files, before its run loads them: runs no code of them.
-/// @throws Error{invalid_input} for a damaged FMU, one without a binary for this system, and variables it does not have
+/// Checks the FMUs of a scenario before its run: first their files, then, in a copy of this process, whether their
+/// binaries can be loaded and instantiated.
+/// @throws Error{invalid_input} for a damaged FMU, one without a binary for this system, variables it does not have,
+/// and a binary that fails or crashes
 void check_fmus(const RunRequest& request, const std::stop_token& stop = {});
 
 /// Model of a scenario, built and assembled, without prepared contact.
