@@ -287,6 +287,21 @@ std::vector<Variant> checked_variants(const CompareOptions& options, const Backe
   return variants;
 }
 
+/// The scenario as its first variant that can be read.
+/// @throws the error of the first one if there is none: an error of the scenario itself must not become a row of each
+RunRequest first_valid_request(const CompareOptions& options, const std::vector<Variant>& variants,
+                               const BackendSchemas& schemas, const std::stop_token& stop) {
+  std::exception_ptr rejection;
+  for (const Variant& variant : variants) {
+    try {
+      return load_request(options.scenario, variant.overrides, schemas, stop);
+    } catch (const Error&) {
+      if (!rejection) rejection = std::current_exception();
+    }
+  }
+  std::rethrow_exception(rejection);
+}
+
 /// Computes the position error of the last row relative to the first one. For schemes only, which approximate the same
 /// solution; back-ends are different models.
 void measure_position(Comparison& comparison, const fs::path& folder) {
@@ -324,11 +339,10 @@ ExitCode compare(const CompareOptions& options, bool json, std::stop_token stop)
   }
   const BackendSchemas schemas = schemas_of(known_backends(options.connection.servers));
   if (options.schemes.empty()) check_names(options, schemas);
-  // An error in the scenario itself must not become a row of a back-end.
-  const RunRequest request = load_request(options.scenario, {}, schemas, stop);
+  const std::vector<Variant> variants = checked_variants(options, schemas);
+  const RunRequest request = first_valid_request(options, variants, schemas, stop);
   // A named server checks the submissions itself: the FMUs are for its machine.
   if (options.connection.servers.mbs.empty()) check_fmus(request, stop);
-  const std::vector<Variant> variants = checked_variants(options, schemas);
   const fs::path folder = comparison_folder(options);
   make_folder(folder, options.force || options.resume);
   store_command(folder);

@@ -1,6 +1,7 @@
 // FMUs for co-simulation in scenarios: permissions, and interrupted runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zip.h>
 
 #include <csignal>
 #include <filesystem>
@@ -98,6 +99,63 @@ TEST_F(GuideFmu, DamagedFileEndsTheRunBeforeItsFolder) {
   expect_rejected(run_into("out", {"--mbs", trusting.mbs_address}));
   expect_rejected(run_into("whole"));
   EXPECT_TRUE(table("whole") == before) << "an earlier run is overwritten only by one that begins";
+}
+
+/// Replaces a text by another one of the same length in a member of an FMU.
+void replace_in(const fs::path& fmu, const std::string& member, const std::string& text, const std::string& by) {
+  int failure = 0;
+  zip_t* archive = zip_open(fmu.c_str(), 0, &failure);
+  ASSERT_NE(archive, nullptr);
+  zip_stat_t size;
+  ASSERT_EQ(zip_stat(archive, member.c_str(), 0, &size), 0);
+  std::string content(size.size, '\0');
+  zip_file_t* file = zip_fopen(archive, member.c_str(), 0);
+  ASSERT_EQ(zip_fread(file, content.data(), content.size()), static_cast<zip_int64_t>(content.size()));
+  zip_fclose(file);
+  for (auto at = content.find(text); at != std::string::npos; at = content.find(text)) {
+    content.replace(at, text.size(), by);
+  }
+  zip_source_t* source = zip_source_buffer(archive, content.data(), content.size(), 0);
+  ASSERT_GE(zip_file_add(archive, member.c_str(), source, ZIP_FL_OVERWRITE), 0);
+  ASSERT_EQ(zip_close(archive), 0);
+}
+
+/// Its file is whole: only loading it, or a call of it, shows that it cannot run.
+TEST_F(GuideFmu, FailureToLoadEndsTheRunBeforeItsFolder) {
+  const std::string binary = "binaries/x86_64-linux/controller.so", description = "modelDescription.xml";
+  struct Damage {
+    std::string member, text, by, message;
+  };
+  for (const Damage& damage :
+       {Damage{binary, "libc.so.6", "libq.so.6", "cannot be loaded (libq.so.6"},
+        Damage{binary, "fmi3DoStep", "fmi3NoStep", "has no function fmi3DoStep"},
+        Damage{description, "heelstrike-example", "heelstrike-exchange", "cannot be instantiated with its token"}}) {
+    fs::remove(folder.path() / "controller.fmu");
+    fs::copy_file(HEELSTRIKE_CONTROLLER, folder.path() / "controller.fmu");
+    replace_in(folder.path() / "controller.fmu", damage.member, damage.text, damage.by);
+    for (const std::vector<std::string>& mode : {std::vector<std::string>{}, {"--in-process"}}) {
+      const Finished rejected = run("heelstrike", run_into("out", mode), here);
+      EXPECT_EQ(rejected.exit_code, 2) << rejected.err;
+      EXPECT_THAT(rejected.err, HasSubstr("lift.yaml:14: forces.controller.file"));
+      EXPECT_THAT(rejected.err, HasSubstr(damage.message));
+      EXPECT_FALSE(fs::exists(folder.path() / "out")) << "a run that never began must not leave a folder";
+    }
+  }
+}
+
+/// Values of `--set` may correct the scenario: it is checked with them.
+TEST_F(GuideFmu, ComparisonChecksTheScenarioAsItIsRun) {
+  const std::string yaml = read_text(folder.path() / "lift.yaml");
+  std::string changed = yaml;
+  changed.replace(changed.find("controller.fmu"), std::string("controller.fmu").size(), "absent.fmu");
+  std::ofstream(folder.path() / "changed.yaml") << changed;
+  std::vector<std::string> command = {"compare",       "changed.yaml", "--schemes", "jacobi",
+                                      "--macro-steps", "1e-3",         "-o",        "out"};
+  EXPECT_EQ(run("heelstrike", command, here).exit_code, 2);
+  EXPECT_FALSE(fs::exists(folder.path() / "out"));
+  command.insert(command.end(), {"--set", "forces.controller.file=controller.fmu", "--set", "analysis.end_time=0.1"});
+  const Finished compared = run("heelstrike", command, here);
+  EXPECT_EQ(compared.exit_code, 0) << compared.err;
 }
 
 TEST_F(GuideFmu, KilledRunResumesWithTheSameBytes) {
