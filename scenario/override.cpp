@@ -25,7 +25,7 @@ using Keys = std::vector<std::string>;
 using NodePointer = std::shared_ptr<const Node>;
 
 struct Assignment {
-  std::string note;  ///< "--set key=value", for messages and the comment
+  std::string note;  ///< option and "key=value", for messages and the comment
   Keys keys;
   NodePointer value;
 };
@@ -54,9 +54,10 @@ Keys keys_in(const std::string& dotted, const std::string& note) {
   return keys;
 }
 
-Assignment read_assignment(const std::string& assignment) {
+Assignment read_assignment(const Override& change) {
+  const std::string& assignment = change.assignment;
   const std::size_t equals = assignment.find('=');
-  const std::string note = "--set " + config::excerpt(assignment);
+  const std::string note = change.option + " " + config::excerpt(assignment);
   if (equals == std::string::npos || equals == 0) {
     throw input_error("", fmt::format("{}: expected key=value, found no '{}'; write e.g. --set analysis.end_time=5",
                                       note, equals == 0 ? "key" : "="));
@@ -235,7 +236,12 @@ std::string assigned(const Document& document, const Assignment& set, const Cata
 
 std::string with_override(std::string_view yaml, const std::string& file_name, const std::string& assignment,
                           const Catalog& catalog) {
-  return assigned(load_map(yaml, file_name), read_assignment(assignment), catalog);
+  return with_override(yaml, file_name, Override{.option = "--set", .assignment = assignment}, catalog);
+}
+
+std::string with_override(std::string_view yaml, const std::string& file_name, const Override& change,
+                          const Catalog& catalog) {
+  return assigned(load_map(yaml, file_name), read_assignment(change), catalog);
 }
 
 namespace config {

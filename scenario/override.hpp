@@ -1,4 +1,4 @@
-/// Changes of a scenario's tree with their origin for messages. `with_override` (scenario.hpp) serves the command line.
+/// Changes of a scenario's tree with their origin for messages. `with_override` (scenario.hpp) serves `--set`.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,20 @@
 #include "scenario/schema/document.hpp"
 
 namespace heelstrike {
+
 struct Catalog;
-}
+
+/// One "key=value" and the option of a command line by which it was given, which messages and the comment in the
+/// changed text name.
+struct Override {
+  std::string option;  ///< "--set", "--vary"
+  std::string assignment;
+};
+/// As `with_override` of "key=value", for any option.
+[[nodiscard]] std::string with_override(std::string_view yaml, const std::string& file_name, const Override& change,
+                                        const Catalog& catalog);
+
+}  // namespace heelstrike
 
 namespace heelstrike::config {
 

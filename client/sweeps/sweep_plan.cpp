@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <utility>
 
 #include "common/errors/error.hpp"
 #include "common/files/digest.hpp"
 #include "common/files/output_file.hpp"
-#include "scenario/schema/document.hpp"
 
 namespace heelstrike::client {
 namespace {
@@ -112,17 +110,8 @@ SweepRun SweepPlan::run(std::size_t number) const {
 RunRequest SweepPlan::request(const SweepHeader& header, const SweepPoint& point, const BackendSchemas& schemas,
                               const std::stop_token& stop) {
   Overrides overrides = header.overrides;
-  overrides.assignments.insert(overrides.assignments.end(), point.assignments.begin(), point.assignments.end());
-  try {
-    return load_request(header.scenario, overrides, schemas, stop);
-  } catch (const Error& error) {
-    std::string message = error.what();
-    for (const std::string& assignment : point.assignments) {
-      const std::string set = "--set " + config::excerpt(assignment);
-      if (message.starts_with(set)) message.replace(0, std::string_view("--set").size(), "--vary");
-    }
-    throw Error(error.code(), message, error.field());
-  }
+  overrides.variations = point.assignments;
+  return load_request(header.scenario, overrides, schemas, stop);
 }
 
 void SweepPlan::fail(const std::string& found) const {

@@ -47,7 +47,7 @@ class SweepPlan {
   [[nodiscard]] std::size_t size() const { return lines_.size(); }
   /// @param number  1 to size(). @throws Error{file}
   [[nodiscard]] SweepRun run(std::size_t number) const;
-  /// The request of a run. Its values are applied as by --set, which errors then name; the user wrote --vary.
+  /// The request of a run.
   /// @throws as load_request
   [[nodiscard]] static RunRequest request(const SweepHeader& header, const SweepPoint& point,
                                           const BackendSchemas& schemas, const std::stop_token& stop = {});

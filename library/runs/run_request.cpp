@@ -18,6 +18,7 @@
 #include "library/runs/file_kind.hpp"
 #include "library/runs/import_section.hpp"
 #include "library/runs/mesh_file.hpp"
+#include "scenario/override.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/schema/document.hpp"
 #include "scenario/sections.hpp"
@@ -150,10 +151,15 @@ void read_files(const fs::path& folder, const std::map<std::string, std::string>
 
 void assign(const Overrides& overrides, bool of_import, const Catalog& catalog, RunRequest& request) {
   const std::string section = config::import_section;
-  for (const std::string& assignment : overrides.assignments) {
-    if ((assignment.starts_with(section + ".") || assignment.starts_with(section + "=")) != of_import) continue;
-    request.yaml = with_override(request.yaml, request.file_name, as_utf8(assignment), catalog);
-  }
+  const auto assign_all = [&](const std::string& option, const std::vector<std::string>& assignments) {
+    for (const std::string& text : assignments) {
+      if ((text.starts_with(section + ".") || text.starts_with(section + "=")) != of_import) continue;
+      const Override change{.option = option, .assignment = as_utf8(text)};
+      request.yaml = with_override(request.yaml, request.file_name, change, catalog);
+    }
+  };
+  assign_all("--set", overrides.assignments);
+  assign_all("--vary", overrides.variations);
 }
 
 /// Inserts the imported model. @returns the name of the model; empty = no import

@@ -40,6 +40,7 @@ struct Overrides {
   bool backend_last = false;
   std::string text = {};                          ///< scenario text, used instead of the file; empty = that of the file
   std::map<std::string, std::string> files = {};  ///< contents of named files, used instead of those on the disk
+  std::vector<std::string> variations = {};       ///< likewise assignments, by `--vary` of a sweep; applied after them
 };
 
 /// Reads, changes and checks a scenario and reads the files that it names, relative to its folder; `${NAME}` in their

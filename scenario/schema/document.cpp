@@ -53,7 +53,7 @@ int line_of(const YAML::Mark& mark) {
 
 using Notes = std::multimap<int, std::string>;
 
-/// Comments of the form `# --set key=value` or `# --backend name` at the end of a line, by line.
+/// Comments of the form `# --set key=value`, for any option, or `# --backend name` at the end of a line, by line.
 Notes notes_of(std::string_view yaml) {
   constexpr std::string_view mark = " # --";
   Notes notes;
@@ -75,8 +75,8 @@ bool covers(const std::string& note, const std::vector<std::string>& path) {
   const std::string joined = fmt::format("{}.", fmt::join(path, "."));
   const bool in_pair = path.size() >= 3 && path[0] == "contact";
   if (note.starts_with("--backend ")) return in_pair && path[2] == "backend";
-  if (!note.starts_with("--set ")) return false;
-  const std::string key = note.substr(6, note.find('=') - 6) + ".";
+  const auto space = std::min(note.find(' '), note.size() - 1);
+  const std::string key = note.substr(space + 1, note.find('=') - space - 1) + ".";
   if (joined.starts_with(key)) return true;
   if (!in_pair) return false;
   const std::string& name = path.size() > 3 && path[2] == "parameters" ? path[3] : path[2];
