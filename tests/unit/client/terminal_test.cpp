@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "common/text/table.hpp"
+#include "library/runs/execute.hpp"
 #include "library/terminal/screen.hpp"
 
 namespace heelstrike::client {
@@ -26,6 +27,14 @@ std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
+}
+
+TEST(SummaryText, OmitsTheStatisticsOfARunWithoutSteps) {
+  RunSummary summary;
+  summary.status = "failed";
+  EXPECT_THAT(summary_text(summary, {}, "out"), Not(HasSubstr("integrator")));
+  summary.simulated_time = 0.1;
+  EXPECT_THAT(summary_text(summary, {}, "out"), HasSubstr("integrator"));
 }
 
 TEST(Table, WordsAreWrappedWithoutLoss) {

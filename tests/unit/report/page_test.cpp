@@ -43,6 +43,14 @@ TEST(RunPage, TextsOfUsersAreEscaped) {
   EXPECT_THAT(page, HasSubstr("href=\"a%20b%3Cc/timeseries.csv\""));
 }
 
+TEST(RunPage, ShowsHowACancelledRunContinues) {
+  RunData run = hostile_run();
+  run.summary->status = "failed";
+  EXPECT_THAT(run_page(run), Not(HasSubstr("heelstrike resume")));
+  run.summary->status = "cancelled";
+  EXPECT_THAT(run_page(run), HasSubstr("heelstrike resume with this folder continues it"));
+}
+
 TEST(RunPage, OmitsContactWithoutPairs) {
   RunData run = hostile_run();
   run.summary->scenario = "four_bar";
