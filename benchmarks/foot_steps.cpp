@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "benchmarks/clocks.hpp"
+#include "fem_server/contact_solver/pairing/contact_pairing.hpp"
 #include "fem_server/contact_solver/solver/friction_contact.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 #include "tests/support/foot_case.hpp"
@@ -98,7 +99,7 @@ std::vector<FootStep> foot_steps(int n, int every, double h) {
         .name = fmt::format("foot-{:03}", k), .problem = contact.local_problem(*history, state), .before = {}};
     history = contact.commit(*history, state).history;
     // The committed state lists the nodes of the problem in the same order.
-    const auto& nodes = fem::CondensedHistory::from(*history).nodes;
+    const auto& nodes = dynamic_cast<const fem::CommittedContact&>(*history).nodes;
     step.before = Eigen::VectorXd::Zero(step.problem.q.size());
     const Matrix3 axes = fem::contact_axes(state.X_AB.R, state.X_AB.R * Vector3::UnitZ());
     if (static_cast<Eigen::Index>(3 * nodes.size()) != step.before.size()) {
