@@ -413,7 +413,8 @@ TEST(MjcfImport, CoupledJointsStartAndMoveTogether) {
   const Scenario scenario = test::scenario_from(import.scenario);
   std::vector<std::string> joints;
   for (const auto& joint : scenario.joints) joints.push_back(joint.name + " " + joint.type);
-  EXPECT_THAT(joints, testing::ElementsAre("ja custom", "slide custom", "jb custom", "chain coupler", "bend coupler"));
+  EXPECT_THAT(joints, testing::ElementsAre("ja custom", "slide custom", "jb custom", "jd spherical", "chain coupler",
+                                           "bend coupler"));
   EXPECT_THAT(import.omissions, Contains(HasSubstr("equality turn: 'jd' is no joint with one coordinate")));
   EXPECT_THAT(import.omissions, Contains(HasSubstr("equality loop: ja would follow itself")));
   // From ref on: ja 0.5 - 0.3, jb u + 3 u^2, slide 0.1 + 2 jb.
