@@ -91,6 +91,7 @@ FieldState BodyFields::linear_state(std::vector<Vector3> forces) const {
 }
 
 RecoveredPressure BodyFields::recovered(const FieldState& state, const std::vector<Vector3>& normals) const {
+  if (state.pressure) return pressure_.interpolate(*state.pressure);
   std::vector<std::uint32_t> touching;
   std::vector<Vector3> directions;
   for (std::uint32_t i = 0; i < normals.size(); ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct FieldState {
   Eigen::VectorXd displacement;  ///< [m] n_dofs
   StressColumns stress;          ///< [Pa] at the quadrature points, see linear_stress
   std::vector<Vector3> forces;   ///< [N] on the contact nodes, in A
+  /// Normal pressure and components of the traction [Pa] that do not follow from these forces alone.
+  std::optional<NodalPressure> pressure{};
 };
 
 /// Thread-safe; keeps the body while a session may request fields.

@@ -132,6 +132,15 @@ std::vector<double> hysteresis_factors(const ContactSolution& solved, const Cont
   return factors;
 }
 
+Eigen::MatrixXd active_loads(const ContactSolution& solved, std::span<const double> factors) {
+  Eigen::MatrixXd loads(static_cast<Eigen::Index>(solved.nodes.size()), 4);
+  for (std::size_t i = 0; i < solved.nodes.size(); ++i) {
+    const ContactNodeState& node = solved.nodes[i];
+    loads.row(static_cast<Eigen::Index>(i)) << factors[i] * node.lambda, factors[i] * node.force().transpose();
+  }
+  return loads;
+}
+
 RecoveredPressure recovered_pressure(const ContactSolution& solved, const PressureRecovery& recovery,
                                      std::span<const double> normal_forces) {
   std::vector<Vector3> normals;

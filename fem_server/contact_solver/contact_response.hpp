@@ -1,6 +1,7 @@
 /// Response and latched approach velocity from a solved contact. Shared by fem_condensed and fem_full.
 #pragma once
 
+#include <Eigen/Core>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -58,6 +59,10 @@ void check_depth(const ContactSolution& solved, const ContactOptions& options, c
 [[nodiscard]] std::vector<double> hysteresis_factors(const ContactSolution& solved, const ContactOptions& options,
                                                      const std::optional<double>& approach_velocity,
                                                      const PairState& state);
+
+/// Forces [N] of the active nodes, one row each: normal force and components of the force.
+/// @param factors  [-] of the hysteresis, one per node
+[[nodiscard]] Eigen::MatrixXd active_loads(const ContactSolution& solved, std::span<const double> factors);
 
 /// @param recovery       not empty
 /// @param normal_forces  [N] one per active node

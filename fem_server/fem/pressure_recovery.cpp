@@ -24,6 +24,12 @@ std::uint32_t position_of(std::uint32_t node, std::span<const std::uint32_t> asc
 
 }  // namespace
 
+std::vector<double> NodalPressure::at_all(std::size_t n_nodes) const {
+  std::vector<double> result(n_nodes, 0.0);
+  for (std::size_t k = 0; k < nodes.size(); ++k) result[nodes[k]] = values(static_cast<Eigen::Index>(k), 0);
+  return result;
+}
+
 void PressureRecovery::distribute_side(const VolumeMesh& mesh, ElementFace face, Face& own) {
   const bool first = mesh.parts_of_side(face.face) > 1 && mesh.part_of_side(face.face) % 2 == 0;
   // Each node of a four-node side represents a quarter of it: diagonal nodes a quarter of both halves, the others half
@@ -287,15 +293,18 @@ void PressureRecovery::extrapolate_to_rim(std::span<const std::uint32_t> loaded,
   }
 }
 
-RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touching, std::span<const Vector3> normals,
-                                            const Eigen::MatrixXd& forces, std::span<const double> covered) const {
-  RecoveredPressure result;
+PressureRecovery::Loaded PressureRecovery::find_loaded(std::span<const std::uint32_t> touching,
+                                                       std::span<const Vector3> normals,
+                                                       std::span<const double> covered,
+                                                       RecoveredPressure& result) const {
   result.faces = loaded_faces(touching, normals);
+  Loaded loaded;
   // Only nodes in contact have a pressure: they are numbered by their positions in `touching`.
-  std::vector<std::uint32_t> place(n_nodes_, none);
+  std::vector<std::uint32_t>& place = loaded.place;
+  place.assign(n_nodes_, none);
   for (std::uint32_t i = 0; i < touching.size(); ++i) place[touching[i]] = i;
   Eigen::VectorXd& areas = result.areas;
-  areas = Eigen::VectorXd::Zero(forces.rows());
+  areas = Eigen::VectorXd::Zero(static_cast<Eigen::Index>(touching.size()));
   for (const std::uint32_t f : result.faces) {
     for (std::size_t j = 0; j < 3; ++j) {
       // A third of the straight triangle, for corners of linear and mid-side nodes of quadratic faces.
@@ -303,35 +312,55 @@ RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touch
       if (i != none && place[i] != none) areas[place[i]] += faces_[f].area / faces_[f].parts[j];
     }
   }
-  // Fraction of the faces around each node in contact that is covered by the partner.
-  Eigen::VectorXd share = Eigen::VectorXd::Ones(areas.size());
+  loaded.share = Eigen::VectorXd::Ones(areas.size());
   for (Eigen::Index i = 0; i < areas.size() && !covered.empty(); ++i) {
     const double own = covered[static_cast<std::size_t>(i)];
-    share[i] = std::min(1.0, own / areas[i]);
+    loaded.share[i] = std::min(1.0, own / areas[i]);
     areas[i] = own;
   }
   for (const double area : areas) result.area += area;
-  result.at_contact_nodes = forces.array().colwise() / areas.array();
-  if (!middles_) {
-    std::vector<Edge> edges = edges_between(result.faces, place);
-    for (Edge& edge : edges) edge.weight *= std::min(share[edge.i], share[edge.j]);
-    for (int i = 0; i < exchanges; ++i) exchange(edges, areas, result.at_contact_nodes);
-    sharpen(edges, areas, result.at_contact_nodes);
-  }
-  result.at_faces = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(result.faces.size()), forces.cols());
+  return loaded;
+}
+
+void PressureRecovery::interpolate(const Loaded& loaded, RecoveredPressure& result) const {
+  const std::vector<std::uint32_t>& place = loaded.place;
+  result.at_faces =
+      Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(result.faces.size()), result.at_contact_nodes.cols());
   for (std::size_t k = 0; k < result.faces.size(); ++k) {
     const Face& face = faces_[result.faces[k]];
     for (std::size_t j = 0; j < 3; ++j) {
       const std::uint32_t i = face.nodes[j];
       if (i == none || place[i] == none) continue;
       result.at_faces.row(static_cast<Eigen::Index>(k)) +=
-          share[place[i]] * result.at_contact_nodes.row(place[i]) / face.parts[j];
+          loaded.share[place[i]] * result.at_contact_nodes.row(place[i]) / face.parts[j];
     }
   }
   result.at_vertices = at_vertices(result.faces, place, result.at_contact_nodes);
+}
+
+RecoveredPressure PressureRecovery::recover(std::span<const std::uint32_t> touching, std::span<const Vector3> normals,
+                                            const Eigen::MatrixXd& forces, std::span<const double> covered) const {
+  RecoveredPressure result;
+  const Loaded loaded = find_loaded(touching, normals, covered, result);
+  result.at_contact_nodes = forces.array().colwise() / result.areas.array();
+  if (!middles_) {
+    std::vector<Edge> edges = edges_between(result.faces, loaded.place);
+    for (Edge& edge : edges) edge.weight *= std::min(loaded.share[edge.i], loaded.share[edge.j]);
+    for (int i = 0; i < exchanges; ++i) exchange(edges, result.areas, result.at_contact_nodes);
+    sharpen(edges, result.areas, result.at_contact_nodes);
+  }
+  interpolate(loaded, result);
   if (!rim_vertex_.empty() && result.area > 0.0) {
     extrapolate_to_rim(result.faces, forces.colwise().sum() / result.area, result.at_vertices);
   }
+  return result;
+}
+
+RecoveredPressure PressureRecovery::interpolate(const NodalPressure& pressure) const {
+  RecoveredPressure result;
+  const Loaded loaded = find_loaded(pressure.nodes, pressure.normals, pressure.covered, result);
+  result.at_contact_nodes = pressure.values;
+  interpolate(loaded, result);
   return result;
 }
 

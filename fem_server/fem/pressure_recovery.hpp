@@ -33,6 +33,17 @@ struct RecoveredPressure {
   Eigen::VectorXd areas;             ///< [m^2] per node in contact
 };
 
+/// Pressures at contact nodes.
+struct NodalPressure {
+  std::vector<std::uint32_t> nodes;  ///< positions among the contact nodes, ascending
+  std::vector<Vector3> normals;      ///< [-] outward normals of the partner
+  Eigen::MatrixXd values;            ///< [Pa] one row per node; the first column is the normal pressure, >= 0
+  std::vector<double> covered;       ///< [m^2] > 0: area covered by the partner
+
+  /// [Pa] normal pressure at all contact nodes.
+  [[nodiscard]] std::vector<double> at_all(std::size_t n_nodes) const;
+};
+
 /// Candidate faces, prepared once. Thread-safe.
 class PressureRecovery {
  public:
@@ -43,6 +54,7 @@ class PressureRecovery {
   PressureRecovery(const VolumeMesh& mesh, const ContactNodes& contact, std::span<const std::uint32_t> rim = {});
 
   [[nodiscard]] bool empty() const { return faces_.empty(); }
+  [[nodiscard]] std::size_t n_nodes() const { return n_nodes_; }  ///< contact nodes
   /// Faces with a contact node and faces that share a vertex with one of them; ascending.
   [[nodiscard]] std::span<const ElementFace> faces() const { return element_faces_; }
   /// Node of the mesh at each vertex (corner of these faces).
@@ -61,6 +73,8 @@ class PressureRecovery {
   /// @param covered   [m^2] > 0, per node in contact, its area covered by the partner; empty = that of its loaded faces
   [[nodiscard]] RecoveredPressure recover(std::span<const std::uint32_t> touching, std::span<const Vector3> normals,
                                           const Eigen::MatrixXd& forces, std::span<const double> covered = {}) const;
+  /// The field with these values at the contact nodes.
+  [[nodiscard]] RecoveredPressure interpolate(const NodalPressure& pressure) const;
 
  private:
   struct Face {
@@ -91,6 +105,16 @@ class PressureRecovery {
     std::uint32_t i = 0, j = 0;
     double weight = 0.0;  ///< [m^2] integral N_i N_j over the face
   };
+  /// Nodes in contact, on their loaded faces.
+  struct Loaded {
+    std::vector<std::uint32_t> place;  ///< per contact node: its position among those in contact, or `none`
+    Eigen::VectorXd share;             ///< [-] per node in contact: part of its faces that the partner covers
+  };
+  /// Fills faces, areas and area of `result`.
+  [[nodiscard]] Loaded find_loaded(std::span<const std::uint32_t> touching, std::span<const Vector3> normals,
+                                   std::span<const double> covered, RecoveredPressure& result) const;
+  /// Fills the values on faces and vertices of `result` from those at the contact nodes.
+  void interpolate(const Loaded& loaded, RecoveredPressure& result) const;
   /// @param place  position of a contact node among those in contact
   [[nodiscard]] std::vector<Edge> edges_between(std::span<const std::uint32_t> loaded,
                                                 std::span<const std::uint32_t> place) const;

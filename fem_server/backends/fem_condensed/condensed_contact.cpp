@@ -180,7 +180,7 @@ CondensedContact::SurfaceState CondensedContact::surface_state(const History& hi
     normal_forces.push_back(node.lambda);
     forces.push_back(node.force());
   }
-  return {.pressure = pairing_->pressure(contact, normal_forces),
+  return {.pressure = pairing_->pressure(contact, pairing_->solved_state(state), normal_forces),
           .displacement = pairing_->displacements(pairing_->on_candidates(contact, forces))};
 }
 
@@ -220,6 +220,7 @@ std::string CondensedContact::write_body(const BodyFields& fields, bool is_partn
   picture.forces = in_axes(on_nodes([](const auto& node, double factor) { return Vector3(factor * node.force()); }));
   std::vector<Vector3> normals = on_nodes([](const auto& node, double) { return node.surface.normal; });
   for (Vector3& n : normals) n = n.isZero(0.0) ? n : n.normalized();
+  if (!is_partner) picture.pressure = pairing_->pressure_of_both(contact, state, active_loads(contact, factors));
   return fields.write_body_fields(picture, in_axes(std::move(normals)), in_frame);
 }
 

@@ -58,6 +58,7 @@ void add_partner(PreparedPartner partner, const PreparedBody& main, const Parame
   PartnerSurface surface = partner_surface(std::move(partner));
   model.partner = std::move(surface.distance);
   model.partner_fields = std::move(surface.fields);
+  model.partner_pressure = model.partner_fields->pressure_recovery();
   model.deformable = std::make_shared<const DeformablePartner>(std::move(surface.surface), std::move(compliance));
   model.interface = std::make_shared<const BodyInterface>(
       contact_surface(main.body.mesh(), main.contact.faces, main.contact.nodes, main.support.clamped_nodes),

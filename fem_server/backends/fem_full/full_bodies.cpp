@@ -101,20 +101,12 @@ struct FullBodies::Solution : ContactSolution {
   double length = 0.0;                                // [m] reference of errors: the depth, or a residual deformation
   PerBody<BodyHistoryVariables> memory;               // of the initial history, which outlives the solution
   PerBody<Eigen::VectorXd> update_history_variables;  // history variables after a commit
-  WeightedNodes on_A;                                 // of `near`
+  WeightedNodes on_A, on_B;                           // of `near`
   std::vector<double> areas;                          // [m^2] of `near`
+  std::vector<Vector3> normals;                       // [-] of `near`
   std::vector<std::uint32_t> active_candidates;
   [[nodiscard]] const InterfacePoint& contact_point_at(std::size_t i) const {
     return places[near[contact_positions[i]]];
-  }
-  [[nodiscard]] InterfaceContact contact(const PressureRecovery& recovery) const {
-    return {.on_A = &on_A,
-            .areas = areas,
-            .nodes = active_candidates,
-            .touching = contact_positions,
-            .n_nodes = static_cast<std::size_t>(lambda.size()),
-            .contacts = nodes,
-            .recovery = &recovery};
   }
 };
 
@@ -262,10 +254,11 @@ FullBodies::PerBody<Eigen::VectorXd> FullBodies::solve_linearised_contact(const 
   problem.R_AB = R_AB;
   problem.stick_point = [](std::uint32_t) { return StickPoint(); };  // positions are slips
   ActiveCandidates& near = problem.near;
-  WeightedNodes on_B;
   solution.near.clear();
   solution.on_A = {};
+  solution.on_B = {};
   solution.areas.clear();
+  solution.normals.clear();
   solution.active_candidates.clear();
   solution.contact_positions.clear();
   solution.linear.clear();
@@ -284,15 +277,16 @@ FullBodies::PerBody<Eigen::VectorXd> FullBodies::solve_linearised_contact(const 
     solution.near.push_back(i);
     solution.active_candidates.push_back(place.node);
     solution.areas.push_back(place.area);
+    solution.normals.push_back(place.normal);
     solution.on_A.add_place(place.on_A);
-    on_B.add_place(place.on_B);
+    solution.on_B.add_place(place.on_B);
   }
   near.compliance_changed = true;
   solution.lambda.setZero();
   solution.tau.setZero();
   if (near.deepest() == 0.0) return free;  // no penetration
   const SurfaceCompliance both = sum(bodies_[0].compliance_in_frame(solution.on_A, Matrix3::Identity()),
-                                     bodies_[1].compliance_in_frame(on_B, R_AB));
+                                     bodies_[1].compliance_in_frame(solution.on_B, R_AB));
   Eigen::VectorXd lambda;
   if (has_friction) {
     solution.friction = solve_friction_contact(both, problem);
@@ -623,10 +617,31 @@ void FullBodies::differentiate(const FullBodiesHistory& history, const PairState
   }
 }
 
+InterfaceContact FullBodies::interface_contact(const Solution& solution, const PairState& state) const {
+  double both = 0.0;
+  double partner = 0.0;
+  for (std::size_t i = 0; i < solution.nodes.size(); ++i) {
+    const InterfacePoint& place = solution.contact_point_at(i);
+    const Vector3 force = solution.nodes[i].force();
+    both += force.dot(relative(place, state.X_AB.R, solution.u));
+    partner -= force.dot(state.X_AB.R * bodies_[1].mean(place.on_B, solution.u[1]));
+  }
+  return {.on_A = &solution.on_A,
+          .on_B = &solution.on_B,
+          .areas = solution.areas,
+          .nodes = solution.active_candidates,
+          .normals = solution.normals,
+          .touching = solution.contact_positions,
+          .recovery_A = &bodies_[0].fields().pressure_recovery(),
+          .recovery_B = &bodies_[1].fields().pressure_recovery(),
+          .R_AB = state.X_AB.R,
+          .partner_work = both > 0.0 ? partner / both : 0.0};
+}
+
 Response FullBodies::make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                    const PairState& state) const {
-  Response response = interface_response(solution, solution.contact(bodies_[0].fields().pressure_recovery()),
-                                         model_.options, model_.regions, approach_velocity, state);
+  Response response = interface_response(solution, interface_contact(solution, state), model_.options, model_.regions,
+                                         approach_velocity, state);
   response.dissipated_increment = solution.dissipated;
   if (!solution.nodes.empty()) response.stored_energy = solution.energy;
   return response;
@@ -684,9 +699,9 @@ std::array<std::vector<Vector3>, 2> FullBodies::nodal_forces(const History& hist
 
 std::vector<double> FullBodies::pressure(const History& history, const PairState& state) const {
   const Solution solution = solve(FullBodiesHistory::from(history), state, {.tangents = false});
-  std::vector<double> normal_forces;
-  for (const ContactNodeState& node : solution.nodes) normal_forces.push_back(node.lambda);
-  return interface_pressure(solution.contact(bodies_[0].fields().pressure_recovery()), normal_forces);
+  const std::vector<double> elastic(solution.nodes.size(), 1.0);
+  const Eigen::MatrixXd loads = active_loads(solution, elastic);
+  return interface_pressure(interface_contact(solution, state), loads).at_all(bodies_[0].contact_nodes().size());
 }
 
 std::string FullBodies::fields(const History& history, const PairState& state, const FieldRequest& request) const {
@@ -703,6 +718,9 @@ std::string FullBodies::fields(const History& history, const PairState& state, c
   std::vector<Vector3> normals =
       on_nodes(solution, state, side, [&](std::size_t i) { return solution.nodes[i].surface.normal; });
   for (Vector3& n : normals) n = n.isZero(0.0) ? n : n.normalized();
+  if (side == 0) {
+    picture.pressure = interface_pressure(interface_contact(solution, state), active_loads(solution, factors));
+  }
   FieldRequest own_request = request;
   if (side == 1) own_request.X_WA = request.X_WA * state.X_AB;
   return body.fields().write_body_fields(picture, normals, own_request);

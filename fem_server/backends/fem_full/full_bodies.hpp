@@ -114,6 +114,7 @@ class FullBodies final : public ContactBackend {
                      Solution& solution) const;
   void differentiate_geometry(const FullBodiesHistory& history, const PairState& state, const Interface& undeformed,
                               const Solution& solution, Eigen::Index direction, Derivative& now) const;
+  [[nodiscard]] InterfaceContact interface_contact(const Solution& solution, const PairState& state) const;
   [[nodiscard]] Response make_response(const Solution& solution, const std::optional<double>& approach_velocity,
                                        const PairState& state) const;
 

@@ -469,13 +469,13 @@ void reject_unknown_point(const Vector3& p_AQ) {
 
 namespace {
 
-/// [m^2] parts of the areas of the nodes of A that face B.
-std::vector<double> facing_areas(const InterfaceContact& contact) {
-  std::vector<double> areas(contact.n_nodes, 0.0);
-  for (std::uint32_t i = 0; i < contact.areas.size(); ++i) {
-    for (const auto& [node, weight] : contact.on_A->at(i)) areas[node] += weight * contact.areas[i];
+/// [m^2] parts of the areas of the nodes of one body that face the other.
+std::vector<double> facing_areas(const WeightedNodes& on_body, std::span<const double> areas, std::size_t n_nodes) {
+  std::vector<double> result(n_nodes, 0.0);
+  for (std::uint32_t i = 0; i < areas.size(); ++i) {
+    for (const auto& [node, weight] : on_body.at(i)) result[node] += weight * areas[i];
   }
-  return areas;
+  return result;
 }
 
 /// [m^2] of non-zero interpolated pressure. Its border lies between the active functions and the nodes in their
@@ -483,8 +483,9 @@ std::vector<double> facing_areas(const InterfaceContact& contact) {
 /// @param shares  per contact node of A, fraction of the counted area; empty = all of it
 double interface_area(const InterfaceContact& contact, std::span<const double> shares = {}) {
   const auto share = [&](std::size_t node) { return shares.empty() ? 1.0 : shares[node]; };
-  const std::vector<double> areas = facing_areas(contact);
-  std::vector<bool> loaded(contact.n_nodes, false);
+  const std::size_t n_nodes = contact.recovery_A->n_nodes();
+  const std::vector<double> areas = facing_areas(*contact.on_A, contact.areas, n_nodes);
+  std::vector<bool> loaded(n_nodes, false);
   double pushing = 0.0;
   for (const std::uint32_t i : contact.touching) {
     pushing += share(contact.nodes[i]) * contact.areas[i];
@@ -497,33 +498,77 @@ double interface_area(const InterfaceContact& contact, std::span<const double> s
   return 0.5 * (pushing + reached);
 }
 
-}  // namespace
-
-std::vector<double> interface_pressure(const InterfaceContact& contact, std::span<const double> normal_forces) {
-  const std::vector<double> areas = facing_areas(contact);
-  std::vector<double> forces(contact.n_nodes, 0.0);
-  std::vector<Vector3> normals(contact.n_nodes, Vector3::Zero());
+/// Pressure at the contact nodes of one body: the forces on its nodes by the parts of their areas that face the other
+/// body; these quotients are as smooth as those of one body, and recovered alike. Zero at unloaded nodes.
+/// @param axes  [-] rotates from A to the axes of the body, with the sign of the other body's outward normals
+Eigen::MatrixXd pressure_of_body(const InterfaceContact& contact, const WeightedNodes& on_body,
+                                 const PressureRecovery& recovery, const Matrix3& axes, const Eigen::MatrixXd& forces) {
+  const std::size_t n_nodes = recovery.n_nodes();
+  const std::vector<double> areas = facing_areas(on_body, contact.areas, n_nodes);
+  Eigen::MatrixXd on_nodes = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(n_nodes), forces.cols());
+  std::vector<Vector3> normals(n_nodes, Vector3::Zero());
   for (std::size_t a = 0; a < contact.touching.size(); ++a) {
-    for (const auto& [node, weight] : contact.on_A->at(contact.touching[a])) {
-      forces[node] += weight * normal_forces[a];
-      normals[node] += weight * normal_forces[a] * contact.contacts[a].surface.normal;
+    const auto row = static_cast<Eigen::Index>(a);
+    for (const auto& [node, weight] : on_body.at(contact.touching[a])) {
+      on_nodes.row(node) += weight * forces.row(row);
+      normals[node] += weight * forces(row, 0) * contact.normals[contact.touching[a]];
     }
   }
   std::vector<std::uint32_t> loaded;
   std::vector<Vector3> loaded_normals;
   std::vector<double> loaded_areas;
-  for (std::uint32_t node = 0; node < contact.n_nodes; ++node) {
-    if (!(forces[node] > 0.0)) continue;
+  for (std::uint32_t node = 0; node < n_nodes; ++node) {
+    if (!(on_nodes(node, 0) > 0.0)) continue;
     loaded.push_back(node);
-    loaded_normals.push_back(normals[node].normalized());
+    loaded_normals.push_back(axes * normals[node].normalized());
     loaded_areas.push_back(areas[node]);
   }
-  Eigen::VectorXd loads(static_cast<Eigen::Index>(loaded.size()));
-  for (std::size_t k = 0; k < loaded.size(); ++k) loads[static_cast<Eigen::Index>(k)] = forces[loaded[k]];
-  const Eigen::MatrixXd found = contact.recovery->recover(loaded, loaded_normals, loads, loaded_areas).at_contact_nodes;
-  std::vector<double> pressure(contact.n_nodes, 0.0);
-  for (std::size_t k = 0; k < loaded.size(); ++k) pressure[loaded[k]] = found(static_cast<Eigen::Index>(k), 0);
-  return pressure;
+  const Eigen::MatrixXd loads = on_nodes(loaded, Eigen::all);
+  on_nodes(loaded, Eigen::all) = recovery.recover(loaded, loaded_normals, loads, loaded_areas).at_contact_nodes;
+  return on_nodes;
+}
+
+/// Mean over a function of a pressure at the nodes of B. A clamped corner of B has no pressure of its own.
+Eigen::RowVectorXd mean_on_partner(const InterfaceContact& contact, std::uint32_t function,
+                                   const Eigen::MatrixXd& pressure_B) {
+  Eigen::RowVectorXd sum = Eigen::RowVectorXd::Zero(pressure_B.cols());
+  double weights = 0.0;
+  for (const auto& [node, weight] : contact.on_B->at(function)) {
+    sum += weight * pressure_B.row(node);
+    weights += weight;
+  }
+  return weights > 0.0 ? Eigen::RowVectorXd(sum / weights) : sum;
+}
+
+}  // namespace
+
+NodalPressure interface_pressure(const InterfaceContact& contact, const Eigen::MatrixXd& forces) {
+  // The mesh of a body distorts the pressure in proportion to the deformation of the body: B's counts fully from equal
+  // parts on.
+  const double of_B = std::clamp(2.0 * contact.partner_work, 0.0, 1.0);
+  const std::size_t n_nodes = contact.recovery_A->n_nodes();
+  const std::vector<double> areas = facing_areas(*contact.on_A, contact.areas, n_nodes);
+  Eigen::MatrixXd values =
+      (1.0 - of_B) * pressure_of_body(contact, *contact.on_A, *contact.recovery_A, Matrix3::Identity(), forces);
+  const Eigen::MatrixXd pressure_B =
+      pressure_of_body(contact, *contact.on_B, *contact.recovery_B, -contact.R_AB.transpose(), forces);
+  std::vector<Vector3> normals(n_nodes, Vector3::Zero());
+  for (std::uint32_t i = 0; i < contact.areas.size(); ++i) {
+    const Eigen::RowVectorXd mean = mean_on_partner(contact, i, pressure_B);
+    for (const auto& [node, weight] : contact.on_A->at(i)) {
+      values.row(node) += of_B * weight * contact.areas[i] / areas[node] * mean;
+      normals[node] += weight * contact.areas[i] * contact.normals[i];
+    }
+  }
+  NodalPressure result;
+  for (std::uint32_t node = 0; node < n_nodes; ++node) {
+    if (!(values(node, 0) > 0.0)) continue;
+    result.nodes.push_back(node);
+    result.normals.push_back(normals[node].normalized());
+    result.covered.push_back(areas[node]);
+  }
+  result.values = values(result.nodes, Eigen::all);
+  return result;
 }
 
 Response interface_response(const ContactSolution& solved, const InterfaceContact& contact,
@@ -535,16 +580,19 @@ Response interface_response(const ContactSolution& solved, const InterfaceContac
   if (solved.nodes.empty()) return response;
   std::vector<double> normal_forces = hysteresis_factors(solved, options, approach_velocity, state);
   for (std::size_t i = 0; i < normal_forces.size(); ++i) normal_forces[i] *= solved.nodes[i].lambda;
-  const std::vector<double> pressure = interface_pressure(contact, normal_forces);
+  const NodalPressure pressure = interface_pressure(
+      contact,
+      Eigen::Map<const Eigen::VectorXd>(normal_forces.data(), static_cast<Eigen::Index>(normal_forces.size())));
   response.area = interface_area(contact);
-  response.peak_pressure = std::ranges::max(pressure);
+  response.peak_pressure = pressure.values.size() > 0 ? pressure.values.maxCoeff() : 0.0;
   for (std::size_t r = 0; r < regions.size(); ++r) {
     const std::vector<double>& shares = regions[r].shares;
     RegionLoad& load = response.regions[r];
     load.area = interface_area(contact, shares);
     load.peak_pressure = 0.0;
-    for (std::size_t node = 0; node < pressure.size(); ++node) {
-      if (shares[node] > 0.0) load.peak_pressure = std::max(load.peak_pressure, pressure[node]);
+    for (std::size_t k = 0; k < pressure.nodes.size(); ++k) {
+      if (!(shares[pressure.nodes[k]] > 0.0)) continue;
+      load.peak_pressure = std::max(load.peak_pressure, pressure.values(static_cast<Eigen::Index>(k), 0));
     }
   }
   return response;

@@ -105,19 +105,22 @@ class BodyInterface {
 /// Functions that may be in contact, for the pressure and area of their forces.
 struct InterfaceContact {
   const WeightedNodes* on_A = nullptr;           ///< nodes of A of each function
+  const WeightedNodes* on_B = nullptr;           ///< nodes of B
   std::span<const double> areas{};               ///< [m^2] of each
   std::span<const std::uint32_t> nodes{};        ///< contact node of A of each
+  std::span<const Vector3> normals{};            ///< [-] of each, out of B, in A
   std::span<const std::uint32_t> touching{};     ///< active functions, as positions among them, ascending
-  std::size_t n_nodes = 0;                       ///< contact nodes of A
-  std::span<const ContactNodeState> contacts{};  ///< of the active functions: their normals out of B
-  const PressureRecovery* recovery = nullptr;    ///< of the contact nodes of A
+  const PressureRecovery* recovery_A = nullptr;  ///< of the contact nodes of A
+  const PressureRecovery* recovery_B = nullptr;  ///< of those of B
+  Matrix3 R_AB = Matrix3::Identity();
+  double partner_work = 0.0;  ///< [-] part of the work of the contact forces that deforms B, between 0 and 1
 };
 
-/// [Pa] at the contact nodes of A: the forces of the functions are distributed to the nodes of A and divided by the
-/// parts of the nodes' areas that face B; these quotients are as smooth as those of one body, and recovered alike.
-/// @param normal_forces  [N] of the active functions
-[[nodiscard]] std::vector<double> interface_pressure(const InterfaceContact& contact,
-                                                     std::span<const double> normal_forces);
+/// Pressure at the contact nodes of A, from the elastic bodies in proportion to their parts in the deformation: the
+/// mean of the pressure at the nodes of B where B is as compliant as A or more, that at the nodes of A beside a rigid
+/// B. See docs/theory/contact_fem.md, section 10.
+/// @param forces  [N] one row per active function; the first column is the normal force, >= 0
+[[nodiscard]] NodalPressure interface_pressure(const InterfaceContact& contact, const Eigen::MatrixXd& forces);
 
 /// As solved_response(), with area and peak pressure of the whole and of the regions from interface_pressure().
 /// @param regions  of the contact nodes of A

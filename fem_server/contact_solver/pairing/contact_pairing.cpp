@@ -216,8 +216,16 @@ std::vector<Vector3> ContactPairing::on_partner(const PairedContact& contact, st
                                               model_.deformable->compliance().n_nodes());
 }
 
-std::vector<double> ContactPairing::pressure(const PairedContact& contact,
+std::optional<NodalPressure> ContactPairing::pressure_of_both(const PairedContact& /*contact*/,
+                                                              const PairState& /*state*/,
+                                                              const Eigen::MatrixXd& /*forces*/) const {
+  return std::nullopt;
+}
+
+std::vector<double> ContactPairing::pressure(const PairedContact& contact, const PairState& state,
                                              std::span<const double> normal_forces) const {
+  const Eigen::Map<const Eigen::VectorXd> forces(normal_forces.data(), static_cast<Eigen::Index>(normal_forces.size()));
+  if (const auto found = pressure_of_both(contact, state, forces)) return found->at_all(model_.points.size());
   std::vector<double> result(model_.points.size(), 0.0);
   if (model_.pressure.empty()) {
     for (std::size_t i = 0; i < normal_forces.size(); ++i) {

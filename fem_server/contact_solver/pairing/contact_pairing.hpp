@@ -111,6 +111,7 @@ struct PairingModel {
   std::shared_ptr<const DeformablePartner> deformable{};  ///< null = the partner is rigid
   /// Between the surfaces of this body and of a deformable partner; null = points against the partner's surface.
   std::shared_ptr<const BodyInterface> interface {};
+  PressureRecovery partner_pressure{};  ///< for the contact nodes of the partner, with an interface
 };
 
 /// Thread-safe.
@@ -160,8 +161,13 @@ class ContactPairing {
   /// The same on the contact nodes of a deformable partner, in A. @pre model().deformable is set
   [[nodiscard]] std::vector<Vector3> on_partner(const PairedContact& contact, std::span<const Vector3> values) const;
   /// [Pa] at all candidates. @param normal_forces  [N] of the active points
-  [[nodiscard]] virtual std::vector<double> pressure(const PairedContact& contact,
-                                                     std::span<const double> normal_forces) const;
+  [[nodiscard]] std::vector<double> pressure(const PairedContact& contact, const PairState& state,
+                                             std::span<const double> normal_forces) const;
+  /// Pressures at the candidates that depend on both bodies; none = they follow from the forces on the candidates.
+  /// @param forces  [N] one row per active point; the first column is the normal force
+  [[nodiscard]] virtual std::optional<NodalPressure> pressure_of_both(const PairedContact& contact,
+                                                                      const PairState& state,
+                                                                      const Eigen::MatrixXd& forces) const;
   /// [m] of all candidates. @param forces  [N] on all candidates
   [[nodiscard]] virtual std::vector<Vector3> displacements(std::span<const Vector3> forces) const;
 

@@ -33,6 +33,17 @@ Vector3 mean_shift(const PairedContact& contact) {
   return weights > 0.0 ? Vector3(sum / weights) : Vector3(Vector3::Zero());
 }
 
+/// Part of the work of the contact forces that deforms the partner.
+double partner_work(const PairedContact& contact) {
+  double both = 0.0;
+  double partner = 0.0;
+  for (const ContactNodeState& node : contact.nodes) {
+    both += node.force().dot(node.u);
+    partner -= node.force().dot(node.u_B);
+  }
+  return both > 0.0 ? partner / both : 0.0;
+}
+
 class MortarPairing final : public ContactPairing {
  public:
   using ContactPairing::ContactPairing;
@@ -97,7 +108,7 @@ class MortarPairing final : public ContactPairing {
 
   [[nodiscard]] Response response(const PairedContact& contact, const std::optional<double>& approach_velocity,
                                   const PairState& state) const override {
-    Response response = interface_response(contact, interface_contact(contact), model_.options, model_.regions,
+    Response response = interface_response(contact, interface_contact(contact, state), model_.options, model_.regions,
                                            approach_velocity, state);
     response.stored_energy += contact.penalty_energy;
     return response;
@@ -108,9 +119,9 @@ class MortarPairing final : public ContactPairing {
     return contact.on_main.distributed(contact.contact_positions, values, model_.points.size());
   }
 
-  [[nodiscard]] std::vector<double> pressure(const PairedContact& contact,
-                                             std::span<const double> normal_forces) const override {
-    return interface_pressure(interface_contact(contact), normal_forces);
+  [[nodiscard]] std::optional<NodalPressure> pressure_of_both(const PairedContact& contact, const PairState& state,
+                                                              const Eigen::MatrixXd& forces) const override {
+    return interface_pressure(interface_contact(contact, state), forces);
   }
 
  private:
@@ -159,14 +170,17 @@ class MortarPairing final : public ContactPairing {
   }
 
   /// Refers to the contact.
-  [[nodiscard]] InterfaceContact interface_contact(const PairedContact& contact) const {
+  [[nodiscard]] InterfaceContact interface_contact(const PairedContact& contact, const PairState& state) const {
     return {.on_A = &contact.on_main,
+            .on_B = &contact.on_partner.nodes,
             .areas = contact.areas,
             .nodes = contact.near_candidates,
+            .normals = contact.near.normals,
             .touching = contact.contact_positions,
-            .n_nodes = model_.points.size(),
-            .contacts = contact.nodes,
-            .recovery = &model_.pressure};
+            .recovery_A = &model_.pressure,
+            .recovery_B = &model_.partner_pressure,
+            .R_AB = state.X_AB.R,
+            .partner_work = partner_work(contact)};
   }
 };
 

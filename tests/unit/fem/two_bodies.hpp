@@ -124,6 +124,7 @@ inline std::unique_ptr<CondensedContact> two_bodies(const SolidBody& main, const
   model.partner = mesh_distance(boundary_surface(partner.body.mesh()).surface);
   model.options = options;
   model.deformable = deformable(partner, compression);
+  model.partner_pressure = PressureRecovery(partner.body.mesh(), partner.contact);
   model.interface = std::make_shared<const BodyInterface>(
       contact_surface(main.body.mesh(), main.contact.faces, main.contact.nodes, main.support.clamped_nodes),
       main.contact.nodes.size(), model.deformable, options.max_penetration);

@@ -5,10 +5,12 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <numbers>
 
 #include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/fem/body_model.hpp"
+#include "fem_server/geometry/primitives.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
 #include "tests/unit/fem/test_meshes.hpp"
@@ -43,6 +45,28 @@ inline CondensedModel ball_model(VolumeMesh mesh, double reach) {
   model.partner = signed_distance(PlaneSurface{});
   model.options.max_penetration = 0.02;
   return model;
+}
+
+struct Meshed {
+  double h;  // [m] edge length at the pole
+  std::uint32_t order;
+  Vector3 direction;  // of the pole; along -z it is a pole of the mesher's sphere, the worst place
+};
+
+/// Ball of the mesher about the origin, rotated so that its pole is at z = -R. @param fine  [m] around the pole
+inline VolumeMesh meshed_ball(const Meshed& mesh, double fine) {
+  ::setenv("HEELSTRIKE_MESHER", HEELSTRIKE_BIN_DIR "/heelstrike-mesher", 1);
+  BallOptions options;
+  options.radius = R;
+  options.size = 0.02;
+  options.contact_size = mesh.h;
+  options.contact_radius = fine;
+  options.contact_direction = mesh.direction;
+  options.meshing.order = mesh.order;
+  VolumeMesh ball = fem::make_ball(options).mesh;
+  const Matrix3 rotation = Quaternion::FromTwoVectors(mesh.direction, Vector3(-Vector3::UnitZ())).toRotationMatrix();
+  for (Vector3& p : ball.nodes) p = rotation * p;
+  return ball;
 }
 
 inline std::unique_ptr<CondensedContact> make_ball(double h, double fine, double ratio) {

@@ -3,37 +3,14 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <numbers>
 
-#include "fem_server/geometry/primitives.hpp"
 #include "tests/validation/fem/hertz_ball.hpp"
 
 namespace heelstrike::fem {
 namespace {
 
 using namespace hertz;
-
-struct Meshed {
-  double h;  // [m] edge length at the pole
-  std::uint32_t order;
-  Vector3 direction;  // of the pole; along -z it is a pole of the mesher's sphere, the worst place
-};
-
-std::unique_ptr<CondensedContact> meshed_ball(const Meshed& mesh) {
-  ::setenv("HEELSTRIKE_MESHER", HEELSTRIKE_BIN_DIR "/heelstrike-mesher", 1);
-  BallOptions options;
-  options.radius = R;
-  options.size = 0.02;
-  options.contact_size = mesh.h;
-  options.contact_radius = 0.012;
-  options.contact_direction = mesh.direction;
-  options.meshing.order = mesh.order;
-  VolumeMesh ball = make_ball(options).mesh;
-  const Matrix3 rotation = Quaternion::FromTwoVectors(mesh.direction, Vector3(-Vector3::UnitZ())).toRotationMatrix();
-  for (Vector3& p : ball.nodes) p = rotation * p;
-  return std::make_unique<CondensedContact>("fem_condensed", ball_model(std::move(ball), 0.0125), ParameterMap{});
-}
 
 // Requirement: 3 % at a / h = 10 on any mesh of the mesher (a / h = 5 of quadratic elements, whose nodes are as dense).
 // The scatter of the nodes is of the order of h / a, so the bounds of coarser contacts follow the same line, 0.3 h / a,
@@ -42,7 +19,8 @@ TEST(PeakPressure, FollowsHertzForAnyMesh) {
   std::printf("%8s %6s %6s %8s %8s %8s\n", "h [mm]", "order", "a/h", "nodes", "a/aH", "p0/pH");
   for (const Meshed& mesh : {Meshed{1.1e-3, 1, {0.0, 0.0, -1.0}}, Meshed{1.0e-3, 1, {0.0, 0.0, -1.0}},
                              Meshed{1.1e-3, 1, {0.3, 0.5, -0.8}}, Meshed{2.0e-3, 2, {0.0, 0.0, -1.0}}}) {
-    const auto ball = meshed_ball(mesh);
+    const auto ball = std::make_unique<CondensedContact>("fem_condensed", ball_model(meshed_ball(mesh, 0.012), 0.0125),
+                                                         ParameterMap{});
     for (const double ratio : {5.0, 7.0, 10.0}) {
       if (mesh.order == 2 && ratio > 5.0) continue;
       const double a = ratio * mesh.h;
