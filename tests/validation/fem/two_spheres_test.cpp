@@ -154,8 +154,8 @@ TEST(TwoSpheres, PeakPressureOfAnyTwoMeshes) {
   }
 }
 
-// A stiff plane with elements as wide as the contact radius does not deform: the elements of the soft body alone resolve
-// the pressure, which a mean over the elements of the plane would smooth.
+// A stiff plane with elements as wide as the contact radius does not deform: the elements of the soft body alone
+// resolve the pressure, which a mean over the elements of the plane would smooth.
 TEST(TwoSpheres, StiffPartnerWithLargeElementsDoesNotSmoothThePressure) {
   constexpr double h = 1.3e-3;
   constexpr double a = 10.0 * h;
