@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/errors/pair_limit.hpp"
 #include "common/parameters/parameter.hpp"
 #include "common/spatial/spatial.hpp"
 #include "fem_server/backend_interface/hysteresis.hpp"
@@ -62,7 +63,7 @@ void check_limit(const ContactNodes& contact, const std::string& pair, const Pla
   const double n = static_cast<double>(contact.nodes.size());
   if (n <= limit || compression_tolerance(place.parameters, contact.nodes.size()) > 0.0) return;
   const bool may_compress = place.parameters.contains("compliance");
-  throw limit_error(
+  throw PairLimit(
       "contact." + pair + ".parameters.max_candidates",
       fmt::format("{} candidate contact nodes, max_candidates is {}; their compliance would take {:.1f} GB. "
                   "Restrict them by contact_set, contact_box or contact_direction, {}, or raise the limit",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "common/errors/error.hpp"
+#include "common/errors/pair_limit.hpp"
 #include "common/process/loaded_module.hpp"
 #include "fem_server/fem/memory_need.hpp"
 
@@ -18,9 +19,9 @@ constexpr double mapped_by_module = 0.7e9;
 void check_addresses(const std::filesystem::path& file) {
   // Checked first: a library without memory during initialisation may block forever.
   if (const double left = available_address_space(); left < mapped_by_module) {
-    throw limit_error("memory", fmt::format("memory: expected {:.1f} GB of address space to load {}, found {:.1f} GB "
-                                            "available to the process; raise its limit (ulimit -v, container limit)",
-                                            1e-9 * mapped_by_module, file.string(), 1e-9 * left));
+    throw PairLimit("memory", fmt::format("memory: expected {:.1f} GB of address space to load {}, found {:.1f} GB "
+                                          "available to the process; raise its limit (ulimit -v, container limit)",
+                                          1e-9 * mapped_by_module, file.string(), 1e-9 * left));
   }
 }
 

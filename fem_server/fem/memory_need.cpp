@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "common/errors/error.hpp"
+#include "common/errors/pair_limit.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
 
 namespace heelstrike::fem {
@@ -22,10 +23,10 @@ namespace {
 constexpr double sparse_entry = sizeof(double) + sizeof(std::int64_t);
 
 /// @param available  [B] for the advice; infinite = unknown
-[[nodiscard]] Error memory_error(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
-                                 const std::string& found, double available, std::string_view advice_for_process) {
+[[nodiscard]] PairLimit memory_error(const MemoryLimit& limit, const MemoryNeed& need, const std::string& what,
+                                     const std::string& found, double available, std::string_view advice_for_process) {
   const std::string fitting = fitting_alternatives(need, available);
-  return limit_error(
+  return PairLimit(
       limit.key,
       fmt::format("{}: {} would take about {} ({} for the stiffness, {} for its factors, {} for dense matrices), {}; "
                   "use larger elements, another kind of element, or fewer contact nodes (contact_set, contact_box, "

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "common/errors/pair_limit.hpp"
 #include "fem_server/fem/body_shares.hpp"
 #include "fem_server/fem/byte_stream.hpp"
 #include "fem_server/fem/dense_kernels.hpp"
@@ -60,7 +61,9 @@ void throw_first(const std::vector<std::string>& found, std::size_t own) {
   const std::string message = reader.get_text();
   const std::string field = reader.get_text();
   if (code == ErrorCode::limit && message.empty()) throw std::bad_alloc();
-  throw_typed(Error(code, k == own ? message : fmt::format("rank {}: {}", k, message), field));
+  const std::string text = k == own ? message : fmt::format("rank {}: {}", k, message);
+  if (code == ErrorCode::limit) throw PairLimit(field, text);  // the ranks have no other limits
+  throw_typed(Error(code, text, field));
 }
 
 template <class Action>
@@ -131,11 +134,11 @@ struct RankTeam::Work {
     team.check_all(bytes_of(failure_of([&] {
       const double left = available_address_space();
       if (need <= left) return;
-      throw limit_error("memory",
-                        fmt::format("memory: its part of the factors would take about {}, {} are available to the "
-                                    "process; use more ranks or larger elements, or raise the memory limit of the "
-                                    "process (ulimit -v, container limit)",
-                                    memory_text(need), memory_text(left)));
+      throw PairLimit("memory",
+                      fmt::format("memory: its part of the factors would take about {}, {} are available to the "
+                                  "process; use more ranks or larger elements, or raise the memory limit of the "
+                                  "process (ulimit -v, container limit)",
+                                  memory_text(need), memory_text(left)));
     })));
   }
 };

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/errors/pair_limit.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/errors/rejection.hpp"
 #include "common/process/version.hpp"
@@ -169,24 +170,10 @@ ContactServiceImpl::ContactServiceImpl(const ServiceLimits& limits, const std::f
 
 namespace {
 
-/// A limit that a pair exceeds by its own need.
-class LimitOfPair : public Error {
- public:
-  explicit LimitOfPair(const Error& error) : Error(error.code(), error.what(), error.field()) {}
-};
-
-/// True if the preparation of a pair alone needs more memory than the process can map, or than the pair's own
-/// parameters allow (max_memory, max_candidates). The limits of the server's options differ between servers.
-bool is_limit_of_pair(const Error& error) {
-  const std::string& field = error.field();
-  const std::string key = field.substr(field.rfind('.') + 1);  // the whole field without a point
-  return error.code() == ErrorCode::limit && (key == "memory" || key.starts_with("max_"));
-}
-
 /// Marks a reached limit as specific to this server: capacity may be available later or on another server. The need of
 /// a pair remains: its run has failed, as with a server of its own.
 Error of_this_server(const Error& error) {
-  const bool is_of_pair = dynamic_cast<const LimitOfPair*>(&error) != nullptr;
+  const bool is_of_pair = dynamic_cast<const PairLimit*>(&error) != nullptr;
   if (error.code() != ErrorCode::limit || is_of_pair) return error;
   return {error.code(), error.what(), error.field(), true};
 }
@@ -328,7 +315,6 @@ void ContactServiceImpl::open(grpc::ServerContext& context, const v1::OpenSessio
     session.reset();
     // Otherwise small blocks freed by the preparation stay with the process.
     ::malloc_trim(0);
-    if (is_limit_of_pair(error)) throw LimitOfPair(error);
     throw;
   }
   prepare.on_progress("open", 1.0);

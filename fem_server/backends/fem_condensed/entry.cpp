@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "common/errors/error.hpp"
+#include "common/errors/pair_limit.hpp"
 #include "common/parameters/parameter.hpp"
 #include "fem_server/backends/fem_condensed/condensed_contact.hpp"
 #include "fem_server/bodies/body_fields.hpp"
@@ -92,10 +93,10 @@ std::unique_ptr<ContactBackend> make_cloud(const PairSpec& pair, const PointClou
   PreparedBody prepared = prepare_body(pair, context, parameters);
   const std::string where = "contact." + pair.name;
   if (static_cast<double>(cloud.points.size()) > number(pair.parameters, "max_candidates")) {
-    throw limit_error(where + ".parameters.max_candidates",
-                      fmt::format("{}.partner.surface.points: {} points, max_candidates is {}; use fewer points or "
-                                  "raise the limit",
-                                  where, cloud.points.size(), number(pair.parameters, "max_candidates")));
+    throw PairLimit(where + ".parameters.max_candidates",
+                    fmt::format("{}.partner.surface.points: {} points, max_candidates is {}; use fewer points or "
+                                "raise the limit",
+                                where, cloud.points.size(), number(pair.parameters, "max_candidates")));
   }
   const BodyModel& body = prepared.body;
   require_linear_tetrahedra(pair, body.mesh().nodes_per_element);

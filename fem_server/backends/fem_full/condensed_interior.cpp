@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "common/errors/error.hpp"
+#include "common/errors/pair_limit.hpp"
 #include "common/files/digest.hpp"
 #include "fem_server/backend_interface/preparation_locks.hpp"
 #include "fem_server/fem/compliance_cache.hpp"
@@ -176,11 +177,11 @@ CondensedInterior::CondensedInterior(PreparedBody whole, std::span<const std::ui
   const double n = static_cast<double>(interface_.size());
   if (n > max_interface_nodes) {
     // Dense in K*, in the matrix with its row numbers, in the lower triangle for the factor and in the factor.
-    throw limit_error("max_interface_nodes",
-                      fmt::format("the interface of layer and interior has {} nodes, max_interface_nodes is {}; its "
-                                  "dense stiffness would take {:.1f} GB in total. Use a thinner layer, fewer "
-                                  "contact nodes, larger elements or fem_full, or raise the limit",
-                                  interface_.size(), max_interface_nodes, 360e-9 * n * n));
+    throw PairLimit("max_interface_nodes",
+                    fmt::format("the interface of layer and interior has {} nodes, max_interface_nodes is {}; its "
+                                "dense stiffness would take {:.1f} GB in total. Use a thinner layer, fewer "
+                                "contact nodes, larger elements or fem_full, or raise the limit",
+                                interface_.size(), max_interface_nodes, 360e-9 * n * n));
   }
   check_stop(context.stop);
   // Nine numbers for each pair of coupled nodes. The matrix is kept for the stresses of the interior.
