@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "common/errors/error.hpp"
+#include "common/spatial/wrap_sequence.hpp"
 #include "report/pressure_map.hpp"
 #include "scenario/line_paths.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
@@ -166,57 +167,79 @@ class SceneWriter {
         part[k == 0 ? "a" : "b"] = {{"body", end.body}, {"point", json_of(end.point)}};
         add_point(end.body, end.point);
       }
-      if (line.points[i].wrap) {
-        part["way"] = wrap_path_json(line.points, i);
-        add_wrap_surface(entry, *line.points[i].wrap, lines["surfaces"]);
-      }
+      if (!line.points[i].wraps.empty()) part["way"] = wrap_path_json(line, i);
+      for (const std::size_t k : line.points[i].wraps) add_wrap_surface(entry, line.surfaces[k], lines["surfaces"]);
       lines["parts"].push_back(std::move(part));
     }
   }
 
-  /// The ends of the segment from point i in the frame of its wrap surface.
-  [[nodiscard]] std::array<Vector3, 2> wrap_ends(const std::vector<config::LinePoint>& points, std::size_t i,
-                                                 std::size_t row) const {
-    const config::WrapSpec& surface = *points[i].wrap;
-    const Pose X_SW = (pose_of(surface.body, row) * surface.X_BS).inverse();
-    const auto end = [&](const config::LinePoint& point) { return X_SW * (pose_of(point.body, row) * point.point); };
-    return {end(points[i]), end(points[i + 1])};
-  }
-
-  /// True if an earlier segment touches the surface over which only the first one wraps.
-  [[nodiscard]] bool wraps_earlier(const std::vector<config::LinePoint>& points, std::size_t i, std::size_t row) const {
-    for (std::size_t j = 0; points[i].wrap->first_only && j < i; ++j) {
-      if (!points[j].wrap || points[j].wrap->name != points[i].wrap->name) continue;
-      const auto [y1, y2] = wrap_ends(points, j, row);
-      if (wrap(points[j].wrap->shape, y1, y2).touches) return true;
+  /// The surfaces of a line and the segments that may wrap over them.
+  [[nodiscard]] std::vector<PlacedSurface> placed_surfaces(const config::LineSpec& line, std::size_t row) const {
+    std::vector<PlacedSurface> placed;
+    for (std::size_t k = 0; k < line.surfaces.size(); ++k) {
+      const config::WrapSpec& surface = line.surfaces[k];
+      placed.push_back({.shape = &surface.shape,
+                        .X_WS = pose_of(surface.body, row) * surface.X_BS,
+                        .one_segment = surface.one_segment});
+      for (std::size_t i = 0; i + 1 < line.points.size(); ++i) {
+        const auto& wraps = line.points[i].wraps;
+        if (std::ranges::find(wraps, k) != wraps.end()) placed.back().segments.push_back(i);
+      }
     }
-    return false;
+    return placed;
   }
 
-  /// The path over a surface at times spread over the run; straight where no shortest line is found, so that failures
-  /// are displayed too.
-  [[nodiscard]] Json wrap_path_json(const std::vector<config::LinePoint>& line_points, std::size_t i) const {
-    const config::WrapSpec& wrap = *line_points[i].wrap;
+  /// Points of a segment in the world, as many over each of its surfaces.
+  [[nodiscard]] std::vector<Vector3> segment_points(const config::LineSpec& line, std::size_t i,
+                                                    std::size_t row) const {
+    std::vector<Vector3> ends;
+    for (const auto& point : line.points) ends.push_back(pose_of(point.body, row) * point.point);
+    const std::vector<PlacedSurface> placed = placed_surfaces(line, row);
+    const std::vector<SurfaceContact> contacts = wrap_sequence(ends, placed).at(i);
+    std::vector<Vector3> points;
+    for (std::size_t k = 0; k < contacts.size(); ++k) {
+      // Between two surfaces the line is straight and divided at its middle.
+      const Vector3 from = k == 0 ? ends[i] : Vector3(0.5 * (contacts[k - 1].last + contacts[k].first));
+      const Vector3 to =
+          k + 1 == contacts.size() ? ends[i + 1] : Vector3(0.5 * (contacts[k].last + contacts[k + 1].first));
+      const PlacedSurface& surface = placed[contacts[k].surface];
+      const Pose X_SW = surface.X_WS.inverse();
+      for (const Vector3& y : wrapped_points(*surface.shape, X_SW * from, X_SW * to, n_wrap_points - 4)) {
+        points.push_back(surface.X_WS * y);
+      }
+    }
+    return points;
+  }
+
+  /// The path over surfaces at times spread over the run, in the frame of the body of the first one; straight where no
+  /// shortest line is found, so that failures are displayed too.
+  [[nodiscard]] Json wrap_path_json(const config::LineSpec& line, std::size_t i) const {
+    const std::string& body = line.surfaces[line.points[i].wraps.front()].body;
+    const std::size_t count = n_wrap_points * line.points[i].wraps.size();
     std::vector<double> times;
     std::vector<double> coordinates;
     for (const std::size_t row : spread_rows()) {
-      const auto [y1, y2] = wrap_ends(line_points, i, row);
       std::vector<Vector3> points;
       try {
-        if (!wraps_earlier(line_points, i, row)) points = wrapped_points(wrap.shape, y1, y2, n_wrap_points - 4);
+        points = segment_points(line, i, row);
       } catch (const RecoverableError&) {
         points.clear();
       }
-      for (int k = static_cast<int>(points.size()); k < n_wrap_points; ++k) {
-        points.emplace_back(y1 + (y2 - y1) * k / (n_wrap_points - 1));
+      const Vector3 end = pose_of(line.points[i + 1].body, row) * line.points[i + 1].point;
+      const Vector3 start =
+          points.empty() ? Vector3(pose_of(line.points[i].body, row) * line.points[i].point) : points.back();
+      const std::size_t missing = count - points.size();
+      for (std::size_t k = 0; k < missing; ++k) {
+        points.emplace_back(start + (end - start) * static_cast<double>(k) / static_cast<double>(missing - 1));
       }
       times.push_back(series_.rows() == 0 ? 0.0 : series_.values[row * series_.columns.size()]);
-      for (const Vector3& y : points) {
-        const Vector3 p = wrap.X_BS * y;
+      const Pose X_BW = pose_of(body, row).inverse();
+      for (const Vector3& point : points) {
+        const Vector3 p = X_BW * point;
         coordinates.insert(coordinates.end(), p.begin(), p.end());
       }
     }
-    return {{"body", wrap.body}, {"count", n_wrap_points}, {"times", packed(times)}, {"points", packed(coordinates)}};
+    return {{"body", body}, {"count", count}, {"times", packed(times)}, {"points", packed(coordinates)}};
   }
 
   /// Rows at which wrap paths are computed; only the first if there are none.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <limits>
+#include <sstream>
 
 #include "scenario/coordinate_functions.hpp"
 #include "scenario/sections.hpp"
@@ -28,7 +29,7 @@ WrapSpec read_surface(const Field& field, const std::vector<BodySpec>& bodies) {
   }
   WrapShape& shape = surface.shape;
   shape.straight_inside = field["inside"].text() == "straight";
-  surface.first_only = field["segments"].text() == "first";
+  surface.one_segment = field["segments"].text() == "one";
   if (field.has("ellipsoid")) shape.radii = field["ellipsoid"].vector3();
   if (field.has("sphere")) shape.radii.setConstant(field["sphere"].number());
   if (field.has("cylinder")) {
@@ -50,8 +51,22 @@ WrapSpec read_surface(const Field& field, const std::vector<BodySpec>& bodies) {
   return surface;
 }
 
+/// Numbers of the surfaces in a text of names.
+std::vector<std::size_t> read_wraps(const Field& field, const std::vector<WrapSpec>& surfaces) {
+  std::vector<std::size_t> wraps;
+  std::istringstream names(field.text());
+  for (std::string name; names >> name;) {
+    const auto surface = std::ranges::find(surfaces, name, &WrapSpec::name);
+    if (surface == surfaces.end()) {
+      field.reject("names in `surfaces` of this entry", fmt::format("'{}'", name), "describe it in `surfaces`");
+    }
+    wraps.push_back(static_cast<std::size_t>(surface - surfaces.begin()));
+  }
+  return wraps;
+}
+
 LinePoint read_point(const Field& field, const std::vector<WrapSpec>& surfaces, const std::vector<BodySpec>& bodies) {
-  LinePoint point{.body = read_body_name(field["body"], bodies, true), .point = field["point"].vector3(), .wrap = {}};
+  LinePoint point{.body = read_body_name(field["body"], bodies, true), .point = field["point"].vector3(), .wraps = {}};
   constexpr std::array<const char*, 3> axes = {"x", "y", "z"};
   for (std::size_t k = 0; field.has("moves") && k < 3; ++k) {
     const auto terms = field["moves"].entries_of(axes[k]);
@@ -65,22 +80,16 @@ LinePoint read_point(const Field& field, const std::vector<WrapSpec>& surfaces, 
     point.within = within["coordinate"].text();
     const auto range = within["range"].numbers();
     point.range = {range[0], range[1]};
-    if (!(range[0] < range[1]))
-      within["range"].reject("a range [from, to] with from < to", "none", "exchange its numbers");
+    if (!(range[0] <= range[1]))
+      within["range"].reject("a range [from, to] with from <= to", "none", "exchange its numbers");
   }
-  if (!field.has("wrap")) return point;
-  const Field wrap = field["wrap"];
-  const auto surface = std::ranges::find(surfaces, wrap.text(), &WrapSpec::name);
-  if (surface == surfaces.end()) {
-    wrap.reject("a name in `surfaces` of this entry", fmt::format("'{}'", wrap.text()), "describe it in `surfaces`");
-  }
-  point.wrap = *surface;
+  if (field.has("wrap")) point.wraps = read_wraps(field["wrap"], surfaces);
   return point;
 }
 
 LineSpec read_line(const Field& field, const std::string& name, const std::vector<WrapSpec>& surfaces,
                    const std::vector<BodySpec>& bodies) {
-  LineSpec line{.name = name, .points = {}, .keys = field};
+  LineSpec line{.name = name, .points = {}, .surfaces = surfaces, .keys = field};
   const Field path = field["path"];
   for (const auto& item : path.node().items) {
     line.points.push_back(read_point(Field(path.document(), *item, path.path()), surfaces, bodies));
@@ -127,11 +136,14 @@ std::vector<KeySchema> coordinate_keys() {
 }  // namespace
 
 KeySchema path_key() {
-  KeySchema point{.kind = KeyKind::map,
-                  .meaning = "a point of the line",
-                  .keys = {required(text("body", "body in which the point is fixed, or `ground`")),
-                           required(number_list("point", "m", coordinates, "in the frame of the body", {3})),
-                           text("wrap", "name in `surfaces`: the segment to the next point may wrap over it")}};
+  KeySchema point{
+      .kind = KeyKind::map,
+      .meaning = "a point of the line",
+      .keys = {required(text("body", "body in which the point is fixed, or `ground`")),
+               required(number_list("point", "m", coordinates, "in the frame of the body", {3})),
+               text("wrap",
+                    "a name in `surfaces`, or several separated by blanks: the segment to the next point may "
+                    "wrap over them; they are tried in the order of `surfaces`")}};
   for (KeySchema& key : coordinate_keys()) point.keys.push_back(std::move(key));
   return {.name = "path",
           .kind = KeyKind::list,
@@ -140,29 +152,29 @@ KeySchema path_key() {
 }
 
 KeySchema wrap_surfaces_key() {
-  return {
-      .name = "surfaces",
-      .kind = KeyKind::named,
-      .meaning = "smooth surfaces that lines of this entry wrap over, by name",
-      .keys = {required(text("body", "body to which it belongs, or `ground`")),
-               number("sphere", "m", radii, "radius of a sphere"),
-               number("cylinder", "m", radii, "radius of a cylinder along z"),
-               number("length", "m", lengths,
-                      "of a cylinder: lines with tangent points beyond its ends do not wrap, as in OpenSim; infinite "
-                      "by default"),
-               number_list("ellipsoid", "m", radii, "radii of an ellipsoid along x, y, z", {3}),
-               vector3("position", "m", coordinates, "of its centre, in the frame of the body"),
-               quaternion("orientation", "of its axes relative to those of the body"),
-               number_list("side", "-", direction_entries,
-                           "direction in its frame: lines pass on this side; by default on the shorter path", {3}),
-               choice("inside", {"error", "straight"},
-                      "a line between points of which one moves into the surface: an error, or straight as in OpenSim, "
-                      "so that its length jumps",
-                      "error"),
-               choice("segments", {"every", "first"},
-                      "segments of a line that wrap: every one that touches it, or only the first as in OpenSim, whose "
-                      "further ones pass through",
-                      "every")}};
+  return {.name = "surfaces",
+          .kind = KeyKind::named,
+          .meaning = "smooth surfaces that lines of this entry wrap over, by name",
+          .keys = {
+              required(text("body", "body to which it belongs, or `ground`")),
+              number("sphere", "m", radii, "radius of a sphere"),
+              number("cylinder", "m", radii, "radius of a cylinder along z"),
+              number("length", "m", lengths,
+                     "of a cylinder: lines with tangent points beyond its ends do not wrap, as in OpenSim; infinite "
+                     "by default"),
+              number_list("ellipsoid", "m", radii, "radii of an ellipsoid along x, y, z", {3}),
+              vector3("position", "m", coordinates, "of its centre, in the frame of the body"),
+              quaternion("orientation", "of its axes relative to those of the body"),
+              number_list("side", "-", direction_entries,
+                          "direction in its frame: lines pass on this side; by default on the shorter path", {3}),
+              choice("inside", {"error", "straight"},
+                     "a line between points of which one moves into the surface: an error, or straight as in OpenSim, "
+                     "so that its length jumps",
+                     "error"),
+              choice("segments", {"every", "one"},
+                     "segments of a line that wrap: every one that touches it, or one as in OpenSim, while others pass "
+                     "through: the first that crosses it, or else the one that becomes longer by the least",
+                     "every")}};
 }
 
 std::vector<LineSpec> read_lines(const Field& entry, const std::vector<BodySpec>& bodies) {
@@ -196,18 +208,20 @@ double straight_length(const LineSpec& line, const std::vector<BodySpec>& bodies
 
 void check_insertions(const LineSpec& line, const std::vector<BodySpec>& bodies) {
   for (std::size_t i = 0; i + 1 < line.points.size(); ++i) {
-    if (!line.points[i].wrap || line.points[i].wrap->shape.straight_inside) continue;
-    const WrapSpec& surface = *line.points[i].wrap;
-    const Pose X_SW = (initial_pose(surface.body, bodies) * surface.X_BS).inverse();
-    for (std::size_t k = i; k <= i + 1; ++k) {
-      const LinePoint& end = line.points[k];
-      const double level = wrap_level(surface.shape, X_SW * (initial_pose(end.body, bodies) * end.point));
-      if (level >= 1.0) continue;
-      line.keys["path"].reject(
-          fmt::format("points outside the surface '{}'", surface.name),
-          fmt::format("point {} of '{}' inside it, at {:.3g} of its radius", k + 1, end.body, level),
-          "a line cannot wrap over a surface that contains its insertion: make the surface smaller or leave out "
-          "`wrap`, or let the line pass through it with `inside: straight`");
+    for (const std::size_t s : line.points[i].wraps) {
+      const WrapSpec& surface = line.surfaces[s];
+      if (surface.shape.straight_inside) continue;
+      const Pose X_SW = (initial_pose(surface.body, bodies) * surface.X_BS).inverse();
+      for (std::size_t k = i; k <= i + 1; ++k) {
+        const LinePoint& end = line.points[k];
+        const double level = wrap_level(surface.shape, X_SW * (initial_pose(end.body, bodies) * end.point));
+        if (level >= 1.0) continue;
+        line.keys["path"].reject(
+            fmt::format("points outside the surface '{}'", surface.name),
+            fmt::format("point {} of '{}' inside it, at {:.3g} of its radius", k + 1, end.body, level),
+            "a line cannot wrap over a surface that contains its insertion: make the surface smaller or leave out "
+            "`wrap`, or let the line pass through it with `inside: straight`");
+      }
     }
   }
 }

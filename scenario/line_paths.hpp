@@ -2,7 +2,7 @@
 #pragma once
 
 #include <array>
-#include <optional>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -19,7 +19,7 @@ struct WrapSpec {
   std::string body;
   Pose X_BS;  ///< frame of the shape in the body
   WrapShape shape;
-  bool first_only = false;  ///< of a line only the first segment that touches it wraps
+  bool one_segment = false;  ///< of a line one segment wraps, as in PlacedSurface
 };
 
 struct LinePoint {
@@ -30,7 +30,7 @@ struct LinePoint {
   };
   std::string body;
   Vector3 point = Vector3::Zero();  ///< [m] in the frame of the body
-  std::optional<WrapSpec> wrap;     ///< on the segment to the next point
+  std::vector<std::size_t> wraps;   ///< surfaces of the line, on the segment to the next point
   std::array<Move, 3> moves = {};   ///< [m] added to `point`
   std::string within = {};          ///< the point is active while this coordinate is in `range`; empty = always
   std::array<double, 2> range = {};
@@ -40,9 +40,10 @@ struct LinePoint {
 
 /// One line of an entry.
 struct LineSpec {
-  std::string name;               ///< empty = the entry is one line
-  std::vector<LinePoint> points;  ///< at least two
-  Field keys;                     ///< the map that has `path`
+  std::string name;                ///< empty = the entry is one line
+  std::vector<LinePoint> points;   ///< at least two
+  std::vector<WrapSpec> surfaces;  ///< that it may wrap over, in the order of the entry
+  Field keys;                      ///< the map that has `path`
 };
 
 /// Keys `path` of a line and `surfaces` of the entry.

@@ -161,6 +161,39 @@ struct PlaneArc {
   double angle = 0.0;  ///< of the arc on the sphere, <= 0 where the line is straight
 };
 
+bool is_cylinder(const WrapShape& shape) {
+  return !shape.radii.allFinite();
+}
+
+/// The point of the straight line next to the centre, where the shape is the unit sphere, and whether it is between the
+/// ends and inside.
+struct Nearest {
+  Vector3 z;
+  bool crosses = false;
+};
+Nearest nearest_to_center(const Vector3& z1, const Vector3& z2) {
+  const Vector3 along = z2 - z1;
+  const double t = -z1.dot(along) / along.squaredNorm();
+  const Vector3 z = z1 + t * along;
+  return {.z = z, .crosses = t > 0.0 && t < 1.0 && z.norm() < 1.0};
+}
+
+/// True if `side` lets a line pass on the longer way. A sphere or an ellipsoid: if the middle of the shorter one is on
+/// the other side. A cylinder, as in OpenSim: a line that crosses it has its tangent points on that side, the first
+/// before the last; one beside it is held if both ends, or one of them and the point next to the axis, are on the other
+/// side.
+bool goes_far(const WrapShape& shape, const Vector3& z1, const Vector3& z2, const PlaneArc& near, const PlaneArc& far) {
+  if (shape.side.isZero(0.0)) return false;
+  const auto is_active = [&](const Vector3& z) { return shape.side.dot(z) >= 0.0; };
+  if (!is_cylinder(shape)) return !is_active(near.P + near.Q);
+  const Nearest nearest = nearest_to_center(z1, z2);
+  if (!nearest.crosses) {
+    return is_active(z1) == is_active(z2) ? !is_active(z1) : !is_active(nearest.z);
+  }
+  if (is_active(near.P) != is_active(far.P)) return is_active(far.P);
+  return !is_active(near.Q) && is_active(far.Q);
+}
+
 PlaneArc on_unit_sphere(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
   // For a cylinder the axial coordinate is divided by infinity, which leaves its circle.
   const Vector3 z1 = y1.cwiseQuotient(shape.radii);
@@ -175,20 +208,18 @@ PlaneArc on_unit_sphere(const WrapShape& shape, const Vector3& y1, const Vector3
     if (!(other.cross(e1).norm() > 0.0)) other = std::abs(e1.x()) < 0.9 ? Vector3::UnitX() : Vector3::UnitY();
     across = other - other.dot(e1) * e1;
   }
-  Vector3 e2 = across.normalized();
-  double theta = std::atan2(z2.dot(e2), z2.dot(e1));
-  if (theta < 0.0) theta = -theta;
+  const Vector3 e2 = across.normalized();
+  const double theta = std::abs(std::atan2(z2.dot(e2), z2.dot(e1)));
   const double a1 = std::acos(std::min(1.0, 1.0 / r1));
   const double a2 = std::acos(std::min(1.0, 1.0 / r2));
-  const double middle = 0.5 * (a1 + theta - a2);
-  if (shape.side.dot(std::cos(middle) * e1 + std::sin(middle) * e2) < 0.0) {
-    e2 = -e2;
-    theta = 2.0 * std::numbers::pi - theta;
-  }
-  PlaneArc start{.P = {}, .Q = {}, .angle = theta - a1 - a2};
-  start.P = std::cos(a1) * e1 + std::sin(a1) * e2;
-  start.Q = std::cos(theta - a2) * e1 + std::sin(theta - a2) * e2;
-  return start;
+  const auto arc = [&](double turn, const Vector3& e) {
+    return PlaneArc{.P = std::cos(a1) * e1 + std::sin(a1) * e,
+                    .Q = std::cos(turn - a2) * e1 + std::sin(turn - a2) * e,
+                    .angle = turn - a1 - a2};
+  };
+  const PlaneArc near = arc(theta, e2);
+  const PlaneArc far = arc(2.0 * std::numbers::pi - theta, -e2);
+  return goes_far(shape, z1, z2, near, far) ? far : near;
 }
 
 /// Initial guess of the unknowns, in units of `unit`.
@@ -267,6 +298,37 @@ double wrap_level(const WrapShape& shape, const Vector3& y) {
 
 namespace {
 
+/// True if the straight line between two points outside passes through the shape.
+bool crosses(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
+  return nearest_to_center(y1.cwiseQuotient(shape.radii), y2.cwiseQuotient(shape.radii)).crosses;
+}
+
+/// The plane arc over the sphere of a line that may touch; none for a straight line.
+std::optional<PlaneArc> arc_over(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
+  if (!(wrap_level(shape, y1) >= 1.0 && wrap_level(shape, y2) >= 1.0)) {
+    if (shape.straight_inside) return std::nullopt;
+    throw RecoverableError("an end of the line lies inside its wrap surface");
+  }
+  if (!is_cylinder(shape) && !crosses(shape, y1, y2)) return std::nullopt;
+  const PlaneArc arc = on_unit_sphere(shape, y1, y2);
+  return arc.angle > 0.0 ? std::optional(arc) : std::nullopt;
+}
+
+}  // namespace
+
+bool must_wrap(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
+  if (!crosses(shape, y1, y2)) return false;
+  const bool is_sphere = shape.radii == Vector3::Constant(shape.radii.x());
+  if (shape.side.isZero(0.0)) return !is_sphere;
+  return !(is_sphere || is_cylinder(shape)) || shape.side.dot(y1) >= 0.0 || shape.side.dot(y2) >= 0.0;
+}
+
+bool may_touch(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
+  return arc_over(shape, y1, y2).has_value();
+}
+
+namespace {
+
 /// The line in units of the smallest radius; none if it is straight.
 struct Solution {
   Unknowns u;
@@ -276,12 +338,9 @@ struct Solution {
 };
 
 std::optional<Solution> solution(const WrapShape& shape, const Vector3& y1, const Vector3& y2) {
-  if (!(wrap_level(shape, y1) >= 1.0 && wrap_level(shape, y2) >= 1.0)) {
-    if (shape.straight_inside) return std::nullopt;
-    throw RecoverableError("an end of the line lies inside its wrap surface");
-  }
-  const PlaneArc start = on_unit_sphere(shape, y1, y2);
-  if (!(start.angle > 0.0)) return std::nullopt;
+  const auto arc = arc_over(shape, y1, y2);
+  if (!arc) return std::nullopt;
+  const PlaneArc& start = *arc;
   // In units of the smallest radius all numbers are near one.
   const double unit = shape.radii.minCoeff();
   const WrapShape scaled{.radii = shape.radii / unit, .side = shape.side};

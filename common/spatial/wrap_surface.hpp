@@ -13,7 +13,9 @@ namespace heelstrike {
 /// z.
 struct WrapShape {
   Vector3 radii = Vector3::Ones();  ///< [m] > 0; infinite along the axis of a cylinder
-  /// Lines pass the centre on this side, even if the other path is shorter; zero = the shorter path.
+  /// Lines pass the centre on this side, even if the other path is shorter; zero = the shorter path. A cylinder holds
+  /// on that side a line that passes it on the other; a sphere or an ellipsoid, only lines that cross it, as in
+  /// OpenSim.
   Vector3 side = Vector3::Zero();
   /// [m] half length of a cylinder. A line with both tangent points beyond the ends is straight, as in OpenSim; its
   /// length is discontinuous there.
@@ -25,6 +27,15 @@ struct WrapShape {
 
 /// Level function: < 1 inside, 1 on the surface, > 1 outside. @param y  [m] in the frame of the shape
 [[nodiscard]] double wrap_level(const WrapShape& shape, const Vector3& y);
+
+/// True if a segment that touches the shape wraps over it in OpenSim before all other segments of its path: the
+/// straight line between its ends crosses the shape, and where `side` restricts a cylinder or a sphere, an end is on
+/// that side. A sphere without `side` has no such segments.
+[[nodiscard]] bool must_wrap(const WrapShape& shape, const Vector3& y1, const Vector3& y2);
+
+/// False for a line that is certainly straight, without a search for its geodesic.
+/// @throws RecoverableError as `wrap`
+[[nodiscard]] bool may_touch(const WrapShape& shape, const Vector3& y1, const Vector3& y2);
 
 /// The shortest line between two points that does not enter the shape, and the exact derivatives of its length.
 struct WrappedLine {

@@ -1,7 +1,9 @@
 #include "mbs_server/formulation/line_path.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 #include "common/errors/error.hpp"
@@ -18,11 +20,7 @@ LinePath::LinePath(const std::vector<PathPoint>& points) {
     Segment segment{.between = local(p_B - p_A), .surface = {}};
     if (a.wrap) {
       const AffineVector center = body_point(a.wrap->body, a.wrap->X_BS.p);
-      Surface surface{.axes = {},
-                      .from = local(p_A - center),
-                      .to = local(p_B - center),
-                      .shape = a.wrap->shape,
-                      .first_of = a.wrap->first_of};
+      Surface surface{.axes = {}, .from = local(p_A - center), .to = local(p_B - center), .shape = a.wrap->shape};
       for (int k = 0; k < 3; ++k) surface.axes[k] = local(body_direction(a.wrap->body, a.wrap->X_BS.R.col(k)));
       segment.surface = std::move(surface);
     }
@@ -49,15 +47,9 @@ void LinePath::at(const ConstVector& q, bool curvature, PathLength& out) const {
   out.length = 0.0;
   out.gradient.setZero(n);
   if (curvature) out.hessian.setZero(n, n);
-  out.wrapped.clear();
   for (const Segment& segment : segments_) {
-    const int number = segment.surface ? segment.surface->first_of : -1;
-    const bool may_wrap = segment.surface && std::ranges::find(out.wrapped, number) == out.wrapped.end();
     // A line that does not touch its surface is straight; the choice is continuous, because it touches tangentially.
-    if (may_wrap && add_wrapped(*segment.surface, q, curvature, out)) {
-      if (number >= 0) out.wrapped.push_back(number);
-      continue;
-    }
+    if (segment.surface && add_wrapped(*segment.surface, q, curvature, out)) continue;
     add_straight(segment, q, curvature, out);
   }
 }
@@ -136,7 +128,8 @@ double value_of(const JointFunction& u, const ConstVector& q) {
 
 }  // namespace
 
-MovingPath::MovingPath(std::vector<MovingPoint> points) : points_(std::move(points)) {
+MovingPath::MovingPath(std::vector<MovingPoint> points, std::vector<PathWrap> surfaces)
+    : points_(std::move(points)), surfaces_(std::move(surfaces)) {
   bool plain = true;
   std::vector<int> found;
   const auto add_body = [&](BodyIndex body) {
@@ -145,7 +138,7 @@ MovingPath::MovingPath(std::vector<MovingPoint> points) : points_(std::move(poin
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const MovingPoint& point = points_[i];
     add_body(point.point.body);
-    if (point.point.wrap) add_body(point.point.wrap->body);
+    for (const std::size_t s : point.wraps) add_body(surfaces_[s].body);
     if (point.within.map) plain = false;
     if (!moves(point)) continue;
     plain = false;
@@ -156,14 +149,15 @@ MovingPath::MovingPath(std::vector<MovingPoint> points) : points_(std::move(poin
   }
   std::ranges::sort(found);
   found.erase(std::unique(found.begin(), found.end()), found.end());
-  first_free_ = found.empty() ? 0 : found.back() + 1;
+  first_free_ = found.empty() ? 0 : coordinates_per_body * (found.back() / coordinates_per_body + 1);
   coordinates_ = std::move(found);
+  const std::vector<bool> all(points_.size(), true);
+  const ActivePoints active = active_points(all);
   // Without moving or conditional points the path is that of the points themselves, without a detour over copies.
-  if (!plain) return;
-  std::vector<PathPoint> fixed_points;
-  for (const MovingPoint& point : points_) fixed_points.push_back(point.point);
-  plain_.emplace(fixed_points);
+  if (!plain || active.has_choice) return;
+  plain_.emplace(fixed(all, active, only_sequence(active)).path);
   coordinates_ = plain_->coordinates();
+  paths_.clear();
 }
 
 bool MovingPath::moves(const MovingPoint& point) const {
@@ -178,23 +172,156 @@ Eigen::Index MovingPath::place(int coordinate) const {
   return n + 3 * (free / coordinates_per_body) + free % coordinates_per_body;
 }
 
-const MovingPath::Fixed& MovingPath::fixed(const std::vector<bool>& counts) const {
-  // The active points change rarely; their paths are kept.
-  const auto known = paths_.find(counts);
+MovingPath::ActivePoints MovingPath::active_points(const std::vector<bool>& counts) const {
+  ActivePoints active;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    if (counts[i]) active.points.push_back(i);
+  }
+  std::vector<int> surfaces_on(active.points.size(), 0);
+  for (std::size_t s = 0; s < surfaces_.size(); ++s) {
+    PlacedSurface placed{
+        .shape = &surfaces_[s].shape, .X_WS = {}, .one_segment = surfaces_[s].one_segment, .segments = {}};
+    for (std::size_t k = 0; k + 1 < active.points.size(); ++k) {
+      // Across inactive points a segment wraps over the surfaces that all its parts may wrap over.
+      const auto may_wrap = [&](std::size_t i) {
+        return std::ranges::find(points_[i].wraps, s) != points_[i].wraps.end();
+      };
+      const auto parts = std::views::iota(active.points[k], active.points[k + 1]);
+      if (!std::ranges::all_of(parts, may_wrap)) continue;
+      placed.segments.push_back(k);
+      active.has_choice = active.has_choice || ++surfaces_on[k] > 1;
+    }
+    if (placed.segments.empty()) continue;
+    active.has_choice = active.has_choice || (placed.one_segment && placed.segments.size() > 1);
+    active.surfaces.push_back(s);
+    active.placed.push_back(std::move(placed));
+  }
+  return active;
+}
+
+MovingPath::Sequence MovingPath::only_sequence(const ActivePoints& active) {
+  Sequence sequence(active.points.size() - 1);
+  for (std::size_t k = 0; k < active.placed.size(); ++k) {
+    for (const std::size_t segment : active.placed[k].segments) sequence[segment].push_back(active.surfaces[k]);
+  }
+  return sequence;
+}
+
+/// The body of a free point, after those of the model.
+BodyIndex MovingPath::free_body(std::size_t number) const {
+  return static_cast<BodyIndex>(first_free_ / coordinates_per_body + static_cast<int>(number));
+}
+
+/// A point as it enters LinePath: a moving one is the origin of a body of its own.
+PathPoint MovingPath::fixed_point(std::size_t i) const {
+  PathPoint point = points_[i].point;
+  const auto moving = std::ranges::find(moving_, i);
+  if (moving == moving_.end()) return point;
+  point.body = free_body(static_cast<std::size_t>(moving - moving_.begin()));
+  point.p_BP.setZero();
+  return point;
+}
+
+MovingPath::Sequence MovingPath::choose(const ActivePoints& active, const VectorX& q,
+                                        std::vector<Junction>& junctions) const {
+  if (!active.has_choice) return only_sequence(active);
+  std::vector<Vector3> points;
+  for (const std::size_t i : active.points) {
+    const PathPoint point = fixed_point(i);
+    points.push_back(body_point(point.body, point.p_BP).value(q));
+  }
+  std::vector<PlacedSurface> placed = active.placed;
+  for (std::size_t k = 0; k < placed.size(); ++k) {
+    const PathWrap& surface = surfaces_[active.surfaces[k]];
+    placed[k].X_WS.p = body_point(surface.body, surface.X_BS.p).value(q);
+    for (int c = 0; c < 3; ++c) {
+      placed[k].X_WS.R.col(c) = body_direction(surface.body, surface.X_BS.R.col(c)).value(q);
+    }
+  }
+  Sequence sequence;
+  for (const auto& contacts : wrap_sequence(points, placed)) {
+    auto& surfaces = sequence.emplace_back();
+    for (std::size_t k = 0; k < contacts.size(); ++k) {
+      surfaces.push_back(active.surfaces[contacts[k].surface]);
+      if (k == 0) continue;
+      const Vector3 &from = contacts[k - 1].last, &to = contacts[k].first;
+      junctions.push_back({.p = 0.5 * (from + to), .along = to - from});
+    }
+  }
+  return sequence;
+}
+
+const MovingPath::Fixed& MovingPath::fixed(const std::vector<bool>& counts, const ActivePoints& active,
+                                           const Sequence& sequence) const {
+  // Active points and surfaces change rarely; their paths are kept.
+  const auto known = paths_.find({counts, sequence});
   if (known != paths_.end()) return known->second;
   std::vector<PathPoint> points;
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    if (!counts[i]) continue;
-    points.push_back(points_[i].point);
-    const auto moving = std::ranges::find(moving_, i);
-    if (moving == moving_.end()) continue;
-    // A moving point is the origin of a body of its own, whose coordinates follow those of the model.
-    points.back().body = first_free_ / coordinates_per_body + static_cast<BodyIndex>(moving - moving_.begin());
-    points.back().p_BP.setZero();
+  std::size_t free = moving_.size();
+  for (std::size_t k = 0; k < active.points.size(); ++k) {
+    points.push_back(fixed_point(active.points[k]));
+    if (k + 1 == active.points.size() || sequence[k].empty()) continue;
+    points.back().wrap = surfaces_[sequence[k].front()];
+    for (std::size_t j = 1; j < sequence[k].size(); ++j) {
+      points.push_back({.body = free_body(free++), .wrap = surfaces_[sequence[k][j]]});
+    }
   }
   Fixed made{.path = LinePath(points), .places = {}};
   for (const int coordinate : made.path.coordinates()) made.places.push_back(place(coordinate));
-  return paths_.emplace(counts, std::move(made)).first->second;
+  return paths_.emplace(std::pair(counts, sequence), std::move(made)).first->second;
+}
+
+MovingPath::Spread MovingPath::spread(const Fixed& fixed, const VectorX& q, bool curvature, Eigen::Index n) const {
+  fixed.path.at(q, curvature, inner_);
+  Spread all{.gradient = VectorX::Zero(n), .hessian = Eigen::MatrixXd::Zero(curvature ? n : 0, curvature ? n : 0)};
+  all.gradient(fixed.places) = inner_.gradient;
+  if (curvature) all.hessian(fixed.places, fixed.places) = inner_.hessian;
+  return all;
+}
+
+/// Newton's method for the positions of the junctions at which the length is stationary: both sides then have the same
+/// direction. A motion along the line changes nothing, so that they move across it only. Afterwards they are
+/// eliminated.
+/// @param n  number of coordinates before theirs, the last ones of q
+MovingPath::Spread MovingPath::at_junctions(const Fixed& fixed, const std::vector<Junction>& junctions, VectorX& q,
+                                            Eigen::Index n) const {
+  const auto count = static_cast<Eigen::Index>(junctions.size());
+  const Eigen::Index first = q.size() - coordinates_per_body * count;
+  Eigen::MatrixXd across = Eigen::MatrixXd::Zero(3 * count, 2 * count);
+  for (Eigen::Index j = 0; j < count; ++j) {
+    const Junction& junction = junctions[static_cast<std::size_t>(j)];
+    q.segment<3>(first + coordinates_per_body * j) = junction.p;
+    across.block<3, 2>(3 * j, 2 * j) =
+        junction.along.householderQr().householderQ() * Eigen::Matrix<double, 3, 2>{{0.0, 0.0}, {1.0, 0.0}, {0.0, 1.0}};
+  }
+  // Directions are of order one; the geodesics are smooth to rounding over their steps.
+  constexpr double tolerance = 1e-12;
+  constexpr int max_iterations = 30;
+  const auto gradient_of = [&](const Spread& s) -> VectorX { return across.transpose() * s.gradient.tail(3 * count); };
+  Spread now = spread(fixed, q, true, n + 3 * count);
+  VectorX residual = gradient_of(now);
+  for (int iteration = 0; residual.norm() > tolerance; ++iteration) {
+    const Eigen::MatrixXd stiffness = across.transpose() * now.hessian.bottomRightCorner(3 * count, 3 * count) * across;
+    const VectorX step = -across * stiffness.fullPivLu().solve(residual);
+    const VectorX start = q;
+    const double before = residual.norm();
+    for (double fraction = 1.0;; fraction *= 0.5) {
+      for (Eigen::Index j = 0; j < count; ++j) {
+        q.segment<3>(first + coordinates_per_body * j) =
+            start.segment<3>(first + coordinates_per_body * j) + fraction * step.segment<3>(3 * j);
+      }
+      now = spread(fixed, q, true, n + 3 * count);
+      residual = gradient_of(now);
+      if (residual.norm() < before) break;
+      if (fraction < 1e-3 || iteration == max_iterations) {
+        throw RecoverableError("no line over its wrap surfaces was found");
+      }
+    }
+  }
+  const Eigen::MatrixXd mixed = now.hessian.topRightCorner(n, 3 * count) * across;
+  const Eigen::MatrixXd stiffness = across.transpose() * now.hessian.bottomRightCorner(3 * count, 3 * count) * across;
+  return {.gradient = now.gradient.head(n),
+          .hessian = now.hessian.topLeftCorner(n, n) - mixed * stiffness.fullPivLu().solve(mixed.transpose())};
 }
 
 /// Derivatives of the three coordinates of a moving point by rows, and the contribution of its second derivatives.
@@ -245,7 +372,9 @@ void MovingPath::at(const ConstVector& q, bool curvature, PathLength& out) const
     const double u = value_of(point.within, q);
     counts[i] = u >= point.range[0] - range_tolerance && u <= point.range[1] + range_tolerance;
   }
-  const Fixed& now = fixed(counts);
+  const auto known = active_.find(counts);
+  const ActivePoints& active =
+      known != active_.end() ? known->second : active_.emplace(counts, active_points(counts)).first->second;
   const auto n = static_cast<Eigen::Index>(coordinates_.size());
   const auto m = static_cast<Eigen::Index>(moving_.size());
   VectorX extended = VectorX::Zero(first_free_ + coordinates_per_body * m);
@@ -259,23 +388,29 @@ void MovingPath::at(const ConstVector& q, bool curvature, PathLength& out) const
     }
     extended.segment<3>(first_free_ + coordinates_per_body * j) = body_point(point.point.body, p).value(q);
   }
-  now.path.at(extended, curvature, inner_);
-  VectorX gradient = VectorX::Zero(n + 3 * m);
-  gradient(now.places) = inner_.gradient;
-  Eigen::MatrixXd hessian = Eigen::MatrixXd::Zero(curvature ? n + 3 * m : 0, curvature ? n + 3 * m : 0);
-  if (curvature) hessian(now.places, now.places) = inner_.hessian;
+  std::vector<Junction> junctions;
+  const Fixed& now = fixed(counts, active, choose(active, extended, junctions));
+  const Eigen::Index added = coordinates_per_body * static_cast<Eigen::Index>(junctions.size());
+  extended.conservativeResizeLike(VectorX::Zero(extended.size() + added));
+  const Spread all = junctions.empty() ? spread(now, extended, curvature, n + 3 * m)
+                                       : at_junctions(now, junctions, extended, n + 3 * m);
+  out.length = inner_.length;
+  if (m == 0) {
+    out.gradient = all.gradient;
+    if (curvature) out.hessian = all.hessian;
+    return;
+  }
   // Derivatives of all coordinates by those of bodies and joints: the identity, then the rows of moving points.
   Eigen::MatrixXd by_q = Eigen::MatrixXd::Zero(n + 3 * m, n);
   by_q.topRows(n).setIdentity();
   Eigen::MatrixXd bent = Eigen::MatrixXd::Zero(curvature ? n : 0, curvature ? n : 0);
   for (Eigen::Index j = 0; j < m; ++j) {
     Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(3, n);
-    follow(points_[moving_[static_cast<std::size_t>(j)]], n + 3 * j, q, curvature, gradient, rows, bent);
+    follow(points_[moving_[static_cast<std::size_t>(j)]], n + 3 * j, q, curvature, all.gradient, rows, bent);
     by_q.middleRows<3>(n + 3 * j) = rows;
   }
-  out.length = inner_.length;
-  out.gradient = by_q.transpose() * gradient;
-  if (curvature) out.hessian = by_q.transpose() * hessian * by_q + bent;
+  out.gradient = by_q.transpose() * all.gradient;
+  if (curvature) out.hessian = by_q.transpose() * all.hessian * by_q + bent;
 }
 
 }  // namespace heelstrike::mbs

@@ -5,10 +5,13 @@
 
 #include <Eigen/Core>
 #include <array>
+#include <cstddef>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "common/spatial/wrap_sequence.hpp"
 #include "common/spatial/wrap_surface.hpp"
 #include "mbs_server/formulation/coordinate_map.hpp"
 #include "mbs_server/formulation/joint_equations.hpp"
@@ -18,10 +21,9 @@ namespace heelstrike::mbs {
 /// A surface over which a segment of a path may wrap.
 struct PathWrap {
   BodyIndex body = ground;
-  Pose X_BS;        ///< frame of the shape in the body
-  WrapShape shape;  ///< in that frame
-  /// Of the segments with the same number only the first that touches wraps, as in OpenSim; -1 = every one.
-  int first_of = -1;
+  Pose X_BS;                 ///< frame of the shape in the body
+  WrapShape shape;           ///< in that frame
+  bool one_segment = false;  ///< of a MovingPath: as in PlacedSurface
 };
 
 struct PathPoint {
@@ -32,11 +34,10 @@ struct PathPoint {
 
 /// Length of a path and its derivatives in `LinePath::coordinates()`.
 struct PathLength {
-  double length = 0.0;       ///< [m]
-  VectorX gradient;          ///< dl/dq
-  Eigen::MatrixXd hessian;   ///< d2l/dq2, if requested
-  Eigen::MatrixXd by_ends;   ///< work space of LinePath
-  std::vector<int> wrapped;  ///< work space of LinePath: numbers PathWrap::first_of that a segment has used
+  double length = 0.0;      ///< [m]
+  VectorX gradient;         ///< dl/dq
+  Eigen::MatrixXd hessian;  ///< d2l/dq2, if requested
+  Eigen::MatrixXd by_ends;  ///< work space of LinePath
 };
 
 /// Length l(q) of a path in the fully Cartesian coordinates. A tension F acts on the bodies as -F dl/dq, which are the
@@ -67,7 +68,6 @@ class LinePath {
     Local axes[3];   ///< of the shape in the world
     Local from, to;  ///< from its centre to both ends
     WrapShape shape;
-    int first_of = -1;
   };
   struct Segment {
     Local between;
@@ -91,41 +91,79 @@ struct JointFunction {
 
 /// A point of a path with its dependence on joint coordinates.
 struct MovingPoint {
-  PathPoint point;
+  PathPoint point;                          ///< without a surface
   std::array<JointFunction, 3> moves = {};  ///< what is added to its coordinates in the body [m]; none = nothing
   JointFunction within = {};                ///< the point counts while this coordinate is in `range`; f is not used
   std::array<double, 2> range = {};
+  std::vector<std::size_t> wraps = {};  ///< surfaces of the path that the segment to the next point may wrap over
 };
 
-/// Length of a path as in LinePath. A point P that moves in its body, P = o + V (p + p(u)), enters LinePath with three
-/// independent coordinates; the chain rule then gives the dependence on the bodies and, through u(q), on the joints.
-/// The length jumps where a conditional point becomes active or inactive, as in the models with such points.
+/// Length of a path as in LinePath, over one or several surfaces by segment.
+///
+/// A point P that moves in its body, P = o + V (p + p(u)), enters LinePath with three independent coordinates; the
+/// chain rule then gives the dependence on the bodies and, through u(q), on the joints. The length jumps where a
+/// conditional point becomes active or inactive, as in the models with such points.
+///
+/// wrap_sequence() determines the surfaces of each segment. Between two of them the line is straight; a point on it,
+/// the junction, also enters LinePath with three coordinates, at which the length is stationary.
 class MovingPath {
  public:
   /// @param points  at least two unconditional ones
-  explicit MovingPath(std::vector<MovingPoint> points);
+  explicit MovingPath(std::vector<MovingPoint> points, std::vector<PathWrap> surfaces = {});
+  MovingPath(const MovingPath&) = delete;
+  MovingPath& operator=(const MovingPath&) = delete;
 
   [[nodiscard]] const std::vector<int>& coordinates() const { return coordinates_; }
-  /// As LinePath::at.
+  /// As LinePath::at. @throws RecoverableError also where no line over several surfaces is found
   void at(const ConstVector& q, bool curvature, PathLength& out) const;
 
  private:
+  /// Surfaces with the segments between active points that may wrap over them; their poses are not set.
+  struct ActivePoints {
+    std::vector<std::size_t> points;
+    std::vector<std::size_t> surfaces;
+    std::vector<PlacedSurface> placed;
+    bool has_choice = false;  ///< a segment with several surfaces, or one of several segments that wraps
+  };
+  /// Surfaces of each segment in their order along the path.
+  using Sequence = std::vector<std::vector<std::size_t>>;
+  /// A point between two surfaces and the direction of the line there.
+  struct Junction {
+    Vector3 p, along;
+  };
   struct Fixed {
     LinePath path;
-    std::vector<Eigen::Index> places;  ///< of its coordinates in `coordinates_`, or after them those of points
+    std::vector<Eigen::Index> places;  ///< of its coordinates in `coordinates_`, or after them those of free points
+  };
+  /// Derivatives of the length in `coordinates_`, then those of free points.
+  struct Spread {
+    VectorX gradient;
+    Eigen::MatrixXd hessian;
   };
   [[nodiscard]] bool moves(const MovingPoint& point) const;
-  [[nodiscard]] const Fixed& fixed(const std::vector<bool>& counts) const;
+  [[nodiscard]] ActivePoints active_points(const std::vector<bool>& counts) const;
+  /// @pre no choice
+  [[nodiscard]] static Sequence only_sequence(const ActivePoints& active);
+  [[nodiscard]] Sequence choose(const ActivePoints& active, const VectorX& q, std::vector<Junction>& junctions) const;
+  [[nodiscard]] BodyIndex free_body(std::size_t number) const;
+  [[nodiscard]] PathPoint fixed_point(std::size_t i) const;
+  [[nodiscard]] const Fixed& fixed(const std::vector<bool>& counts, const ActivePoints& active,
+                                   const Sequence& sequence) const;
   [[nodiscard]] Eigen::Index place(int coordinate) const;
+  [[nodiscard]] Spread spread(const Fixed& fixed, const VectorX& q, bool curvature, Eigen::Index n) const;
+  [[nodiscard]] Spread at_junctions(const Fixed& fixed, const std::vector<Junction>& junctions, VectorX& q,
+                                    Eigen::Index n) const;
   void follow(const MovingPoint& point, Eigen::Index column, const ConstVector& q, bool curvature,
               const VectorX& gradient, Eigen::MatrixXd& by_q, Eigen::MatrixXd& hessian) const;
 
   std::vector<MovingPoint> points_;
+  std::vector<PathWrap> surfaces_;
   std::vector<std::size_t> moving_;  ///< moving points
   std::vector<int> coordinates_;
-  int first_free_ = 0;             ///< first coordinate of moving points, which are treated as bodies
-  std::optional<LinePath> plain_;  ///< without moving or conditional points
-  mutable std::map<std::vector<bool>, Fixed> paths_;  ///< by the set of active points
+  int first_free_ = 0;             ///< first coordinate of free points, which are treated as bodies: moving, junctions
+  std::optional<LinePath> plain_;  ///< without moving or conditional points and without a choice of surfaces
+  mutable std::map<std::vector<bool>, ActivePoints> active_;               ///< by the points that count
+  mutable std::map<std::pair<std::vector<bool>, Sequence>, Fixed> paths_;  ///< by them and the surfaces
   mutable PathLength inner_;
 };
 

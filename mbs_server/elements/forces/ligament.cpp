@@ -45,6 +45,7 @@ Force build(const ElementSpec& spec, const Model& model, const std::vector<BodyS
     const auto slack = line.keys.optional_number("slack_length");
     LineElement element{.name = spec.name + "." + line.name,
                         .points = path_points(line, model),
+                        .surfaces = path_surfaces(line, model),
                         .unstrained = slack ? *slack : initial_length(line, model) / (1.0 + strain),
                         .tension_only = true};
     // Per strain rate in the file, per rate of length here.

@@ -105,7 +105,7 @@ Force line_force(LineElement element) {
 
 LineForce::LineForce(LineElement element)
     : element_(std::move(element)),
-      path_(element_.points),
+      path_(element_.points, element_.surfaces),
       rates_(VectorX::Zero(static_cast<Eigen::Index>(path_.coordinates().size()))) {}
 
 LineMotion LineForce::measure(const MotionState& at, bool curvature) const {
@@ -256,17 +256,6 @@ void check_path_coordinates(const config::LineSpec& line, const Scenario& scenar
   }
 }
 
-namespace {
-
-/// The point after which a line may first wrap over a surface.
-int first_use(const config::LineSpec& line, const std::string& surface) {
-  const auto point = std::ranges::find_if(
-      line.points, [&](const config::LinePoint& other) { return other.wrap && other.wrap->name == surface; });
-  return static_cast<int>(point - line.points.begin());
-}
-
-}  // namespace
-
 std::vector<MovingPoint> path_points(const config::LineSpec& line, const Model& model) {
   std::vector<MovingPoint> points;
   const std::string& where = line.keys.path();
@@ -277,11 +266,7 @@ std::vector<MovingPoint> path_points(const config::LineSpec& line, const Model& 
   for (std::size_t i = 0; i < line.points.size(); ++i) {
     const config::LinePoint& spec = line.points[i];
     MovingPoint point{.point = {.body = find_body(model, spec.body, where), .p_BP = spec.point, .wrap = {}}};
-    if (spec.wrap) {
-      point.point.wrap = {
-          .body = find_body(model, spec.wrap->body, where), .X_BS = spec.wrap->X_BS, .shape = spec.wrap->shape};
-      if (spec.wrap->first_only) point.point.wrap->first_of = first_use(line, spec.wrap->name);
-    }
+    point.wraps = spec.wraps;
     for (std::size_t k = 0; k < 3; ++k) {
       if (spec.moves[k].f) point.moves[k] = coordinate(spec.moves[k].coordinate, spec.moves[k].f);
     }
@@ -292,6 +277,17 @@ std::vector<MovingPoint> path_points(const config::LineSpec& line, const Model& 
   return points;
 }
 
+std::vector<PathWrap> path_surfaces(const config::LineSpec& line, const Model& model) {
+  std::vector<PathWrap> surfaces;
+  for (const config::WrapSpec& spec : line.surfaces) {
+    surfaces.push_back({.body = find_body(model, spec.body, line.keys.path()),
+                        .X_BS = spec.X_BS,
+                        .shape = spec.shape,
+                        .one_segment = spec.one_segment});
+  }
+  return surfaces;
+}
+
 double initial_length(const config::LineSpec& line, const Model& model) {
   VectorX q(static_cast<Eigen::Index>(coordinates_per_body * model.bodies.size()));
   for (std::size_t i = 0; i < model.bodies.size(); ++i) {
@@ -300,7 +296,7 @@ double initial_length(const config::LineSpec& line, const Model& model) {
   }
   PathLength length;
   try {
-    MovingPath(path_points(line, model)).at(q, false, length);
+    MovingPath(path_points(line, model), path_surfaces(line, model)).at(q, false, length);
   } catch (const RecoverableError& error) {
     throw input_error(line.keys.path(), line.keys.path() + ": at the initial poses " + error.what());
   }

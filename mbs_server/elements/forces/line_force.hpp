@@ -63,11 +63,12 @@ struct LineActivation {
 struct LineElement {
   std::string name;
   std::vector<MovingPoint> points;  ///< from the end on a to the end on b
-  double unstrained = 0.0;          ///< [m] > 0
-  double damping = 0.0;             ///< [N s/m]
-  double usual = 0.0;               ///< [m] approximate working length; 0 = unknown
-  bool tension_only = false;        ///< acts only above the unstrained length, never pushes; reports its strain
-  bool is_driven = false;           ///< its tension does external work and may depend on time: a muscle
+  std::vector<PathWrap> surfaces = {};
+  double unstrained = 0.0;    ///< [m] > 0
+  double damping = 0.0;       ///< [N s/m]
+  double usual = 0.0;         ///< [m] approximate working length; 0 = unknown
+  bool tension_only = false;  ///< acts only above the unstrained length, never pushes; reports its strain
+  bool is_driven = false;     ///< its tension does external work and may depend on time: a muscle
   std::function<Tension(const LineMotion& at, const ConstVector& s)> tension = {};
   LineStates states = {};
   std::optional<LineActivation> activation = {};
@@ -175,6 +176,7 @@ void check_ligament_ends(const config::Field& field, const Scenario& scenario);
 void check_path_coordinates(const config::LineSpec& line, const Scenario& scenario);
 /// @throws Error{invalid_input} for an unknown body
 [[nodiscard]] std::vector<MovingPoint> path_points(const config::LineSpec& line, const Model& model);
+[[nodiscard]] std::vector<PathWrap> path_surfaces(const config::LineSpec& line, const Model& model);
 /// Length at the initial poses [m]. @throws Error{invalid_input} with the line's name where the path is undefined
 [[nodiscard]] double initial_length(const config::LineSpec& line, const Model& model);
 

@@ -2,13 +2,18 @@
 // lift-off.
 #include <gtest/gtest.h>
 
+#include <Eigen/Geometry>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "common/errors/error.hpp"
 #include "common/spatial/wrap_surface.hpp"
+#include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/line_path.hpp"
 
 namespace heelstrike::mbs {
@@ -234,24 +239,130 @@ TEST(Wrapping, EndPointInsideIsStraightOnRequest) {
   EXPECT_NEAR(points[1].x(), 0.01 - 0.11 / 5.0, 1e-15);
 }
 
-// Both segments cross the sphere. OpenSim lets only the first of them wrap, and the second pass through it.
-TEST(Wrapping, OnRequestOnlyTheFirstSegmentThatTouchesWraps) {
-  const auto length_with = [](int first_of) {
-    const PathWrap wrap{.body = ground, .X_BS = {}, .shape = {.radii = Vector3::Constant(0.03)}, .first_of = first_of};
-    const LinePath path({{.body = ground, .p_BP = {0.0, 0.1, 0.1}, .wrap = wrap},  // does not touch
-                         {.body = ground, .p_BP = {-0.1, 0.001, 0.0}, .wrap = wrap},
-                         {.body = ground, .p_BP = {0.1, 0.001, 0.0}, .wrap = wrap},
-                         {.body = ground, .p_BP = {-0.1, 0.002, 0.0}, .wrap = {}}});
-    PathLength length;
-    path.at(Eigen::VectorXd(), false, length);
-    return length.length;
-  };
-  const WrapShape sphere{.radii = Vector3::Constant(0.03)};
-  const double lead = std::sqrt(0.1 * 0.1 + 0.099 * 0.099 + 0.1 * 0.1);
-  const double first = wrap(sphere, {-0.1, 0.001, 0.0}, {0.1, 0.001, 0.0}).length;
-  const double second = wrap(sphere, {0.1, 0.001, 0.0}, {-0.1, 0.002, 0.0}).length;
-  EXPECT_NEAR(length_with(-1), lead + first + second, 1e-15);
-  EXPECT_NEAR(length_with(0), lead + first + std::hypot(0.2, 0.001), 1e-15);
+// On a spheroid x = a cos(b), z = c sin(b) the product of the distance from the axis and the sine of the angle to the
+// meridian is constant (Clairaut), k; length and longitude between two latitudes are integrals. With the substitution
+// sin(b) = A sin(w), A^2 = 1 - (k / a)^2, the integrand ds/dw = sqrt(a^2 sin(b)^2 + c^2 cos(b)^2) is smooth.
+TEST(Wrapping, SpheroidFollowsItsClosedForm) {
+  const double a = 0.03, c = 0.05;
+  const WrapShape egg{.radii = {a, a, c}};
+  const Vector3 y1(-0.05, 0.012, -0.03), y2(0.045, 0.02, 0.04);
+  const auto line = wrap(egg, y1, y2);
+  ASSERT_TRUE(line.touches);
+  const auto clairaut = [](const Vector3& x, const Vector3& t) { return x.x() * t.y() - x.y() * t.x(); };
+  const double k = clairaut(line.first, -line.gradient.head<3>());
+  EXPECT_NEAR(clairaut(line.last, line.gradient.tail<3>()), k, 1e-9);
+  const double amplitude = std::sqrt(1.0 - k * k / (a * a));
+  const auto w_of = [&](const Vector3& P) { return std::asin(P.z() / c / amplitude); };
+  const double from = w_of(line.first), to = w_of(line.last);
+  double arc = 0.0, longitude = 0.0;
+  const int n = 20000;
+  for (int i = 0; i < n; ++i) {
+    const double sine = amplitude * std::sin(from + (to - from) * (i + 0.5) / n);
+    const double ds = std::sqrt(a * a * sine * sine + c * c * (1.0 - sine * sine)) * (to - from) / n;
+    arc += ds;
+    longitude += std::abs(k) * ds / (a * a * (1.0 - sine * sine));
+  }
+  const double turned = std::atan2(std::abs(line.first.x() * line.last.y() - line.first.y() * line.last.x()),
+                                   line.first.head<2>().dot(line.last.head<2>()));
+  EXPECT_NEAR(longitude, turned, 1e-8);
+  EXPECT_NEAR(line.length, (line.first - y1).norm() + arc + (line.last - y2).norm(), 1e-8 * a);
+}
+
+const WrapShape cylinder_of_3_cm{.radii = {0.03, 0.03, infinite}};
+
+MovingPoint fixed(const Vector3& p, std::vector<std::size_t> wraps = {}) {
+  return {.point = {.body = ground, .p_BP = p, .wrap = {}}, .wraps = std::move(wraps)};
+}
+
+PathWrap on_ground(const WrapShape& shape, const Vector3& p = Vector3::Zero(), bool one_segment = false) {
+  return {.body = ground, .X_BS = {.R = Matrix3::Identity(), .p = p}, .shape = shape, .one_segment = one_segment};
+}
+
+double length_of(std::vector<MovingPoint> points, std::vector<PathWrap> surfaces) {
+  const MovingPath path(std::move(points), std::move(surfaces));
+  PathLength length;
+  path.at(Eigen::VectorXd(), false, length);
+  return length.length;
+}
+
+// Both the second and the third segment cross. OpenSim lets the first of them wrap over a cylinder, and over a sphere
+// the one that becomes longer by less, here the one farther from the centre.
+TEST(Wrapping, OnRequestOneSegmentWraps) {
+  const std::array<Vector3, 4> p = {{{0.0, 0.1, 0.1}, {-0.1, 0.001, 0.0}, {0.1, 0.001, 0.0}, {-0.1, 0.01, 0.0}}};
+  for (const bool is_sphere : {true, false}) {
+    const WrapShape shape = is_sphere ? WrapShape{.radii = Vector3::Constant(0.03)} : cylinder_of_3_cm;
+    const auto length_with = [&](bool one_segment) {
+      return length_of({fixed(p[0], {0}), fixed(p[1], {0}), fixed(p[2], {0}), fixed(p[3])},
+                       {on_ground(shape, Vector3::Zero(), one_segment)});
+    };
+    const double lead = (p[1] - p[0]).norm();
+    const double first = wrap(shape, p[1], p[2]).length, second = wrap(shape, p[2], p[3]).length;
+    EXPECT_NEAR(length_with(false), lead + first + second, 1e-15);
+    EXPECT_NEAR(length_with(true),
+                is_sphere ? lead + (p[2] - p[1]).norm() + second : lead + first + (p[3] - p[2]).norm(), 1e-15);
+  }
+}
+
+// Both segments pass the cylinder on the wrong side without crossing it, and the second becomes longer by less.
+TEST(Wrapping, OfSegmentsBesideACylinderTheOneWithTheLeastIncreaseWraps) {
+  WrapShape above = cylinder_of_3_cm;
+  above.side = Vector3::UnitY();
+  const std::array<Vector3, 3> p = {{{-0.1, -0.08, 0.0}, {0.1, -0.08, 0.0}, {-0.1, -0.031, 0.0}}};
+  const double first = wrap(above, p[0], p[1]).length, second = wrap(above, p[1], p[2]).length;
+  ASSERT_LT(second - (p[2] - p[1]).norm(), first - (p[1] - p[0]).norm());
+  EXPECT_NEAR(length_of({fixed(p[0], {0}), fixed(p[1], {0}), fixed(p[2])}, {on_ground(above, Vector3::Zero(), true)}),
+              (p[1] - p[0]).norm() + second, 1e-15);
+}
+
+// One segment over two parallel cylinders: in their plane two tangents, two arcs and the common tangent of both
+// circles, whose angle to the line of centres has the sine (r2 - r1) / d; unrolled, the path is straight along the
+// axes.
+TEST(Wrapping, TwoCylindersFollowTheirClosedForm) {
+  const double r1 = 0.03, r2 = 0.02, d = 0.09;
+  const Vector3 y1(-0.05, -0.02, 0.01), y2(0.16, -0.03, -0.02);
+  const double tilt = std::asin((r2 - r1) / d);
+  // Angles of the tangent points about the centres, from the x axis; both circles are passed above.
+  const double common = std::numbers::pi / 2.0 + tilt;
+  const double first = std::atan2(y1.y(), y1.x()) + 2.0 * std::numbers::pi - std::acos(r1 / y1.head<2>().norm());
+  const Eigen::Vector2d b = y2.head<2>() - Eigen::Vector2d(d, 0.0);
+  const double last = std::atan2(b.y(), b.x()) + std::acos(r2 / b.norm());
+  const double flat = std::sqrt(y1.head<2>().squaredNorm() - r1 * r1) + r1 * (first - common) +
+                      std::sqrt(d * d - (r2 - r1) * (r2 - r1)) + r2 * (common - last) +
+                      std::sqrt(b.squaredNorm() - r2 * r2);
+  ASSERT_GT(first, common);
+  ASSERT_GT(common, last);
+  const std::vector<PathWrap> surfaces = {on_ground({.radii = {r1, r1, infinite}}),
+                                          on_ground({.radii = {r2, r2, infinite}}, {d, 0.0, 0.0})};
+  EXPECT_NEAR(length_of({fixed(y1, {0, 1}), fixed(y2)}, surfaces), std::hypot(flat, y2.z() - y1.z()), 1e-8 * r1);
+  // In either order: the surfaces take the place along the path that they have in space.
+  EXPECT_NEAR(length_of({fixed(y1, {0, 1}), fixed(y2)}, {surfaces[1], surfaces[0]}), std::hypot(flat, y2.z() - y1.z()),
+              1e-8 * r1);
+}
+
+// An ellipsoid in the ground and a sphere in a body, in one segment from the ground to the body.
+TEST(Wrapping, DerivativesOverTwoSurfacesEqualDifferences) {
+  PathWrap ball = on_ground({.radii = Vector3::Constant(0.02)}, {0.0, 0.005, 0.0});
+  ball.body = 0;
+  MovingPoint end = fixed({0.07, -0.03, 0.01});
+  end.point.body = 0;
+  const MovingPath path({fixed({-0.07, -0.02, 0.0}, {0, 1}), end}, {on_ground({.radii = {0.03, 0.025, 0.04}}), ball});
+  const Vector12 q0 = coordinates_from_pose(
+      {.R = Eigen::AngleAxisd(0.3, Vector3(0.2, 1.0, 0.4).normalized()).toRotationMatrix(), .p = {0.08, 0.01, 0.005}});
+  PathLength at, plus, minus;
+  path.at(q0, true, at);
+  ASSERT_EQ(path.coordinates().size(), 12U);
+  EXPECT_GT(at.length, 0.235);
+  const double h = 1e-6;
+  for (Eigen::Index i = 0; i < 12; ++i) {
+    Vector12 q = q0;
+    q[i] += h;
+    path.at(q, true, plus);
+    q[i] -= 2.0 * h;
+    path.at(q, true, minus);
+    // Errors of h^2, of rounding over h, and of the integration of the geodesics.
+    EXPECT_NEAR(at.gradient[i], (plus.length - minus.length) / (2.0 * h), 2e-7) << i;
+    EXPECT_LT((at.hessian.col(i) - (plus.gradient - minus.gradient) / (2.0 * h)).norm(), 1e-4 * at.hessian.norm()) << i;
+  }
 }
 
 }  // namespace
