@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace heelstrike::mbs {
 
@@ -81,9 +82,10 @@ BezierCurve velocity_curve() {
   return curve;
 }
 
-BezierCurve tendon_curve() {
-  // As a function of strain: strain and slope at the isometric force, force where the straight part begins.
-  constexpr double strain = 0.049, slope = 1.375 / strain, toe = 2.0 / 3.0, c = 0.5;
+BezierCurve tendon_curve(double strain) {
+  // As a function of strain: slope at the isometric force, force where the straight part begins.
+  const double slope = 1.375 / strain;
+  constexpr double toe = 2.0 / 3.0, c = 0.5;
   const double x_toe = (toe - 1.0) / slope + strain;
   const double x_foot = x_toe / 10.0;
   const double y_middle = 0.5 * toe;
@@ -97,7 +99,8 @@ BezierCurve tendon_curve() {
 
 class MillardCurves final : public MuscleCurves {
  public:
-  explicit MillardCurves(double passive_strain) : passive_(passive_curve(passive_strain)) {}
+  explicit MillardCurves(const CurveStrains& strains)
+      : passive_(passive_curve(strains.passive.value_or(0.7))), tendon_(tendon_curve(strains.tendon.value_or(0.049))) {}
 
   [[nodiscard]] CurvePoint active(double length) const override { return active_.at(length); }
   [[nodiscard]] CurvePoint passive(double length) const override { return passive_.at(length); }
@@ -108,12 +111,13 @@ class MillardCurves final : public MuscleCurves {
   [[nodiscard]] double shortest() const override { return 0.4441; }
 
  private:
-  BezierCurve active_ = active_curve(), passive_, velocity_ = velocity_curve(), tendon_ = tendon_curve();
+  BezierCurve active_ = active_curve(), passive_, velocity_ = velocity_curve(), tendon_;
 };
 
 class ThelenCurves final : public MuscleCurves {
  public:
-  explicit ThelenCurves(double passive_strain) : passive_strain_(passive_strain) {}
+  explicit ThelenCurves(const CurveStrains& strains)
+      : passive_strain_(strains.passive.value_or(0.6)), tendon_strain_(strains.tendon.value_or(0.04)) {}
 
   [[nodiscard]] CurvePoint active(double length) const override {
     constexpr double width = 0.45;
@@ -152,7 +156,8 @@ class ThelenCurves final : public MuscleCurves {
     return at;
   }
   [[nodiscard]] CurvePoint tendon(double strain) const override {
-    constexpr double isometric = 0.04, shape = 3.0, toe_force = 0.33;
+    constexpr double shape = 3.0, toe_force = 0.33;
+    const double isometric = tendon_strain_;
     // 99 e^3 / (166 e^3 - 67): where the exponential toe joins the straight part with equal slope.
     const double e3 = std::exp(3.0);
     const double toe = isometric * 99.0 * e3 / (166.0 * e3 - 67.0);
@@ -166,7 +171,103 @@ class ThelenCurves final : public MuscleCurves {
   [[nodiscard]] double shortest() const override { return 0.01; }
 
  private:
-  double passive_strain_;
+  double passive_strain_, tendon_strain_;
+};
+
+class DeGrooteCurves final : public MuscleCurves {
+ public:
+  explicit DeGrooteCurves(const CurveStrains& strains)
+      : passive_strain_(strains.passive.value_or(0.6)), tendon_strain_(strains.tendon.value_or(0.049)) {}
+
+  /// Three Gauss functions whose width grows with the length.
+  [[nodiscard]] CurvePoint active(double length) const override {
+    struct Bell {
+      double height, center, width, growth;
+    };
+    constexpr std::array<Bell, 3> bells = {
+        {{0.8150671134243542, 1.055033428970575, 0.162384573599574, 0.063303448465465},
+         {0.433004984392647, 0.716775413397760, -0.029947116970696, 0.200356847296188},
+         {0.1, 1.0, 0.353553390593274, 0.0}}};
+    CurvePoint sum;
+    for (const Bell& bell : bells) {
+      const double width = bell.width + bell.growth * length;
+      const double x = (length - bell.center) / width;
+      const double value = bell.height * std::exp(-0.5 * x * x);
+      sum.value += value;
+      sum.slope -= value * x * (1.0 - x * bell.growth) / width;
+    }
+    return sum;
+  }
+  /// Zero at the minimum length.
+  [[nodiscard]] CurvePoint passive(double length) const override {
+    constexpr double shape = 4.0;
+    const double slope = shape / passive_strain_;
+    const double offset = std::exp(slope * (shortest() - 1.0));
+    const double e = std::exp(slope * (length - 1.0));
+    const double whole = std::exp(shape) - offset;
+    return {.value = (e - offset) / whole, .slope = slope * e / whole};
+  }
+  [[nodiscard]] Velocity velocity(double velocity, double /*activation*/) const override {
+    constexpr double d1 = -0.3211346127989808, d2 = -8.149, d3 = -0.374, d4 = 0.8825327733249912;
+    const double x = d2 * velocity + d3;
+    return {{.value = d1 * std::asinh(x) + d4, .slope = d1 * d2 / std::hypot(x, 1.0)}};
+  }
+  [[nodiscard]] CurvePoint tendon(double strain) const override {
+    constexpr double c1 = 0.2, c3 = 0.2;
+    const double slope = std::log((1.0 + c3) / c1) / tendon_strain_;
+    // The exponential is negative for a slack tendon, which cannot push.
+    if (strain <= 0.0) return {};
+    const double e = c1 * std::exp(slope * strain);
+    return {.value = e - c3, .slope = slope * e};
+  }
+  [[nodiscard]] double shortest() const override { return 0.2; }
+
+ private:
+  double passive_strain_, tendon_strain_;
+};
+
+class SchutteCurves final : public MuscleCurves {
+ public:
+  explicit SchutteCurves(CurveTables tables) : tables_(std::move(tables)) {}
+
+  [[nodiscard]] CurvePoint active(double length) const override { return positive(*tables_.active, length); }
+  [[nodiscard]] CurvePoint passive(double length) const override {
+    if (tables_.passive) return positive(*tables_.passive, length);
+    constexpr double shape = 8.0;
+    const double e = std::exp(shape * (length - 1.5));
+    return {.value = e, .slope = shape * e};
+  }
+  /// Hyperbolas of shortening and lengthening, which meet at the isometric force.
+  [[nodiscard]] Velocity velocity(double velocity, double /*activation*/) const override {
+    constexpr double shortening = 0.15, largest = 1.4;
+    constexpr double lengthening = 0.13 * shortening / (shortening + 1.0);
+    if (tables_.velocity) {
+      const FunctionValue f = tables_.velocity->at(velocity);
+      return {{.value = f.f, .slope = f.d1}};
+    }
+    if (velocity <= -1.0) return {};
+    if (velocity < 0.0) {
+      const double below = shortening - velocity;
+      return {
+          {.value = shortening * (1.0 + velocity) / below, .slope = shortening * (1.0 + shortening) / (below * below)}};
+    }
+    const double below = velocity + lengthening;
+    return {{.value = (largest * velocity + lengthening) / below,
+             .slope = (largest - 1.0) * lengthening / (below * below)}};
+  }
+  [[nodiscard]] CurvePoint tendon(double strain) const override {
+    return strain > 0.0 ? positive(*tables_.tendon, strain) : CurvePoint{};
+  }
+  [[nodiscard]] double shortest() const override { return 0.01; }
+
+ private:
+  /// Splines overshoot slightly beside their zeros.
+  [[nodiscard]] static CurvePoint positive(const ScalarFunction& table, double x) {
+    const FunctionValue f = table.at(x);
+    return f.f > 0.0 ? CurvePoint{.value = f.f, .slope = f.d1} : CurvePoint{};
+  }
+
+  CurveTables tables_;
 };
 
 }  // namespace
@@ -195,12 +296,20 @@ CurvePoint BezierCurve::at(double x) const {
   return {.value = by_u.value, .slope = by_u.slope / bernstein(piece->x, u).slope};
 }
 
-std::shared_ptr<const MuscleCurves> millard_curves(double passive_strain) {
-  return std::make_shared<MillardCurves>(passive_strain);
+std::shared_ptr<const MuscleCurves> millard_curves(const CurveStrains& strains) {
+  return std::make_shared<MillardCurves>(strains);
 }
 
-std::shared_ptr<const MuscleCurves> thelen_curves(double passive_strain) {
-  return std::make_shared<ThelenCurves>(passive_strain);
+std::shared_ptr<const MuscleCurves> thelen_curves(const CurveStrains& strains) {
+  return std::make_shared<ThelenCurves>(strains);
+}
+
+std::shared_ptr<const MuscleCurves> degroote_curves(const CurveStrains& strains) {
+  return std::make_shared<DeGrooteCurves>(strains);
+}
+
+std::shared_ptr<const MuscleCurves> schutte_curves(CurveTables tables) {
+  return std::make_shared<SchutteCurves>(std::move(tables));
 }
 
 namespace {

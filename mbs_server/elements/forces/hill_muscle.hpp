@@ -6,9 +6,11 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/motion/scalar_function.hpp"
 #include "mbs_server/elements/forces/line_force.hpp"
 
 namespace heelstrike::mbs {
@@ -60,12 +62,28 @@ class MuscleCurves {
   [[nodiscard]] virtual double shortest() const = 0;
 };
 
+/// Strains > 0 of the passive fibre and of the tendon under the maximum isometric force; none = those of the source.
+struct CurveStrains {
+  std::optional<double> passive = {}, tendon = {};
+};
+
 /// Curves of [millard2013] with the default shapes of OpenSim's Millard2012EquilibriumMuscle, and no active force at
-/// the minimum length. @param passive_strain  > 0 of the passive fibre under the maximum isometric force
-[[nodiscard]] std::shared_ptr<const MuscleCurves> millard_curves(double passive_strain = 0.7);
+/// the minimum length. Strains: 0.7 and 0.049.
+[[nodiscard]] std::shared_ptr<const MuscleCurves> millard_curves(const CurveStrains& strains = {});
 /// Curves of [thelen2003] with the constants for young adults and the passive strain, tendon strain and maximum
-/// eccentric force of OpenSim's Thelen2003Muscle.
-[[nodiscard]] std::shared_ptr<const MuscleCurves> thelen_curves(double passive_strain = 0.6);
+/// eccentric force of OpenSim's Thelen2003Muscle. Strains: 0.6 and 0.04.
+[[nodiscard]] std::shared_ptr<const MuscleCurves> thelen_curves(const CurveStrains& strains = {});
+/// Curves of [degroote2016] with the constants of OpenSim's DeGrooteFregly2016Muscle. Strains: 0.6 and 0.049.
+[[nodiscard]] std::shared_ptr<const MuscleCurves> degroote_curves(const CurveStrains& strains = {});
+
+/// Curves of a source as tables.
+struct CurveTables {
+  ScalarFunctionPtr active;
+  ScalarFunctionPtr tendon = nullptr;    ///< of an elastic tendon
+  ScalarFunctionPtr passive = nullptr;   ///< null = exp(8 (length - 1.5))
+  ScalarFunctionPtr velocity = nullptr;  ///< null = the hyperbolas of [schutte1993]
+};
+[[nodiscard]] std::shared_ptr<const MuscleCurves> schutte_curves(CurveTables tables);
 
 /// Parameters of a muscle. The height of the fibres is l_o sin(pennation) [zajac1989].
 struct HillMuscle {

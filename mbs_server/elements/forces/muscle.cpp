@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <numbers>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "common/errors/error.hpp"
+#include "common/motion/scalar_function.hpp"
 #include "mbs_server/elements/drivers/driver_type.hpp"
 #include "mbs_server/elements/forces/hill_muscle.hpp"
 #include "mbs_server/elements/forces/line_force.hpp"
@@ -135,7 +139,65 @@ class PathMuscle {
   std::shared_ptr<ActivationControl> control_ = std::make_shared<ActivationControl>();
 };
 
+ScalarFunctionPtr table_of(const config::Field& keys, const char* key) {
+  if (!keys.has(key)) return nullptr;
+  const config::Field table = keys[key];
+  try {
+    return make_table(table["x"].numbers(), table["y"].numbers(), Joining::spline);
+  } catch (const Error& error) {
+    table.reject("a table", error.what(), "correct its entries");
+  }
+}
+
+using MakeCurves = std::shared_ptr<const MuscleCurves> (*)(const config::Field& keys);
+
+template <auto make>
+std::shared_ptr<const MuscleCurves> curves_with_strains(const config::Field& keys) {
+  return make({.passive = keys.optional_number("passive_strain"), .tendon = keys.optional_number("tendon_strain")});
+}
+
+std::shared_ptr<const MuscleCurves> curves_with_tables(const config::Field& keys) {
+  const auto require = [&](const char* key) {
+    if (!keys.has(key)) keys.reject(fmt::format("a table `{}`", key), "none", "these `curves` are tables");
+  };
+  require("active_curve");
+  if (keys["tendon"].text() == "elastic") require("tendon_curve");
+  return schutte_curves({.active = table_of(keys, "active_curve"),
+                         .tendon = table_of(keys, "tendon_curve"),
+                         .passive = table_of(keys, "passive_curve"),
+                         .velocity = table_of(keys, "velocity_curve")});
+}
+
+struct CurveSource {
+  const char* name;
+  MakeCurves make;
+};
+constexpr std::array<CurveSource, 4> curve_sources = {{{"millard2012", curves_with_strains<millard_curves>},
+                                                       {"thelen2003", curves_with_strains<thelen_curves>},
+                                                       {"degroote2016", curves_with_strains<degroote_curves>},
+                                                       {"schutte1993", curves_with_tables}}};
+
+std::shared_ptr<const MuscleCurves> curves_of(const config::Field& keys) {
+  return std::ranges::find(curve_sources, keys["curves"].text(), &CurveSource::name)->make(keys);
+}
+
+std::vector<std::string> names_of_curves() {
+  std::vector<std::string> names;
+  for (const CurveSource& source : curve_sources) names.emplace_back(source.name);
+  return names;
+}
+
+config::KeySchema curve_key(const char* name, const char* meaning) {
+  using config::function_numbers, config::number_list, config::required;
+  return {.name = name,
+          .kind = config::KeyKind::map,
+          .meaning = std::string("with `curves: schutte1993`: ") + meaning,
+          .keys = {required(number_list("x", "-", function_numbers, "increasing")),
+                   required(number_list("y", "-", function_numbers, "as many values"))}};
+}
+
 void check_muscle(const config::Field& field, const Scenario& scenario) {
+  (void)curves_of(field);
   if (field.has("activation") && field.has("excitation")) {
     field["excitation"].reject("`activation` or `excitation`", "both",
                                "an activation is used directly, an excitation passes through activation dynamics");
@@ -151,12 +213,6 @@ void check_muscle(const config::Field& field, const Scenario& scenario) {
     check_line_length(line.keys["path"], longest, "slack tendon and optimal fibre",
                       config::straight_length(line, scenario.bodies));
   }
-}
-
-std::shared_ptr<const MuscleCurves> curves_of(const config::Field& keys) {
-  const auto strain = keys.optional_number("passive_strain");
-  if (keys["curves"].text() == "thelen2003") return strain ? thelen_curves(*strain) : thelen_curves();
-  return strain ? millard_curves(*strain) : millard_curves();
 }
 
 /// The line with the tension, the states and the activation of a muscle.
@@ -192,7 +248,10 @@ Force build_muscle(const ElementSpec& spec, const Model& model) {
                           .curves = curves_of(keys)};
   const PathMuscle path(spec, muscle);
   const auto line = config::read_lines(keys, body_specs(model)).front();
-  LineElement element{.name = spec.name, .points = path_points(line, model), .unstrained = muscle.optimal_length};
+  LineElement element{.name = spec.name,
+                      .points = path_points(line, model),
+                      .surfaces = path_surfaces(line, model),
+                      .unstrained = muscle.optimal_length};
   element.usual = muscle.slack_length + muscle.optimal_length;
   element.is_driven = true;
   element.more_columns = {{".fiber_length_m", "m", "length of the fibres"},
@@ -227,11 +286,19 @@ ForceType muscle() {
       number("max_contraction_velocity", "1/s", {.min = 1e-3, .max = 1e6}, "of shortening, in optimal lengths", 10),
       number("fiber_damping", "-", {.min = 1e-6, .max = 1e3},
              "force per velocity of the fibres, normalised as the curves", 0.1),
-      choice("curves", "millard2012: [millard2013]; thelen2003: [thelen2003]", {"millard2012", "thelen2003"}),
-      number(
-          "passive_strain", "-", config::strains,
-          "of the passive fibres under the maximum isometric force; 0.7 of millard2012 and 0.6 of thelen2003 when not "
-          "given"),
+      choice("curves",
+             "millard2012: [millard2013]; thelen2003: [thelen2003]; degroote2016: [degroote2016]; schutte1993: tables "
+             "and the force-velocity hyperbolas of [schutte1993]",
+             names_of_curves()),
+      number("passive_strain", "-", config::strains,
+             "of the passive fibres under the maximum isometric force; when not given 0.7 of millard2012, 0.6 of "
+             "thelen2003 and degroote2016"),
+      number("tendon_strain", "-", config::strains,
+             "of the tendon under the maximum isometric force; when not given 0.049, of thelen2003 0.04"),
+      curve_key("active_curve", "active force over the length of the fibres, both normalised; required"),
+      curve_key("passive_curve", "passive force over their length; exp(8 (length - 1.5)) when not given"),
+      curve_key("tendon_curve", "normalised force of the tendon over its strain; required"),
+      curve_key("velocity_curve", "factor of the active force over the normalised velocity instead of the hyperbolas"),
       choice("tendon",
              "rigid: length equal to the slack length, force from the path; elastic: the fibre length is a state",
              {"rigid", "elastic"}),

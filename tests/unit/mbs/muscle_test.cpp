@@ -40,8 +40,8 @@ TEST(MuscleCurves, InterpolateThePointsOfTheirSources) {
   const auto curves = millard_curves();
   const auto& millard = *curves;
   // Softer passive fibres, as those of the quadriceps of [lenhart2015].
-  EXPECT_NEAR(millard_curves(2.0)->passive(3.0).value, 1.0, 1e-12);
-  EXPECT_NEAR(thelen_curves(0.5)->passive(1.5).value, 1.0, 1e-12);
+  EXPECT_NEAR(millard_curves({.passive = 2.0})->passive(3.0).value, 1.0, 1e-12);
+  EXPECT_NEAR(thelen_curves({.passive = 0.5})->passive(1.5).value, 1.0, 1e-12);
   EXPECT_EQ(millard.active(1.0).value, 1.0);
   EXPECT_EQ(millard.active(0.4441).value, 0.0);
   EXPECT_EQ(millard.active(1.9).value, 0.0);
@@ -62,13 +62,48 @@ TEST(MuscleCurves, InterpolateThePointsOfTheirSources) {
   EXPECT_NEAR(thelen.passive(1.6).value, 1.0, 1e-12);
   EXPECT_NEAR(thelen.tendon(0.04).value, 1.0, 1e-12);
   EXPECT_EQ(thelen.velocity(0.0, 0.3).value, 1.0);
+  EXPECT_NEAR(millard_curves({.tendon = 0.1})->tendon(0.1).value, 1.0, 1e-12);
+  EXPECT_NEAR(thelen_curves({.tendon = 0.033})->tendon(0.033).value, 1.0, 1e-12);
   // The maximum velocity is lower where less of the muscle is active.
   EXPECT_EQ(thelen.velocity(-0.4, 0.2).value, 0.0);
   EXPECT_GT(thelen.velocity(-0.4, 1.0).value, 0.0);
 }
 
+/// Tables of a few points; the slopes of a spline need no more.
+CurveTables some_tables() {
+  return {.active = make_table({0.4, 0.7, 1.0, 1.3, 1.6}, {0.05, 0.6, 1.0, 0.6, 0.05}, Joining::spline),
+          .tendon = make_table({0.0, 0.01, 0.02, 0.05, 0.1}, {0.0, 0.15, 0.5, 1.8, 4.0}, Joining::spline)};
+}
+
+TEST(MuscleCurves, DeGrooteHasThePointsOfItsSource) {
+  const auto curves = degroote_curves({.passive = 0.5, .tendon = 0.06});
+  EXPECT_NEAR(curves->tendon(0.06).value, 1.0, 1e-12);
+  EXPECT_EQ(curves->tendon(0.0).value, 0.0);
+  EXPECT_NEAR(curves->passive(1.5).value, 1.0, 1e-12);
+  EXPECT_NEAR(curves->passive(0.2).value, 0.0, 1e-15);
+  // The constants of the source are fitted: about one at the optimal length and at rest, nothing at the fastest
+  // shortening.
+  EXPECT_NEAR(curves->active(1.0).value, 1.0, 0.01);
+  EXPECT_NEAR(curves->velocity(0.0, 1.0).value, 1.0, 0.01);
+  EXPECT_NEAR(curves->velocity(-1.0, 1.0).value, 0.0, 0.01);
+}
+
+// Hill's hyperbola with a curvature of 0.15 while it shortens, a limit of 1.4 while it lengthens, and both equal to one
+// at rest.
+TEST(MuscleCurves, SchutteHasTheVelocityOfItsSource) {
+  const auto curves = schutte_curves(some_tables());
+  EXPECT_EQ(curves->velocity(-1.0, 1.0).value, 0.0);
+  EXPECT_EQ(curves->velocity(0.0, 1.0).value, 1.0);
+  EXPECT_NEAR(curves->velocity(-1e-9, 1.0).value, 1.0, 1e-7);
+  EXPECT_NEAR(curves->velocity(-0.15, 1.0).value, 0.15 * 0.85 / 0.3, 1e-12);
+  EXPECT_NEAR(curves->velocity(1e6, 1.0).value, 1.4, 1e-7);
+  EXPECT_NEAR(curves->passive(1.5).value, 1.0, 1e-12);
+  EXPECT_EQ(curves->tendon(-0.1).value, 0.0);
+  EXPECT_NEAR(curves->tendon(0.05).value, 1.8, 1e-12);
+}
+
 TEST(MuscleCurves, SlopesAreDerivatives) {
-  for (const auto& c : {millard_curves(), thelen_curves()}) {
+  for (const auto& c : {millard_curves(), thelen_curves(), degroote_curves(), schutte_curves(some_tables())}) {
     for (int i = 0; i < 200; ++i) {
       // Away from the joints of the pieces.
       const double x = 0.3003 + 0.0101 * i;
@@ -105,7 +140,7 @@ TEST(HillMuscle, IsometricForcesFollowTheCurves) {
 }
 
 TEST(HillMuscle, DerivativesAreExact) {
-  for (const auto& curves : {millard_curves(), thelen_curves()}) {
+  for (const auto& curves : {millard_curves(), thelen_curves(), degroote_curves(), schutte_curves(some_tables())}) {
     const HillMuscle m = soleus(curves);
     for (const double l : {0.283, 0.2987, 0.3212}) {
       for (const double speed : {-0.21, -0.03, 0.11}) {
