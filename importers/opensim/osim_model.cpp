@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <numbers>
+#include <optional>
 #include <pugixml.hpp>
 #include <ranges>
 #include <string_view>
@@ -124,7 +126,10 @@ class Reader {
   void accept_defaults(Node node, const std::string& path);
   /// @}
   [[nodiscard]] Pose placed(Node node, const char* translation, const char* rotation);
-  [[nodiscard]] Frame frame(const std::string& socket, const std::vector<std::pair<std::string, Frame>>& local) const;
+  [[nodiscard]] Frame frame(const std::string& socket, const std::vector<std::pair<std::string, Frame>>& local);
+  [[nodiscard]] Node offset_frame(const std::string& path) const;
+  [[nodiscard]] Frame frame_of(Node offset, const std::vector<std::pair<std::string, Frame>>& local);
+  [[nodiscard]] std::string coordinate_at(const std::string& path) const;
   [[nodiscard]] std::vector<std::pair<std::string, Frame>> local_frames(Node node);
   [[nodiscard]] std::vector<double> list(Node node, const char* key);
 
@@ -137,11 +142,13 @@ class Reader {
   [[nodiscard]] Axis axis(Node node, const Joint& joint);
   [[nodiscard]] Coordinate coordinate(Node node);
   void complete_joint(Joint& joint, Node node);
+  void add_scapulothoracic(Joint joint, Node node);
   void add_constraint(Node node);
   [[nodiscard]] PathPoint path_point(Node node);
   void add_force(Node node);
   void add_line(Node node);
   [[nodiscard]] Muscle muscle(Node node);
+  [[nodiscard]] std::optional<std::string> muscle_table(Node node, const std::string& name);
   void add_mesh(Node node);
   void add_other(Node item);
   void add_others(Node model);
@@ -149,6 +156,9 @@ class Reader {
 
   std::string file_;
   Model model_;
+  std::vector<Node> offsets_;  ///< all PhysicalOffsetFrame elements
+  std::size_t frame_depth_ = 0;
+  std::map<std::pair<std::string, std::string>, std::string> renamed_;  ///< coordinates by their joint and name
   std::unordered_set<std::size_t> read_, whole_;  ///< elements read, and elements reported as a whole, by hash
 };
 
@@ -198,7 +208,7 @@ Pose Reader::placed(Node node, const char* translation, const char* rotation) {
           .p = vector(node, translation)};
 }
 
-Frame Reader::frame(const std::string& socket, const std::vector<std::pair<std::string, Frame>>& local) const {
+Frame Reader::frame(const std::string& socket, const std::vector<std::pair<std::string, Frame>>& local) {
   const std::string name = last_part(socket);
   for (const auto& [known, frame] : local) {
     if (known == name) return frame;
@@ -206,7 +216,40 @@ Frame Reader::frame(const std::string& socket, const std::vector<std::pair<std::
   if (name == "ground" || std::ranges::find(model_.bodies, name, &Body::name) != model_.bodies.end()) {
     return {.body = name, .X_BF = {}};
   }
-  reject(fmt::format("expected a body or a frame of the joint, found '{}'", socket));
+  if (const Node offset = offset_frame(socket)) return frame_of(offset, {});
+  reject(fmt::format("expected a body or a PhysicalOffsetFrame of the model, found '{}'", socket));
+}
+
+/// The element that has a frame or a component: the nearest around it with a name.
+Node owner_of(Node node) {
+  Node owner = node.parent();
+  while (owner && !owner.attribute("name")) owner = owner.parent();
+  return owner;
+}
+
+/// The PhysicalOffsetFrame at a path: of bodies, joints and the model; one of that owner before others of its name.
+Node Reader::offset_frame(const std::string& path) const {
+  const std::string name = last_part(path);
+  const auto slash = path.rfind('/');
+  const std::string owner = slash == std::string::npos ? "" : last_part(path.substr(0, slash));
+  Node found;
+  for (const Node offset : offsets_) {
+    if (name_of(offset) != name) continue;
+    if (name_of(owner_of(offset)) == owner) return offset;
+    if (!found) found = offset;
+  }
+  return found;
+}
+
+Frame Reader::frame_of(Node offset, const std::vector<std::pair<std::string, Frame>>& local) {
+  // Frames that are based on each other in a circle have no body.
+  if (++frame_depth_ > offsets_.size()) reject(fmt::format("frame '{}' is based on itself", name_of(offset)));
+  std::string base = text(mark(offset), "socket_parent");
+  if (last_part(base) == "..") base = name_of(owner_of(offset));
+  Frame at = frame(base, local);
+  at.X_BF = at.X_BF * placed(offset, "translation", "orientation");
+  --frame_depth_;
+  return at;
 }
 
 void Reader::add_body(Node node) {
@@ -350,25 +393,22 @@ Axis Reader::axis(Node node, const Joint& joint) {
   std::string names = text(node, "coordinates");
   for (std::size_t at = 0; (at = names.find_first_not_of(" \t\r\n", at)) != std::string::npos;) {
     const std::size_t end = std::min(names.find_first_of(" \t\r\n", at), names.size());
-    coordinates.push_back(last_part(names.substr(at, end - at)));
+    coordinates.push_back(coordinate_at(joint.name + "/" + last_part(names.substr(at, end - at))));
     at = end;
   }
   for (const std::string& name : coordinates) {
     if (coordinate_of(joint, name) != nullptr) continue;
     reject(fmt::format("joint '{}': expected one of its coordinates, found '{}'", joint.name, name));
   }
-  // A function of no coordinate is a constant.
+  // A function of no coordinate is a constant, by default zero.
+  if (coordinates.empty() && !element_besides(node, {"coordinates", "axis"})) return axis;
   axis.function = function(node, coordinates);
   return axis;
 }
 
 std::vector<std::pair<std::string, Frame>> Reader::local_frames(Node node) {
   std::vector<std::pair<std::string, Frame>> local;
-  for (const Node offset : items(take(node, "frames"))) {
-    Frame base = frame(text(offset, "socket_parent"), local);
-    base.X_BF = base.X_BF * placed(offset, "translation", "orientation");
-    local.emplace_back(name_of(offset), base);
-  }
+  for (const Node offset : items(take(node, "frames"))) local.emplace_back(name_of(offset), frame_of(offset, local));
   return local;
 }
 
@@ -408,8 +448,9 @@ void Reader::complete_joint(Joint& joint, Node node) {
   const auto pattern = std::ranges::find(joint_patterns, joint.type, &JointPattern::type);
   if (pattern == joint_patterns.end()) {
     if (joint.type == "CustomJoint") return;
-    reject(fmt::format("joint '{}': expected one of CustomJoint, {}; found unsupported type {}", joint.name,
-                       fmt::join(joint_patterns | std::views::transform(&JointPattern::type), ", "), joint.type));
+    reject(fmt::format("joint '{}': expected one of CustomJoint, ScapulothoracicJoint, {}; found unsupported type {}",
+                       joint.name, fmt::join(joint_patterns | std::views::transform(&JointPattern::type), ", "),
+                       joint.type));
   }
   for (std::size_t k = 0; k < 6; ++k) {
     joint.axes[k].direction = Vector3::Unit(pattern->axes[k]);
@@ -428,12 +469,31 @@ void Reader::complete_joint(Joint& joint, Node node) {
   if (joint.type == "EllipsoidJoint") joint.radii = vector(node, "radii_x_y_z");
 }
 
+/// Name of the coordinate at a path such as /jointset/knee_r/knee_angle_r.
+std::string Reader::coordinate_at(const std::string& path) const {
+  const auto slash = path.rfind('/');
+  const std::string name = last_part(path);
+  if (slash == std::string::npos) return name;
+  const auto renamed = renamed_.find({last_part(path.substr(0, slash)), name});
+  return renamed == renamed_.end() ? name : renamed->second;
+}
+
 void Reader::add_joint(Node node) {
   const auto local = local_frames(node);
   Joint joint{.name = name_of(node), .type = node.name(), .parent = {}, .child = {}, .coordinates = {}, .axes = {}};
   joint.parent = frame(text(node, "socket_parent_frame"), local);
   joint.child = frame(text(node, "socket_child_frame"), local);
-  for (const Node c : items(take(node, "coordinates"))) joint.coordinates.push_back(coordinate(c));
+  for (const Node c : items(take(node, "coordinates"))) {
+    Coordinate read = coordinate(c);
+    if (joint_with(model_, read.name) != nullptr) {
+      const std::string name = joint.name + "_" + read.name;
+      model_.notes.push_back(
+          fmt::format("coordinate {} of {}: its name, which another joint has; {}", read.name, joint.name, name));
+      renamed_[{joint.name, read.name}] = name;
+      read.name = name;
+    }
+    joint.coordinates.push_back(std::move(read));
+  }
   // Omitted axes default to those of the frame.
   for (std::size_t i = 0; i < 6; ++i) joint.axes[i].direction = Vector3::Unit(static_cast<Eigen::Index>(i % 3));
   std::size_t k = 0;
@@ -446,6 +506,44 @@ void Reader::add_joint(Node node) {
     if (at < joint.axes.size()) joint.axes[at] = axis(mark(transform), joint);
     ++k;
   }
+  if (joint.type == "ScapulothoracicJoint") return add_scapulothoracic(std::move(joint), node);
+  complete_joint(joint, node);
+  model_.joints.push_back(std::move(joint));
+}
+
+/// On the ellipsoid of the thorax a body without mass, whose axes of abduction and elevation are x and y if both frames
+/// are turned by a right angle about z, and on it the scapula, which turns about the winging axis.
+void Reader::add_scapulothoracic(Joint joint, Node node) {
+  if (joint.coordinates.size() != 4) {
+    reject(fmt::format("joint '{}': expected four coordinates, found {}", joint.name, joint.coordinates.size()));
+  }
+  const Vector3 radii = vector(node, "thoracic_ellipsoid_radii_x_y_z");
+  std::array<double, 2> origin = {};
+  if (node.child("scapula_winging_axis_origin")) {
+    const auto given = numbers(node, "scapula_winging_axis_origin", 2);
+    origin = {given[0], given[1]};
+  }
+  const double direction = number(node, "scapula_winging_axis_direction", 0.0);
+  const Pose turned{.R = rotation_about(Vector3::UnitZ(), 0.5 * std::numbers::pi), .p = Vector3::Zero()};
+  const Pose winging{
+      .R = Eigen::Quaterniond::FromTwoVectors(Vector3::UnitZ(), Vector3(-std::sin(direction), std::cos(direction), 0.0))
+               .toRotationMatrix(),
+      .p = {origin[0], origin[1], 0.0}};
+  const std::string between = joint.name + "_ellipsoid";
+  model_.bodies.push_back({.name = between});
+  Joint slide = joint;
+  slide.name = between;
+  slide.type = "EllipsoidJoint";
+  slide.parent.X_BF = joint.parent.X_BF * turned;
+  slide.child = {.body = between, .X_BF = turned};
+  slide.coordinates.pop_back();
+  complete_joint(slide, node);
+  slide.radii = {radii.y(), radii.x(), radii.z()};
+  model_.joints.push_back(std::move(slide));
+  joint.type = "PinJoint";
+  joint.parent = {.body = between, .X_BF = winging};
+  joint.child.X_BF = joint.child.X_BF * winging;
+  joint.coordinates.erase(joint.coordinates.begin(), joint.coordinates.begin() + 3);
   complete_joint(joint, node);
   model_.joints.push_back(std::move(joint));
 }
@@ -521,11 +619,8 @@ const std::map<std::string_view, double>& default_shapes() {
       {"FiberForceLengthCurve/strain_at_zero_force", 0.0},
       {"FiberForceLengthCurve/stiffness_at_low_force", 0.2},
       {"FiberForceLengthCurve/curviness", 0.75},
-      {"TendonForceLengthCurve/strain_at_one_norm_force", 0.049},
-      {"TendonForceLengthCurve/stiffness_at_one_norm_force", 1.375 / 0.049},
       {"TendonForceLengthCurve/norm_force_at_toe_end", 2.0 / 3.0},
       {"TendonForceLengthCurve/curviness", 0.5},
-      {"FmaxTendonStrain", 0.04},
       {"KshapeActive", 0.45},
       {"KshapePassive", 5.0},
       {"Af", 0.25},
@@ -544,6 +639,11 @@ void Reader::accept_defaults(Node node, const std::string& path) {
 
 Muscle Reader::muscle(Node node) {
   Muscle m;
+  if (std::string_view(node.name()) == "DeGrooteFregly2016Muscle") {
+    m.fiber_damping = 0.0;
+    m.rise = 0.015;
+    m.fall = 0.060;
+  }
   m.max_force = number(node, "max_isometric_force", 1000.0);
   m.optimal_length = number(node, "optimal_fiber_length", 0.1);
   m.tendon_length = number(node, "tendon_slack_length", 0.2);
@@ -559,27 +659,61 @@ Muscle Reader::muscle(Node node) {
        {"ActiveForceLengthCurve", "ForceVelocityCurve", "FiberForceLengthCurve", "TendonForceLengthCurve"}) {
     accept_defaults(take(node, curve), std::string(curve) + "/");
   }
-  const Node passive = node.child("FiberForceLengthCurve");
-  if (passive.child("strain_at_one_norm_force")) m.passive_strain = number(passive, "strain_at_one_norm_force", 0.7);
-  if (node.child("FmaxMuscleStrain")) m.passive_strain = number(node, "FmaxMuscleStrain", 0.6);
+  const auto strain = [&](Node owner, const char* key, std::optional<double>& value) {
+    if (owner.child(key)) value = number(owner, key, 0.0);
+  };
+  strain(node.child("FiberForceLengthCurve"), "strain_at_one_norm_force", m.passive_strain);
+  strain(node, "FmaxMuscleStrain", m.passive_strain);
+  strain(node, "passive_fiber_strain_at_one_norm_force", m.passive_strain);
+  strain(node.child("TendonForceLengthCurve"), "strain_at_one_norm_force", m.tendon_strain);
+  strain(node, "FmaxTendonStrain", m.tendon_strain);
+  strain(node, "tendon_strain_at_one_norm_force", m.tendon_strain);
+  // The stiffness of a Millard2012EquilibriumMuscle's tendon follows from its strain.
+  const Node stiffness = node.child("TendonForceLengthCurve").child("stiffness_at_one_norm_force");
+  if (std::abs(stiffness.text().as_double() * m.tendon_strain.value_or(0.049) - 1.375) < 1e-6) mark(stiffness);
+  for (const auto& [name, key] : {std::pair("active_force_length_curve", "active_curve"),
+                                  {"passive_force_length_curve", "passive_curve"},
+                                  {"tendon_force_length_curve", "tendon_curve"},
+                                  {"force_velocity_curve", "velocity_curve"}}) {
+    if (const auto table = muscle_table(node, name)) m.tables[key] = *table;
+  }
+  if (node.child("time_scale")) {
+    // Velocities are in optimal lengths per time scale; the class does not use the maximum velocity.
+    m.max_velocity = 1.0 / number(node, "time_scale", 0.1);
+    m.fiber_damping = number(node, "damping", m.fiber_damping);
+  }
   return m;
 }
 
+/// A curve that is a spline through points: an element with that name, or a function of that name.
+std::optional<std::string> Reader::muscle_table(Node node, const std::string& name) {
+  Node curve = mark(element_besides(node.child(name.c_str()), {}));
+  if (curve) take(node, name.c_str());
+  if (!curve) curve = node.find_child_by_attribute("name", name.c_str());
+  if (!curve) return std::nullopt;
+  Function function;
+  add_function(curve, {""}, 1.0, function);
+  constexpr std::string_view kind = "spline: ";
+  if (function.terms.size() != 1 || !function.terms[0].text.starts_with(kind)) return std::nullopt;
+  return function.terms[0].text.substr(kind.size());
+}
+
 PathPoint Reader::path_point(Node node) {
-  PathPoint point{.name = name_of(node), .type = node.name(), .at = frame(text(node, "socket_parent_frame"), {})};
+  PathPoint point{
+      .name = name_of(node), .type = node.name(), .place = 0, .at = frame(text(node, "socket_parent_frame"), {})};
   const Pose X_BF = point.at.X_BF;
   if (point.type == "MovingPathPoint") {
     constexpr std::array<std::array<const char*, 2>, 3> keys = {{{"socket_x_coordinate", "x_location"},
                                                                  {"socket_y_coordinate", "y_location"},
                                                                  {"socket_z_coordinate", "z_location"}}};
     for (std::size_t k = 0; k < 3; ++k) {
-      point.location[k] = function(take(node, keys[k][1]), {last_part(text(node, keys[k][0]))});
+      point.location[k] = function(take(node, keys[k][1]), {coordinate_at(text(node, keys[k][0]))});
     }
     return point;
   }
   point.at.X_BF.p = X_BF * vector(node, "location");
   if (point.type == "ConditionalPathPoint") {
-    point.coordinate = last_part(text(node, "socket_coordinate"));
+    point.coordinate = coordinate_at(text(node, "socket_coordinate"));
     const auto range = numbers(node, "range", 2);
     point.range = {range[0], range[1]};
   }
@@ -589,7 +723,10 @@ PathPoint Reader::path_point(Node node) {
 void Reader::add_line(Node node) {
   const Node path = take(node.child("GeometryPath") ? node : take(node, "path"), "GeometryPath");
   Line line{.name = name_of(node), .type = node.name(), .applies = flag(node, "appliesForce", true)};
-  for (const Node point : items(take(take(path, "PathPointSet"), "objects"))) line.points.push_back(path_point(point));
+  for (const Node point : items(take(take(path, "PathPointSet"), "objects"))) {
+    line.points.push_back(path_point(point));
+    line.points.back().place = static_cast<int>(line.points.size());
+  }
   for (const Node wrap : items(take(take(path, "PathWrapSet"), "objects"))) {
     PathWrap use{.object = last_part(text(wrap, "wrap_object")), .method = last_part(text(wrap, "method"))};
     if (wrap.child("range")) {
@@ -604,6 +741,13 @@ void Reader::add_line(Node node) {
   line.transition_strain = number(node, "transition_strain", line.transition_strain);
   line.damping = number(node, "damping_coefficient", line.damping);
   if (node.child("optimal_fiber_length")) line.muscle = muscle(node);
+  if (line.type == "PathSpring") {
+    // Tension stiffness (l - l0) from the slack length on: the toe of a ligament shrunk to nothing.
+    line.slack_length = number(node, "resting_length", 0.0);
+    line.stiffness = number(node, "stiffness", 0.0) * line.slack_length;
+    line.transition_strain = 1e-9;
+    line.damping = 0.0;
+  }
   model_.lines.push_back(std::move(line));
 }
 
@@ -718,12 +862,26 @@ Model Reader::read(const std::string& text) {
   model_.gravity = model.child("gravity") ? vector(model, "gravity") : Vector3(0.0, -9.80665, 0.0);
   accept(model, "length_units", "m");
   accept(model, "force_units", "N");
+  for (const auto& found : model.select_nodes(".//PhysicalOffsetFrame")) offsets_.push_back(found.node());
   add_wraps(take(model, "Ground"), "ground");
+  const std::vector<Node> components = items(take(model, "components"));
+  const auto is_body = [](Node node) { return std::string_view(node.name()) == "Body"; };
+  const auto is_joint = [](Node node) { return !node.child("socket_child_frame").empty(); };
+  const auto is_force = [](Node node) { return node.child("GeometryPath") || node.child("path"); };
   for (const Node node : items(take(take(model, "BodySet"), "objects"))) add_body(node);
+  std::ranges::for_each(components | std::views::filter(is_body), [&](Node node) { add_body(node); });
   for (const Node node : items(take(take(model, "JointSet"), "objects"))) add_joint(node);
+  std::ranges::for_each(components | std::views::filter(is_joint), [&](Node node) { add_joint(node); });
   for (const Node node : items(take(take(model, "ConstraintSet"), "objects"))) add_constraint(node);
   for (const Node node : items(take(take(model, "ForceSet"), "objects"))) add_force(node);
   for (const Node node : items(take(take(model, "ContactGeometrySet"), "objects"))) add_mesh(node);
+  for (const Node node : components) {
+    if (is_force(node)) {
+      add_force(node);
+    } else if (!is_body(node) && !is_joint(node) && std::ranges::find(offsets_, node) == offsets_.end()) {
+      add_other(node);
+    }
+  }
   add_others(model);
   UnusedElements unused;
   add_unused(model, model, "", unused);

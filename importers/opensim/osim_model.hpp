@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -90,6 +91,7 @@ struct WrapObject {
 struct PathPoint {
   std::string name = {};
   std::string type = {};                  ///< "PathPoint", "ConditionalPathPoint", "MovingPathPoint"
+  int place = 0;                          ///< in its path, from 1
   Frame at;                               ///< its origin is the point
   std::string coordinate = {};            ///< of a conditional point
   std::array<double, 2> range = {};       ///< of it
@@ -103,7 +105,7 @@ struct PathWrap {
   int first = -1, last = -1;  ///< range of points, from 1, within which it may wrap; negative = the ends
 };
 
-/// Parameters of a Millard2012EquilibriumMuscle or a Thelen2003Muscle, with OpenSim's defaults.
+/// Parameters of a muscle, with OpenSim's defaults.
 struct Muscle {
   double max_force = 0.0;       ///< [N]
   double optimal_length = 0.0;  ///< [m]
@@ -114,7 +116,9 @@ struct Muscle {
   double min_activation = 0.01;
   double rise = 0.010, fall = 0.040;  ///< [s]
   bool rigid_tendon = false;
-  std::optional<double> passive_strain = {};  ///< of its passive curve at the maximum isometric force; none = default
+  /// Of its curves at the maximum isometric force; none = default.
+  std::optional<double> passive_strain = {}, tendon_strain = {};
+  std::map<std::string, std::string> tables = {};  ///< curves as tables by the key of the scenario, in its syntax
 };
 
 /// A ligament or a muscle.
@@ -183,6 +187,7 @@ struct Model {
   std::vector<Coupler> couplers;
   std::vector<PointConstraint> constraints;
   std::vector<Other> others;
+  std::vector<std::string> notes;   ///< changes to the model, one line each
   std::vector<std::string> unused;  ///< unread elements that are not in `others`, one line per kind
 };
 

@@ -5,6 +5,7 @@
 #include <Eigen/Eigenvalues>
 #include <Eigen/Geometry>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -119,14 +120,13 @@ class Importer {
   [[nodiscard]] std::vector<PathPoint> points_of(const Line& line) const;
   [[nodiscard]] std::string point_text(const PathPoint& point) const;
   [[nodiscard]] Vector3 at_start(const PathPoint& point) const;
-  [[nodiscard]] bool touches(const WrapObject& wrap, const PathPoint& from, const PathPoint& to) const;
   struct ActiveWrap {
     const WrapObject* object;
     int first, last;
   };
   [[nodiscard]] std::vector<ActiveWrap> wraps_of(const Line& line);
-  [[nodiscard]] const WrapObject* wrap_between(const Line& line, const std::vector<ActiveWrap>& wraps,
-                                               const std::vector<PathPoint>& points, std::size_t i);
+  [[nodiscard]] std::string wrap_names(const Line& line, const std::vector<ActiveWrap>& wraps,
+                                       const std::vector<PathPoint>& points, std::size_t i);
   [[nodiscard]] bool inside(const WrapObject& wrap, const PathPoint& point) const;
   [[nodiscard]] std::string wrap_text(const WrapObject& wrap) const;
   [[nodiscard]] std::string loads_text();
@@ -1017,15 +1017,46 @@ std::string Importer::springs_text() {
 }
 
 /// Name of the muscle curves in a scenario; none for a line that is not a muscle.
-std::optional<std::string> curves_of(const Line& line) {
-  if (line.type == "Millard2012EquilibriumMuscle") return "millard2012";
-  if (line.type == "Thelen2003Muscle") return "thelen2003";
+/// Muscles of OpenSim and the curves that they have in a scenario.
+struct MuscleClass {
+  std::string_view type;
+  const char* curves;
+  bool has_tables = false;  ///< its curves are functions in the file
+  bool rigid_tendon = false;
+};
+constexpr std::array<MuscleClass, 5> muscle_classes = {{{"Millard2012EquilibriumMuscle", "millard2012"},
+                                                        {"Thelen2003Muscle", "thelen2003"},
+                                                        {"DeGrooteFregly2016Muscle", "degroote2016"},
+                                                        {"Schutte1993Muscle_Deprecated", "schutte1993", true},
+                                                        {"RigidTendonMuscle", "schutte1993", true, true}}};
+
+/// Null for a line that is not a muscle.
+const MuscleClass* class_of(const Line& line) {
+  const auto found = std::ranges::find(muscle_classes, line.type, &MuscleClass::type);
+  return found == muscle_classes.end() ? nullptr : &*found;
+}
+
+constexpr std::array<std::string_view, 2> ligament_classes = {"Blankevoort1991Ligament", "PathSpring"};
+
+/// Why the parameters of a muscle define none; none for a valid one.
+std::optional<std::string> find_unsupported_reason(const MuscleClass& muscle_class, const Muscle& m) {
+  if (!(m.max_force > 0.0) || !(m.optimal_length > 0.0))
+    return fmt::format("its max_isometric_force {:.4g} or optimal_fiber_length {:.4g} is not positive", m.max_force,
+                       m.optimal_length);
+  if (!muscle_class.has_tables) return std::nullopt;
+  std::vector<std::string> needed = {"active_curve"};
+  if (!(m.rigid_tendon || muscle_class.rigid_tendon)) needed.emplace_back("tendon_curve");
+  if (muscle_class.rigid_tendon) needed.emplace_back("velocity_curve");
+  for (const std::string& key : needed) {
+    if (!m.tables.contains(key)) return fmt::format("its {} is not a spline in the file", key);
+  }
   return std::nullopt;
 }
 
 std::optional<std::string> Importer::find_unsupported_reason(const Line& line) const {
-  const bool muscle = curves_of(line).has_value();
-  if (line.type != "Blankevoort1991Ligament" && !muscle) return "this force is not supported";
+  const MuscleClass* const muscle = class_of(line);
+  const bool ligament = std::ranges::find(ligament_classes, line.type) != ligament_classes.end();
+  if (!ligament && muscle == nullptr) return "this force is not supported";
   if (!line.applies) return "it is disabled (appliesForce)";
   if (omitted_.contains(line.name)) return fmt::format("excluded ({})", option_name("exclude"));
   if (line.points.size() < 2) return "it has fewer than two points";
@@ -1040,7 +1071,7 @@ std::optional<std::string> Importer::find_unsupported_reason(const Line& line) c
     body_names.insert(merged_frames_.at(point.at.body).body);
   }
   if (body_names.size() < 2) return "all its points are in one body";
-  if (muscle) return std::nullopt;
+  if (muscle != nullptr) return osim::find_unsupported_reason(*muscle, line.muscle);
   if (!(line.stiffness > 0.0) || !(line.slack_length > 0.0)) return "it has no stiffness or no slack length";
   return std::nullopt;
 }
@@ -1071,6 +1102,7 @@ std::optional<std::string> Importer::find_unsupported_reason(const PathPoint& po
 std::vector<PathPoint> Importer::points_of(const Line& line) const {
   std::vector<PathPoint> points;
   for (PathPoint point : line.points) {
+    if (!point.coordinate.empty() && point.range[0] > point.range[1]) continue;  // never active
     if (const auto fixed = fixed_.find(point.coordinate); fixed != fixed_.end()) {
       if (fixed->second < point.range[0] - 1e-5 || fixed->second > point.range[1] + 1e-5) continue;
       point.coordinate.clear();
@@ -1122,43 +1154,22 @@ bool Importer::inside(const WrapObject& wrap, const PathPoint& point) const {
   return wrap_level(shape_of(wrap), y) < 1.0;
 }
 
-bool Importer::touches(const WrapObject& wrap, const PathPoint& from, const PathPoint& to) const {
-  const Pose X_SW = (pose(wrap.body) * wrap.X_BS).inverse();
-  try {
-    return heelstrike::wrap(shape_of(wrap), X_SW * at_start(from), X_SW * at_start(to)).touches;
-  } catch (const std::exception&) {
-    return false;
-  }
-}
-
-/// The wrap surface between point i and the next: of several, the one in contact at the initial poses, otherwise the
-/// first. Null for none.
-const WrapObject* Importer::wrap_between(const Line& line, const std::vector<ActiveWrap>& wraps,
-                                         const std::vector<PathPoint>& points, std::size_t i) {
-  const WrapObject* chosen = nullptr;
-  std::vector<std::string> others;
-  const auto place = [&](std::size_t k) {
-    const auto point = std::ranges::find(line.points, points[k].name, &PathPoint::name);
-    return static_cast<int>(point - line.points.begin()) + 1;
-  };
+/// Names of the wrap surfaces between point i and the next.
+std::string Importer::wrap_names(const Line& line, const std::vector<ActiveWrap>& wraps,
+                                 const std::vector<PathPoint>& points, std::size_t i) {
+  std::vector<std::string> names;
   for (const ActiveWrap& wrap : wraps) {
-    if ((wrap.first > 0 && place(i) < wrap.first) || (wrap.last > 0 && place(i + 1) > wrap.last)) continue;
+    if ((wrap.first > 0 && points[i].place < wrap.first) || (wrap.last > 0 && points[i + 1].place > wrap.last))
+      continue;
     if (inside(*wrap.object, points[i]) || inside(*wrap.object, points[i + 1])) {
       add_omission(
           fmt::format("{}: wrapping over {} from its point {} while an end lies inside, as at the initial "
                       "poses; the path is then straight, as in OpenSim",
                       line.name, wrap.object->name, i + 1));
     }
-    const bool better = chosen == nullptr || (touches(*wrap.object, points[i], points[i + 1]) &&
-                                              !touches(*chosen, points[i], points[i + 1]));
-    if (chosen != nullptr) others.push_back(better ? chosen->name : wrap.object->name);
-    if (better) chosen = wrap.object;
+    names.push_back(plain(wrap.object->name));
   }
-  if (!others.empty()) {
-    add_omission(fmt::format("{}: from its point {} its wrap objects {}; a part of a line wraps over one, {}",
-                             line.name, i + 1, fmt::join(others, ", "), chosen->name));
-  }
-  return chosen;
+  return fmt::format("{}", fmt::join(names, " "));
 }
 
 std::string Importer::wrap_text(const WrapObject& wrap) const {
@@ -1168,7 +1179,7 @@ std::string Importer::wrap_text(const WrapObject& wrap) const {
                                 ? fmt::format("cylinder: {}, length: {}", wrap.dimensions[0], wrap.length)
                                 : fmt::format("ellipsoid: [{}]", fmt::join(wrap.dimensions, ", "));
   const std::string side = wrap.quadrant == "all" ? "" : fmt::format(", side: {}", list(side_of(wrap)));
-  return fmt::format("{}: {{body: {}, {}, position: {}, orientation: {}{}, inside: straight, segments: first}}",
+  return fmt::format("{}: {{body: {}, {}, position: {}, orientation: {}{}, inside: straight, segments: one}}",
                      plain(wrap.name), plain(at.body), shape, list(at.X_BF.p), quaternion(at.X_BF.R), side);
 }
 
@@ -1198,16 +1209,14 @@ std::string Importer::point_text(const PathPoint& point) const {
 std::string Importer::path_text(const Line& line, std::vector<const WrapObject*>& used) {
   const std::vector<ActiveWrap> wraps = wraps_of(line);
   const std::vector<PathPoint> points = points_of(line);
+  for (const ActiveWrap& wrap : wraps) {
+    if (std::ranges::find(used, wrap.object) == used.end()) used.push_back(wrap.object);
+    used_wraps_.insert(wrap.object);
+  }
   std::string text;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    std::string over;
-    const WrapObject* wrap = i + 1 < points.size() ? wrap_between(line, wraps, points, i) : nullptr;
-    if (wrap != nullptr) {
-      over = fmt::format(", wrap: {}", plain(wrap->name));
-      if (std::ranges::find(used, wrap) == used.end()) used.push_back(wrap);
-      used_wraps_.insert(wrap);
-    }
-    text += fmt::format("          - {{{}{}}}\n", point_text(points[i]), over);
+    const std::string names = i + 1 < points.size() ? wrap_names(line, wraps, points, i) : "";
+    text += fmt::format("          - {{{}{}}}\n", point_text(points[i]), names.empty() ? "" : ", wrap: " + names);
   }
   return text;
 }
@@ -1216,19 +1225,32 @@ std::string Importer::muscle_text(const Line& line) {
   const Muscle& m = line.muscle;
   std::vector<const WrapObject*> used;
   const std::string path = path_text(line, used);
-  const bool rigid = m.rigid_tendon || import_options_.flexion || import_options_.rigid_tendons;
+  const MuscleClass& muscle_class = *class_of(line);
+  const bool given_rigid = m.rigid_tendon || muscle_class.rigid_tendon || !(m.tendon_length > 0.0);
+  const bool rigid = given_rigid || import_options_.flexion || import_options_.rigid_tendons;
+  // The balance of an elastic tendon needs damping for a unique velocity.
+  constexpr double least_damping = 1e-6;
+  if (m.fiber_damping < least_damping && !rigid) {
+    add_omission(fmt::format("muscle {}: its fiber_damping {}; {} with an elastic tendon", line.name, m.fiber_damping,
+                             least_damping));
+  }
   std::string text = fmt::format(
       "  {}:\n    type: muscle\n    curves: {}\n    tendon: {}\n    max_isometric_force: {}\n    "
       "optimal_fiber_length: {}\n    tendon_slack_length: {}\n    pennation_angle: {}\n    max_contraction_velocity: "
       "{}\n    fiber_damping: {}\n    minimum_activation: {}\n    activation_time: {}\n    deactivation_time: {}\n",
-      plain(line.name), *curves_of(line), rigid ? "rigid" : "elastic", m.max_force, m.optimal_length, m.tendon_length,
-      m.pennation, m.max_velocity, m.fiber_damping, m.min_activation, m.rise, m.fall);
+      plain(line.name), muscle_class.curves, rigid ? "rigid" : "elastic", m.max_force, m.optimal_length,
+      m.tendon_length, m.pennation, m.max_velocity, std::max(m.fiber_damping, least_damping), m.min_activation, m.rise,
+      m.fall);
   if (import_options_.activation)
     text += fmt::format("    activation: {{polynomial: [{}]}}\n", *import_options_.activation);
   if (m.passive_strain) text += fmt::format("    passive_strain: {}\n", *m.passive_strain);
+  if (m.tendon_strain) text += fmt::format("    tendon_strain: {}\n", *m.tendon_strain);
+  for (const auto& [key, table] : m.tables) {
+    if (muscle_class.has_tables) text += fmt::format("    {}: {}\n", key, table);
+  }
   if (!used.empty()) text += "    surfaces:\n";
   for (const WrapObject* wrap : used) text += fmt::format("      {}\n", wrap_text(*wrap));
-  if (rigid && !m.rigid_tendon) {
+  if (rigid && !given_rigid) {
     add_omission(fmt::format("muscle {}: its elastic tendon; {}", line.name,
                              import_options_.flexion ? "rigid in static equilibrium"
                                                      : fmt::format("rigid ({})", option_name("rigid_tendons"))));
@@ -1240,7 +1262,7 @@ std::string Importer::muscle_text(const Line& line) {
 std::string Importer::muscles_text() {
   std::string text;
   for (const Line& line : model_.lines) {
-    if (curves_of(line) && !find_unsupported_reason(line)) text += muscle_text(line);
+    if (class_of(line) != nullptr && !find_unsupported_reason(line)) text += muscle_text(line);
   }
   return text;
 }
@@ -1252,7 +1274,7 @@ std::string Importer::forces_text() {
       add_omission(fmt::format("{} {}: {}", line.type, line.name, *reason));
       continue;
     }
-    if (curves_of(line)) continue;
+    if (class_of(line) != nullptr) continue;
     const std::string name = bundle_name(line.name);
     auto bundle = std::ranges::find_if(bundles, [&](const Bundle& b) {
       return b.name == name && b.transition_strain == line.transition_strain && b.damping == line.damping;
@@ -1525,6 +1547,7 @@ void Importer::report_omissions() {
     if (!used_wraps_.contains(&wrap)) idle.push_back(wrap.name);
   }
   if (!idle.empty()) add_omission(fmt::format("wrap objects without an imported line: {}", fmt::join(idle, ", ")));
+  for (const std::string& note : model_.notes) add_omission(note);
   for (const std::string& elements : model_.unused) add_omission("unused, " + elements);
 }
 

@@ -605,8 +605,147 @@ TEST(OsimImport, ALineWithAnEndInsideItsWrapSurfaceAtTheStartKeepsIt) {
   EXPECT_THAT(import.omissions,
               Contains(HasSubstr("L1: wrapping over ball from its point 1 while an end lies inside")));
   EXPECT_THAT(import.scenario, HasSubstr("wrap: ball"));
-  EXPECT_THAT(import.scenario, HasSubstr("inside: straight, segments: first"));
+  EXPECT_THAT(import.scenario, HasSubstr("inside: straight, segments: one"));
   EXPECT_EQ(test::scenario_from(import.scenario).forces.size(), 1u);
+}
+
+Matrix3 about(const Vector3& axis, double angle) {
+  return Eigen::AngleAxisd(angle, axis.normalized()).toRotationMatrix();
+}
+
+/// The small model with another element in a set, or at the end of the model.
+std::string with_element(const std::string& element, const std::string& before) {
+  std::string text = small_model;
+  return text.insert(text.find(before), element);
+}
+
+std::string muscle_of(const std::string& type, const std::string& elements) {
+  return "<" + type + R"( name="N1"><GeometryPath><PathPointSet><objects>
+      <PathPoint name="p"><socket_parent_frame>/bodyset/thigh</socket_parent_frame><location>-0.03 -0.2 0</location></PathPoint>
+      <PathPoint name="q"><socket_parent_frame>/bodyset/shank</socket_parent_frame><location>-0.03 -0.1 0</location></PathPoint>
+    </objects></PathPointSet></GeometryPath><max_isometric_force>900</max_isometric_force>
+    <optimal_fiber_length>0.07</optimal_fiber_length><tendon_slack_length>0.2</tendon_slack_length>)" +
+         elements + "</" + type + ">\n  ";
+}
+
+Import imported_knee(const std::string& text) {
+  static const Folder folder;
+  return import_model(read_model(text, "small.osim"), {.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}});
+}
+
+TEST(OsimImport, MusclesOfOtherClassesKeepTheirCurves) {
+  const std::string table = R"(<SimmSpline name="active_force_length_curve"><x>0.4 1 1.6</x><y>0 1 0</y></SimmSpline>
+    <SimmSpline name="tendon_force_length_curve"><x>0 0.01 0.1</x><y>0 0.1 5</y></SimmSpline>)";
+  const auto imported = [](const std::string& type, const std::string& elements) {
+    return imported_knee(with_element(muscle_of(type, elements), "<CoordinateActuator"));
+  };
+  const Import schutte =
+      imported("Schutte1993Muscle_Deprecated", "<time_scale>0.2</time_scale><damping>0.05</damping>" + table);
+  const Scenario scenario = test::scenario_from(schutte.scenario);
+  ASSERT_EQ(scenario.forces.size(), 2U);
+  const auto& keys = scenario.forces[1].keys;
+  EXPECT_EQ(keys["curves"].text(), "schutte1993");
+  EXPECT_EQ(keys["max_contraction_velocity"].number(), 5.0);
+  EXPECT_EQ(keys["fiber_damping"].number(), 0.05);
+  EXPECT_EQ(keys["tendon_curve"]["y"].numbers(), (std::vector<double>{0, 0.1, 5}));
+  EXPECT_THAT(imported("Schutte1993Muscle_Deprecated", "").omissions,
+              Contains(HasSubstr("Schutte1993Muscle_Deprecated N1: its active_curve is not a spline")));
+  const Import degroote =
+      imported("DeGrooteFregly2016Muscle", "<tendon_strain_at_one_norm_force>0.1</tendon_strain_at_one_norm_force>");
+  EXPECT_THAT(degroote.scenario, AllOf(HasSubstr("curves: degroote2016"), HasSubstr("tendon_strain: 0.1")));
+  // An elastic tendon needs damping; OpenSim's default is none.
+  EXPECT_THAT(degroote.omissions, Contains(HasSubstr("muscle N1: its fiber_damping 0; 1e-06")));
+  EXPECT_THAT(imported("Millard2012AccelerationMuscle", "").omissions,
+              Contains(HasSubstr("Millard2012AccelerationMuscle N1: this force is not supported")));
+}
+
+TEST(OsimImport, MusclesWithoutForceAndPathSprings) {
+  std::string text = with_element(muscle_of("Thelen2003Muscle", ""), "<CoordinateActuator");
+  text.replace(text.rfind("<max_isometric_force>900"), 24, "<max_isometric_force>0");
+  EXPECT_THAT(imported_knee(text).omissions, Contains(HasSubstr("Thelen2003Muscle N1: its max_isometric_force 0")));
+  const Import spring = imported_knee(
+      with_element(muscle_of("PathSpring", "<resting_length>0.2</resting_length><stiffness>500</stiffness>"),
+                   "<CoordinateActuator"));
+  const Scenario scenario = test::scenario_from(spring.scenario);
+  ASSERT_EQ(scenario.forces.size(), 2U);
+  // Tension 500 N/m (l - 0.2 m): 100 N per strain.
+  EXPECT_THAT(spring.scenario, AllOf(HasSubstr("stiffness: 100"), HasSubstr("slack_length: 0.2")));
+}
+
+// Frames of bodies and of the model, based on each other, and a body, a joint and its frames among the components.
+TEST(OsimImport, FramesBelongToBodiesAndToTheModel) {
+  std::string text = with_element(R"(<components>
+  <PhysicalOffsetFrame name="base"><socket_parent>/bodyset/shank/inner</socket_parent>
+    <translation>0 0 0.02</translation><orientation>0 0 0</orientation></PhysicalOffsetFrame>
+  <Body name="sensor"><mass>0.1</mass><mass_center>0 0 0</mass_center><inertia>1e-5 1e-5 1e-5 0 0 0</inertia></Body>
+  <PinJoint name="clip"><socket_parent_frame>/base</socket_parent_frame><socket_child_frame>/sensor</socket_child_frame>
+    <coordinates><Coordinate name="flexion"><default_value>0.25</default_value></Coordinate></coordinates></PinJoint>
+</components>)",
+                                  "<BodySet>");
+  const std::string inner = R"(<components><PhysicalOffsetFrame name="inner"><socket_parent>..</socket_parent>
+    <translation>0.1 0 0</translation><orientation>0 0 0.5</orientation></PhysicalOffsetFrame></components>)";
+  text.insert(text.find("<mass>", text.find("<Body name=\"shank\">")), inner);
+  const Folder folder;
+  const Import import = import_model(read_model(text, "small.osim"),
+                                     {.joints = {"knee", "clip"}, .meshes = {}, .folders = {folder.path()}});
+  const Scenario scenario = test::scenario_from(import.scenario);
+  const auto pose_of = [&](const std::string& name) {
+    return std::ranges::find(scenario.bodies, name, &BodySpec::name)->X_WB;
+  };
+  const Pose X = pose_of("shank").inverse() * pose_of("sensor");
+  EXPECT_LT((X.p - Vector3(0.1, 0.0, 0.02)).norm(), 1e-12);
+  EXPECT_NEAR(X.R(1, 0), std::sin(0.5 + 0.25), 1e-12);
+  // OpenSim tells coordinates of one name by their joints.
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("coordinate flexion of clip: its name, which another joint has")));
+}
+
+// An axis without a coordinate and without a function does not move.
+TEST(OsimImport, AxisWithoutAFunctionIsFixed) {
+  std::string bent = with_free_knee();
+  const auto axis = bent.rfind("<TransformAxis><coordinates>tz");
+  bent.replace(axis, bent.find("</TransformAxis>", axis) - axis,
+               "<TransformAxis><coordinates></coordinates><axis>0 0 1</axis>");
+  EXPECT_EQ(test::scenario_from(imported_knee(bent).scenario).bodies.size(), 2U);
+}
+
+// Abduction x, elevation y and upward rotation z turn the scapula on an ellipsoid with its normal along z, about axes
+// that are turned by a right angle against those of the thorax; winging turns it about an axis in its plane.
+TEST(OsimImport, ScapulothoracicJointGlidesOnAnEllipsoid) {
+  std::string text = small_model;
+  const auto begin = text.find("<PinJoint name=\"knee\">"), end = text.find("<WeldJoint");
+  const std::array u = {0.2, -0.3, 0.4, 0.15};
+  std::string joint =
+      "<ScapulothoracicJoint name=\"knee\"><socket_parent_frame>/bodyset/thigh</socket_parent_frame>"
+      "<socket_child_frame>/bodyset/shank</socket_child_frame><coordinates>";
+  for (std::size_t i = 0; i < u.size(); ++i)
+    joint += fmt::format("<Coordinate name=\"u{}\"><default_value>{}</default_value></Coordinate>", i, u[i]);
+  joint +=
+      "</coordinates><thoracic_ellipsoid_radii_x_y_z>0.07 0.15 0.08</thoracic_ellipsoid_radii_x_y_z>"
+      "<scapula_winging_axis_origin>0.05 -0.02</scapula_winging_axis_origin>"
+      "<scapula_winging_axis_direction>0.5</scapula_winging_axis_direction></ScapulothoracicJoint>\n  ";
+  const Model model = read_model(text.replace(begin, end - begin, joint), "small.osim");
+  const Vector3 x = Vector3::UnitX(), y = Vector3::UnitY(), z = Vector3::UnitZ();
+  const Matrix3 quarter = about(z, 0.5 * std::numbers::pi);
+  const Matrix3 R = about(x, u[0]) * about(y, u[1]) * about(z, u[2]);
+  const Vector3 p = quarter * Vector3(0.15, 0.07, 0.08).cwiseProduct(R.col(2));
+  const Matrix3 glided = quarter * R * quarter.transpose();
+  const Vector3 origin(0.05, -0.02, 0.0), axis(-std::sin(0.5), std::cos(0.5), 0.0);
+  const Matrix3 winged = about(axis, u[3]);
+  const Pose X = default_pose(model, "thigh").inverse() * default_pose(model, "shank");
+  EXPECT_LT((X.R - glided * winged).norm(), 1e-12);
+  EXPECT_LT((X.p - (p + glided * (origin - winged * origin))).norm(), 1e-12);
+}
+
+// A segment over two objects lists both, in the order of the file.
+TEST(OsimImport, SegmentsKeepAllTheirWrapObjects) {
+  std::string text = small_model;
+  const std::string ball = "</WrapSphere>", use = "</PathWrap>";
+  text.insert(text.find(ball) + ball.size(), R"(<WrapCylinder name="roll"><xyz_body_rotation>0 0 0</xyz_body_rotation>
+    <translation>0.03 -0.02 0</translation><quadrant>all</quadrant><radius>0.01</radius><length>0.1</length></WrapCylinder>)");
+  text.insert(text.find(use) + use.size(), "<PathWrap name=\"v\"><wrap_object>roll</wrap_object></PathWrap>");
+  const Import import = imported_knee(text);
+  EXPECT_THAT(import.scenario, HasSubstr("wrap: ball roll"));
+  EXPECT_EQ(test::scenario_from(import.scenario).forces.size(), 1U);
 }
 
 TEST(OsimImport, ErrorsAreReported) {
@@ -722,10 +861,6 @@ constexpr const char* leg_model = R"(<?xml version="1.0"?>
 </objects></ForceSet>
 </Model></OpenSimDocument>
 )";
-
-Matrix3 about(const Vector3& axis, double angle) {
-  return Eigen::AngleAxisd(angle, axis.normalized()).toRotationMatrix();
-}
 
 /// Poses of the leg in the ground, from OpenSim's documentation of its joints.
 std::map<std::string, Pose> leg_poses(const std::map<std::string, double>& u) {
