@@ -9,7 +9,9 @@
 #include <numeric>
 #include <utility>
 
+#include "common/contact/preparation.hpp"
 #include "common/errors/error.hpp"
+#include "fem_server/backends/elastic_foundation/spring_kinematics.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
 #include "fem_server/surfaces/triangle_surface.hpp"
 
@@ -19,18 +21,15 @@ namespace {
 
 constexpr double max_force_change = 0.02;
 
-/// Corners of triangles, three each, grouped into smooth parts around their vertex.
-class CornerParts {
+/// Numbered things, grouped by joining pairs of them.
+class Groups {
  public:
-  explicit CornerParts(std::uint32_t n_corners) {
-    part_.reserve(n_corners);
-    for (std::uint32_t corner = 0; corner < n_corners; ++corner) part_.push_back(corner);
+  explicit Groups(std::size_t count) : first_(count) { std::iota(first_.begin(), first_.end(), 0U); }
+  [[nodiscard]] std::uint32_t of(std::uint32_t one) {
+    while (first_[one] != one) one = first_[one] = first_[first_[one]];
+    return one;
   }
-  [[nodiscard]] std::uint32_t of(std::uint32_t corner) {
-    while (part_[corner] != corner) corner = part_[corner] = part_[part_[corner]];
-    return corner;
-  }
-  /// A part has the number of its first corner.
+  /// A group has the number of its first member.
   void join(std::uint32_t a, std::uint32_t b) {
     a = of(a);
     b = of(b);
@@ -46,22 +45,81 @@ std::uint32_t corner_at(const SurfaceMesh& mesh, std::uint32_t triangle, std::ui
   return 3 * triangle + static_cast<std::uint32_t>(std::ranges::find(corners, vertex) - corners.begin());
 }
 
-/// Joins corners over consistently oriented edges shared by two triangles at an angle of at most twice the limit of
-/// min_smooth_cosine.
-CornerParts smooth_corners(const SurfaceMesh& mesh, const std::vector<Vector3>& faces, double min_smooth_cosine) {
-  CornerParts parts(static_cast<std::uint32_t>(3 * mesh.triangles.size()));
-  const double least = 2.0 * min_smooth_cosine * min_smooth_cosine - 1.0;
+/// Consistently oriented edge of two triangles.
+struct Fold {
+  std::array<std::uint32_t, 2> edge, triangles;
+  double angle;  ///< [rad] between their normals
+  Vector3 axis;
+};
+
+std::vector<Fold> folds_of(const SurfaceMesh& mesh, const std::vector<Vector3>& faces) {
+  std::vector<Fold> folds;
   const std::vector<EdgeUse> uses = edge_uses(mesh);
-  for (std::size_t begin = 0; begin < uses.size();) {
-    const std::size_t end = end_of_edge(uses, begin);
+  for (std::size_t begin = 0, end = 0; begin < uses.size(); begin = end) {
+    end = end_of_edge(uses, begin);
     const EdgeUse& one = uses[begin];
     const EdgeUse& other = uses[end - 1];
-    const bool smooth =
-        end - begin == 2 && one.forward != other.forward && faces[one.triangle].dot(faces[other.triangle]) >= least;
-    for (const std::uint32_t vertex : one.edge) {
-      if (smooth) parts.join(corner_at(mesh, one.triangle, vertex), corner_at(mesh, other.triangle, vertex));
+    if (end - begin != 2 || one.forward == other.forward) continue;
+    const double cosine = faces[one.triangle].dot(faces[other.triangle]);
+    folds.push_back({.edge = one.edge,
+                     .triangles = {one.triangle, other.triangle},
+                     .angle = std::acos(std::clamp(cosine, -1.0, 1.0)),
+                     .axis = (mesh.vertices[one.edge[1]] - mesh.vertices[one.edge[0]]).normalized()});
+  }
+  return folds;
+}
+
+/// Folds that bound flat faces, instead of being a step of a curved surface.
+class FaceEdges {
+ public:
+  /// @param max_angle  [rad] of steps of curved surfaces
+  FaceEdges(std::span<const Fold> folds, std::size_t n_triangles, double max_angle) : faces_(n_triangles) {
+    for (const Fold& fold : folds) {
+      if (fold.angle < flat) faces_.join(fold.triangles[0], fold.triangles[1]);
     }
-    begin = end;
+    for (const Fold& fold : folds) {
+      if (fold.angle < flat || fold.angle > max_angle) continue;
+      for (const std::uint32_t t : fold.triangles) around_[faces_.of(t)].push_back(&fold);
+    }
+  }
+  /// True if one of both faces does not continue to bend about the axis of the fold: over a curved surface of regular
+  /// triangles the sum below is half the angle, over strips it is the angle.
+  [[nodiscard]] bool contain(const Fold& fold) {
+    if (fold.angle < steep_face) return false;
+    const std::array<std::uint32_t, 2> both{faces_.of(fold.triangles[0]), faces_.of(fold.triangles[1])};
+    return std::ranges::any_of(both, [&](std::uint32_t face) {
+      double bend = 0.0;
+      for (const Fold* other : around_[face]) {
+        const std::array<std::uint32_t, 2> of_other{faces_.of(other->triangles[0]), faces_.of(other->triangles[1])};
+        const bool same = std::ranges::is_permutation(of_other, both);
+        const double cosine = fold.axis.dot(other->axis);
+        if (!same) bend += cosine * cosine * other->angle;
+      }
+      return bend < 0.25 * fold.angle;
+    });
+  }
+
+ private:
+  /// [rad] Smallest inclination to a wall perpendicular to T at which rays of a face are not shortened. A smaller fold
+  /// beside that wall has no effect, a larger one would change the length of the face's rays by up to a half.
+  static inline const double steep_face = std::asin(1.0 / max_ray_ratio);
+  /// [rad] Rounding of coordinates in files, and triangulations of nearly flat faces.
+  static inline const double flat = steep_face / 8.0;
+  Groups faces_;
+  std::map<std::uint32_t, std::vector<const Fold*>> around_;
+};
+
+/// Joins corners over smooth edges: at an angle of at most twice the limit of min_smooth_cosine, and not between faces.
+Groups smooth_corners(const SurfaceMesh& mesh, const std::vector<Vector3>& faces, double min_smooth_cosine) {
+  Groups parts(3 * mesh.triangles.size());
+  const double max_angle = 2.0 * std::acos(min_smooth_cosine);
+  const std::vector<Fold> folds = folds_of(mesh, faces);
+  FaceEdges face_edges(folds, mesh.triangles.size(), max_angle);
+  for (const Fold& fold : folds) {
+    if (fold.angle > max_angle || face_edges.contain(fold)) continue;
+    const auto& [one, other] = fold.triangles;
+    for (const std::uint32_t vertex : fold.edge)
+      parts.join(corner_at(mesh, one, vertex), corner_at(mesh, other, vertex));
   }
   return parts;
 }
@@ -84,7 +142,7 @@ SmoothParts split_at_creases(SurfaceMesh& mesh, double min_smooth_cosine) {
   const std::size_t n_corners = 3 * mesh.triangles.size();
   std::vector<Vector3> faces;
   for (std::size_t t = 0; t < mesh.triangles.size(); ++t) faces.push_back(triangle_cross(mesh, t).normalized());
-  CornerParts parts = smooth_corners(mesh, faces, min_smooth_cosine);
+  Groups parts = smooth_corners(mesh, faces, min_smooth_cosine);
   std::vector<Vector3> of_part(n_corners, Vector3::Zero());
   for (std::uint32_t c = 0; c < n_corners; ++c) {
     of_part[parts.of(c)] += angle_at(mesh, mesh.triangles[c / 3], c % 3) * faces[c / 3];

@@ -76,6 +76,13 @@ std::vector<Polygon> chamfered() {
                {{0, 1, 2, 3, 4, 5}}, 0.02);
 }
 
+/// Walls that lean outwards by 10 degrees below upright ones: no edge between them is as sharp as 16 degrees.
+std::vector<Polygon> drafted() {
+  const double x = 0.008 + 0.012 * std::tan(std::numbers::pi / 18.0);
+  return prism({{-0.008, -0.01}, {0.008, -0.01}, {x, 0.002}, {x, 0.01}, {-x, 0.01}, {-x, 0.002}}, {{0, 1, 2, 3, 4, 5}},
+               0.02);
+}
+
 /// With a concave edge.
 std::vector<Polygon> l_shaped() {
   return prism({{-0.01, -0.01}, {0.0, -0.01}, {0.0, -0.004}, {0.01, -0.004}, {0.01, 0.01}, {-0.01, 0.01}},
@@ -182,9 +189,10 @@ Pose at_penetration(const std::vector<Polygon>& faces, const Matrix3& R, double 
 
 const std::vector<std::pair<std::string, std::vector<Polygon>>>& shapes() {
   static const std::vector<std::pair<std::string, std::vector<Polygon>>> all{
-      {"cube", box({0.02, 0.02, 0.02})}, {"plank", box({0.06, 0.02, 0.004})}, {"chamfered", chamfered()},
-      {"l_shaped", l_shaped()},          {"steep_pyramid", pyramid(0.9)},     {"flat_pyramid", pyramid(0.5)},
-      {"hexagonal", cone(0.7, 6)}};
+      {"cube", box({0.02, 0.02, 0.02})}, {"plank", box({0.06, 0.02, 0.004})},
+      {"chamfered", chamfered()},        {"drafted", drafted()},
+      {"l_shaped", l_shaped()},          {"steep_pyramid", pyramid(0.9)},
+      {"flat_pyramid", pyramid(0.5)},    {"hexagonal", cone(0.7, 6)}};
   return all;
 }
 
