@@ -217,15 +217,24 @@ class AnalyticTarget final : public TargetSurface {
                                                     bool leaving, std::uint32_t /*near*/) const override {
     const double sense = leaving ? 1.0 : -1.0;
     double ray_distance = 0.0;
+    std::optional<Vector3> behind;  // normal of the side from which the line starts away
     for (int i = 0; i < max_newton_iterations; ++i) {
       const SurfacePoint point = surface_->closest(q + ray_distance * direction);
       const double slope = sense * point.normal.dot(direction);
-      if (!(slope > 0.0)) return std::nullopt;
+      if (!(slope > 0.0)) {
+        // No part of the surface is nearer than the gap.
+        if (!leaving || !(point.gap < 0.0) || !surface_->is_distance()) return std::nullopt;
+        if (!behind) behind = point.normal;
+        ray_distance -= point.gap;
+        if (!(ray_distance <= reach)) return std::nullopt;
+        continue;
+      }
       const double step = -sense * point.gap / slope;
       ray_distance += step;
       if (!(ray_distance <= reach && ray_distance >= -reach)) return std::nullopt;
       if (std::abs(step) > 1e-15 * (q.norm() + std::abs(ray_distance))) continue;
       TargetPoint found = of(surface_->closest(q + ray_distance * direction));
+      if (behind && !(behind->dot(found.normal) < opposite_sides_cosine)) return std::nullopt;
       found.gap = -sense * ray_distance;
       return found;
     }

@@ -77,6 +77,10 @@ struct LocalCrossing {
   double clear = 0.0;  ///< [m] no part of the surface is nearer to q in front of it; 0 = unknown
 };
 
+/// [-] Two points of a surface with normals at more than 120 degrees lie on opposite sides of a thin body or a wedge.
+/// Along a line that runs beside a curved surface they differ by less than 90 degrees.
+inline constexpr double opposite_sides_cosine = -0.5;
+
 /// Thread-safe; evaluation does not allocate.
 class TargetSurface {
  public:
@@ -84,7 +88,8 @@ class TargetSurface {
   /// @param near  `triangle` of a result close by: affects the time, not the result
   [[nodiscard]] virtual TargetPoint closest(const Vector3& q, std::uint32_t near) const = 0;
   /// Crossing at which the line from q along `direction` (unit length) leaves the body within `reach` [m]; gap = minus
-  /// the distance. With `leaving` false, the crossing at which it enters; gap = the distance.
+  /// the distance. With `leaving` false, the crossing at which it enters; gap = the distance. On a surface by formula,
+  /// a line that starts away from the nearest point is only followed to the opposite side.
   [[nodiscard]] virtual std::optional<TargetPoint> crossing(const Vector3& q, const Vector3& direction, double reach,
                                                             bool leaving, std::uint32_t near) const = 0;
   /// The same for the line through q along `away` in both directions, if proven without a search: that q lies on the

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numbers>
 #include <numeric>
@@ -33,11 +34,11 @@ class Groups {
   void join(std::uint32_t a, std::uint32_t b) {
     a = of(a);
     b = of(b);
-    part_[std::max(a, b)] = std::min(a, b);
+    first_[std::max(a, b)] = std::min(a, b);
   }
 
  private:
-  std::vector<std::uint32_t> part_;
+  std::vector<std::uint32_t> first_;
 };
 
 std::uint32_t corner_at(const SurfaceMesh& mesh, std::uint32_t triangle, std::uint32_t vertex) {
@@ -236,12 +237,20 @@ std::optional<std::string> describe_resolution_error(const ResolvedContact& seen
     const double share = linear_fraction(edge, seen.curvature, at);
     return 100.0 * std::min(1.0, share * share);
   };
-  if (percent(depth) <= 10.0) return std::nullopt;
+  if (percent(depth) <= 10.0) {
+    // Within half the edge around the deepest point there may be no spring.
+    const double unseen = 0.125 * edge * edge * seen.curvature;
+    if (!(unseen > 0.0)) return std::nullopt;
+    return fmt::format(
+        "{}{}: springs on triangles with edges of {:.3g} m resolve contact deeper than {:.2g} m ({:.2g} % "
+        "of the layers); the force of less depth may be zero, or many times too large",
+        note_mark, seen.key, edge, unseen, 100.0 * unseen / seen.layers);
+  }
   return fmt::format(
-      "{}: triangles of the casting surface have edges of {:.3g} m, which is long for contact "
-      "with a relative radius of {:.3g} m: of the force up to {:.2g} % may be missing at a depth of "
+      "{}{}: triangles of the casting surface have edges of {:.3g} m, which is long for contact "
+      "with a relative radius of {:.3g} m: the force may be wrong by up to {:.2g} % at a depth of "
       "{:.3g} m, and {:.2g} % at {:.3g} m; divide them with refine, or use a finer mesh",
-      seen.key, edge, 1.0 / seen.curvature, percent(depth), depth, percent(10.0 * depth), 10.0 * depth);
+      warning_mark, seen.key, edge, 1.0 / seen.curvature, percent(depth), depth, percent(10.0 * depth), 10.0 * depth);
 }
 
 namespace {
@@ -323,6 +332,28 @@ void CastingSurface::place_springs(const CastingOptions& options, std::span<cons
     const Vector3 normal =
         options.interpolate_normals ? Vector3(normals[a] + normals[b] + normals[c]) : triangle_cross(mesh_, t);
     place((mesh_.vertices[a] + mesh_.vertices[b] + mesh_.vertices[c]) / 3.0, normal.normalized(), thickness_[t]);
+  }
+}
+
+std::vector<double> body_depths(const SurfaceMesh& mesh, double reach) {
+  const TriangleSurface surface(mesh);
+  std::vector<double> depths;
+  for (std::uint32_t t = 0; t < mesh.triangles.size(); ++t) {
+    const auto& [a, b, c] = mesh.triangles[t];
+    const Vector3 centre = (mesh.vertices[a] + mesh.vertices[b] + mesh.vertices[c]) / 3.0;
+    const auto opposite = surface.crossing(centre, -surface.face_normal(t), reach, true, t);
+    depths.push_back(opposite ? opposite->ray_distance : std::numeric_limits<double>::infinity());
+  }
+  return depths;
+}
+
+void CastingSurface::measure_body_depth(double reach) {
+  const std::vector<double> depths = body_depths(mesh_, reach);
+  for (std::uint32_t s = 0; s < springs_.size(); ++s) {
+    const auto triangles = places_ == SpringPlaces::centres ? std::span(&s, 1) : triangles_of(s);
+    double deepest = 0.0;
+    for (const std::uint32_t t : triangles) deepest = std::max(deepest, depths[t]);
+    springs_[s].body_depth = deepest;
   }
 }
 

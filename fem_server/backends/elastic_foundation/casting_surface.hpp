@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -55,7 +56,8 @@ struct ResolvedContact {
 int refine_to_curvature(const ResolvedContact& seen, SurfaceMesh& mesh, std::vector<double>& of_vertices,
                         const SignedDistance& shape);
 
-/// A sentence about the force that triangles with edges of that length [m] miss; none if the error is small.
+/// A sentence about the error of the force with triangles whose edges have that length [m], after warning_mark; if the
+/// error is small, about the depth below which it is not, after note_mark; none if the surfaces may be flat.
 /// @throws Error{invalid_input} if they detect no force before the layers are fully compressed
 [[nodiscard]] std::optional<std::string> describe_resolution_error(const ResolvedContact& seen, double edge);
 
@@ -68,7 +70,13 @@ struct Spring {
   Vector3 point = Vector3::Zero();    ///< [m]
   Vector3 normal = Vector3::UnitZ();  ///< [-] out of the casting body
   double thickness = 0.0;             ///< [m] > 0 of the casting body's layer
+  /// [m] of the casting body below the triangles around the spring; infinite where measure_body_depth found no end.
+  double body_depth = std::numeric_limits<double>::infinity();
 };
+
+/// [m] from the centre of each triangle along its normal through the body to the opposite side; infinite if there is
+/// none within `reach` [m].
+[[nodiscard]] std::vector<double> body_depths(const SurfaceMesh& mesh, double reach);
 
 /// Neighbouring springs, in a tree of spheres.
 struct SpringGroup {
@@ -114,6 +122,9 @@ class CastingSurface {
   [[nodiscard]] std::uint32_t centre_spring(std::uint32_t triangle) const {
     return static_cast<std::uint32_t>(mesh_.vertices.size()) + triangle;
   }
+  /// Sets Spring::body_depth up to `reach` [m]: of a spring at a vertex, the largest of its triangles, because at sharp
+  /// edges the body ends at the spring itself.
+  void measure_body_depth(double reach);
   [[nodiscard]] std::span<const SpringGroup> groups() const { return groups_; }
   [[nodiscard]] std::span<const std::uint32_t> order() const { return order_; }
 

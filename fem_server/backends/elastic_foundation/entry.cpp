@@ -507,6 +507,14 @@ BedOptions bed_options(const Roles& roles, double deepest) {
   return options;
 }
 
+/// True if T is thinner than that somewhere [m].
+bool is_thinner(const Surface& target, const SurfaceMesh* triangles, double layers) {
+  if (triangles != nullptr) return std::ranges::min(body_depths(*triangles, layers)) < layers;
+  const SurfaceKind& kind = kind_of(target);
+  const auto extents = kind.extents == nullptr ? std::nullopt : kind.extents(target);
+  return extents && extents->minCoeff() < layers;
+}
+
 void remesh_by_grid(const Roles& roles, SurfaceMesh& mesh) {
   const std::vector<double>& cells = numbers(roles.pair.parameters, "grid");
   if (cells.empty()) return;
@@ -598,10 +606,11 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& is_pair_given, c
   const int cuts = refine_to_resolution(roles, seen, cast, casting.thickness);
   if (const auto lost =
           describe_resolution_error(seen, cast.shape ? mean_edge(cast.mesh) : min_edge_length_of_mesh(cast.mesh))) {
-    context.on_progress(fmt::format("{}{}", warning_mark, *lost), 0.0);
+    context.on_progress(*lost, 0.0);
   }
   BedOptions options = bed_options(roles, deepest);
   if (partner_mesh) options.target_pieces = connected_components(*partner_mesh).of_triangle;
+  options.thin_target = is_thinner(roles.target.surface, partner_mesh, deepest);
   // Only the midsurface direction needs smooth normals of T.
   TargetGeometry target_mesh =
       make_target_surface(roles.target.surface, partner_mesh, interpolate && roles.is("direction", "midsurface"),

@@ -198,6 +198,12 @@ SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> targ
     const auto triangles = of_triangle ? std::span(&s, 1) : casting_.triangles_of(s);
     pieces_.push_back(triangles.empty() ? 0 : casting_.pieces()[triangles.front()]);
   }
+  for (const Spring& s : casting_.springs()) {
+    const double of_target = layer_ ? layer_->max_thickness() : options_.target_thickness;
+    max_layers_ = std::max(max_layers_, law_.thickness(layers(s.thickness, of_target)));
+  }
+  if (!target_->plane()) casting_.measure_body_depth(max_layers_);
+  if (options_.thin_target) own_surface_ = std::make_unique<TriangleSurface>(casting_.mesh());
   if (!options_.target_pieces.empty()) n_target_pieces_ = 1 + *std::ranges::max_element(options_.target_pieces);
   const auto box = target_->box();
   if (!box) return;
@@ -274,6 +280,67 @@ void SpringBed::check_orientation(const Search& search) const {
   }
 }
 
+/// The ray of a spring leaves its body before it leaves T: the other side of the body is the one that T presses, unless
+/// it does not face T either.
+/// @param q, away  point and normal of the spring, in T
+void SpringBed::check_other_side(const Spring& s, const Vector3& q, const Vector3& away) const {
+  const TargetPoint of_other = target_->closest(q - s.body_depth * away, 0);
+  if (of_other.gap > 0.0 || of_other.normal.dot(away) > 0.0) return;
+  throw RecoverableError(
+      fmt::format(
+          "{}: both bodies are thinner than the layers ({:g} m), and at ({:g}, {:g}, {:g}) m of the casting body, "
+          "which is {:g} m thick there, both of its sides lie so deep in the partner that neither faces it; use "
+          "smaller steps, or place the bodies with less overlap",
+          options_.where, max_layers_, s.point.x(), s.point.y(), s.point.z(), s.body_depth),
+      options_.where);
+}
+
+/// True if the line from a spring through its body leaves it within that distance [m]; at a vertex, beside it in one of
+/// its triangles.
+bool SpringBed::body_ends(std::uint32_t spring, double distance) const {
+  const Spring& s = casting_.springs()[spring];
+  const bool of_triangle = casting_.places() == SpringPlaces::centres;
+  const auto triangles = of_triangle ? std::span(&spring, 1) : casting_.triangles_of(spring);
+  return std::ranges::any_of(triangles, [&](std::uint32_t t) {
+    const auto& [a, b, c] = own_surface_->mesh().triangles[t];
+    const std::vector<Vector3>& vertices = own_surface_->mesh().vertices;
+    const Vector3 beside = 0.99 * s.point + 0.01 / 3.0 * (vertices[a] + vertices[b] + vertices[c]);
+    return own_surface_->crossing(beside, -s.normal, distance, true, t).has_value();
+  });
+}
+
+/// Springs that have passed through a thin T are in front of its far side and carry no load, whatever the depth.
+void SpringBed::check_passage(Search& search) const {
+  if (!options_.thin_target || !target_->closed()) return;
+  const auto check = [&](std::uint32_t spring) {
+    const Spring& s = casting_.springs()[spring];
+    const Vector3 q = search.X_TC * s.point;
+    const TargetPoint nearest = target_->closest(q, search.near);
+    search.note(q, nearest.triangle);
+    const Vector3 inwards = -(search.X_TC.R * s.normal);
+    if (!(nearest.gap > 0.0) || nearest.gap > max_layers_ || !(nearest.normal.dot(inwards) < opposite_sides_cosine))
+      return;
+    const auto entry = target_->crossing(q, inwards, max_layers_, false, nearest.triangle);
+    if (!entry) return;
+    const double beyond = rounded_up * entry->gap;
+    const auto exit = target_->crossing(q + beyond * inwards, inwards, max_layers_ - beyond, true, nearest.triangle);
+    if (!exit || body_ends(spring, beyond - exit->gap)) return;
+    throw RecoverableError(
+        fmt::format("{}: the casting surface has passed through the partner at ({:g}, {:g}, {:g}) m of the casting "
+                    "body: the partner is {:g} m thick there, less than the layers ({:g} m), and springs beyond it "
+                    "carry no load; use smaller steps, or place the bodies with less overlap",
+                    options_.where, s.point.x(), s.point.y(), s.point.z(), -exit->gap, max_layers_),
+        options_.where);
+  };
+  visit_groups(
+      [&](const SpringGroup& group) {
+        return clearance_around(search, search.X_TC * group.centre) > group.radius * rounded_up + max_layers_;
+      },
+      [&](const SpringGroup& group) {
+        for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) check(spring);
+      });
+}
+
 void SpringBed::rethrow_at_triangle(std::uint32_t triangle, const RecoverableError& why) const {
   const auto& [a, b, c] = casting_.mesh().triangles[triangle];
   const auto& vertices = casting_.mesh().vertices;
@@ -298,16 +365,28 @@ inline const SpringContact& SpringBed::along_normal(Search& search, std::uint32_
   return search.along;
 }
 
+/// Contact of a ray with a flat face, shortened where it runs along this face.
+/// @param target_point  in C
+SpringContact SpringBed::on_flat_face(const Spring& s, const TargetPoint& target_point) const {
+  SpringContact spring_contact{.target_point = target_point, .by_ray = true, .direction = options_.direction};
+  const double slope = -target_point.normal.dot(s.normal);
+  if (slope * max_ray_ratio >= 1.0) {
+    spring_contact.flat = options_.direction == ForceDirection::energy;
+  } else {
+    spring_contact.shortest = target_point;
+    spring_contact.shortest->gap = slope * target_point.gap;
+  }
+  return spring_contact;
+}
+
 /// Contact of a ray, shortened where the ray runs along T, or where T near the spring does not face it.
-SpringContact SpringBed::along_ray(const Search& search, const Spring& s, const TargetPoint& target_point,
-                                   const TargetPoint& nearest) const {
-  SpringContact spring_contact{
-      .target_point = rotated(target_point, search.X_CT.R), .by_ray = true, .direction = options_.direction};
-  TargetPoint shortest = rotated(nearest, search.X_CT.R);
-  if ((target_point.gap > 0.0) != (nearest.gap > 0.0)) reverse_side(shortest);
-  const double ray_length = max_ray_ratio * std::abs(nearest.gap);
+/// @param target_point, shortest  crossing of the ray and T's nearest point, in C
+SpringContact SpringBed::along_ray(const Spring& s, const TargetPoint& target_point, TargetPoint shortest) const {
+  SpringContact spring_contact{.target_point = target_point, .by_ray = true, .direction = options_.direction};
+  if ((target_point.gap > 0.0) != (shortest.gap > 0.0)) reverse_side(shortest);
+  const double ray_length = max_ray_ratio * std::abs(shortest.gap);
   if (target_point.gap < 0.0 && target_point.curvature.isZero(0.0) && shortest.curvature.isZero(0.0)) {
-    const double facing = spring_facing_factor(s, spring_contact.target_point, shortest);
+    const double facing = spring_facing_factor(s, target_point, shortest);
     if (max_ray_ratio * facing < std::min(1.0, ray_length / -target_point.gap)) spring_contact.facing = facing;
   }
   if (spring_contact.facing || std::abs(target_point.gap) > ray_length) {
@@ -321,18 +400,29 @@ SpringContact SpringBed::along_ray(const Search& search, const Spring& s, const 
 std::optional<SpringContact> SpringBed::find_spring_contact(const Search& search, const Spring& s,
                                                             const TargetPoint& nearest) const {
   const bool behind = nearest.gap <= 0.0 && !nearest.beside;
-  if (options_.by_ray) {
+  TargetPoint point = rotated(nearest, search.X_CT.R);
+  const bool faces = point.normal.dot(s.normal) < 0.0;
+  if (options_.by_ray || (behind && !faces)) {
     const double reach = target_->closed() ? std::numeric_limits<double>::max() : options_.search_distance;
     const Vector3 q = search.X_TC * s.point;
     const Vector3 away = search.X_TC.R * s.normal;
-    const auto target_point = target_->crossing(q, behind ? Vector3(-away) : away, reach, behind, nearest.triangle);
-    if (target_point && std::abs(target_point->gap) <= max_ray_length * std::abs(nearest.gap))
-      return along_ray(search, s, *target_point, nearest);
+    const auto ray_end = target_->crossing(q, behind ? Vector3(-away) : away, reach, behind, nearest.triangle);
+    if (ray_end && behind && !faces && nearest.normal.dot(ray_end->normal) < opposite_sides_cosine) {
+      // The nearest point lies on the far side of a thin T.
+      // A ray that is far longer than the layers is no contact of a punch: one of the surfaces may be inside out.
+      if (-ray_end->gap > 2.0 * max_layers_) return std::nullopt;
+      if (point.normal.dot(s.normal) > -opposite_sides_cosine && -ray_end->gap > s.body_depth) {
+        check_other_side(s, q, away);
+        return std::nullopt;
+      }
+      const TargetPoint target_point = rotated(*ray_end, search.X_CT.R);
+      if (target_point.curvature.isZero(0.0)) return on_flat_face(s, target_point);
+      return SpringContact{.target_point = target_point, .by_ray = true, .direction = options_.direction};
+    }
+    if (options_.by_ray && ray_end && std::abs(ray_end->gap) <= max_ray_length * std::abs(nearest.gap))
+      return along_ray(s, rotated(*ray_end, search.X_CT.R), point);
     if (behind) return std::nullopt;
   }
-  TargetPoint point = rotated(nearest, search.X_CT.R);
-  const bool faces = point.normal.dot(s.normal) < 0.0;
-  if (behind && !faces) return std::nullopt;
   // Beyond the rim the side is undefined: the gap is the distance, regardless of the side of the rim's triangles, and
   // increases away from the rim.
   if (!behind && point.gap < 0.0) reverse_side(point);
@@ -604,14 +694,7 @@ std::optional<SpringContact> SpringBed::project_beyond_rim(const Search& search,
   const double slope = -target_point.normal.dot(s.normal);
   if (!(height > 0.0) || !(slope * max_ray_length >= 1.0)) return std::nullopt;
   target_point.gap = height / slope;
-  SpringContact spring_contact{.target_point = target_point, .by_ray = true, .direction = options_.direction};
-  if (slope * max_ray_ratio >= 1.0) {
-    spring_contact.flat = options_.direction == ForceDirection::energy;
-  } else {
-    spring_contact.shortest = target_point;
-    spring_contact.shortest->gap = height;
-  }
-  return spring_contact;
+  return on_flat_face(s, target_point);
 }
 
 /// Adds a spring without compression, whose gap defines the extent of the load in its triangles. false = no contact.
@@ -809,6 +892,7 @@ BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
   if (tangents) search.state.slopes.reserve(search.state.springs.capacity());
   find_compressed(search);
   check_orientation(search);
+  check_passage(search);
   if (casting_.places() == SpringPlaces::vertices) {
     load_triangles(search);
   } else {

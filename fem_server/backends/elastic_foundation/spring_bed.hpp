@@ -21,6 +21,7 @@ struct BedOptions {
   double target_thickness = 0.0;  ///< [m] layer of T; 0 = T is rigid, or its layer has a varying thickness
   bool lumped = false;            ///< both layers form one, of the sum of their thicknesses
   double search_distance = 0.0;   ///< [m] > 0: maximum depth behind an open surface at which a spring is in contact
+  bool thin_target = false;       ///< T is thinner than the layers somewhere: springs can pass through it
   bool rates = false;             ///< the compression rate is differentiated by the pose
   std::vector<std::uint32_t> target_pieces{};  ///< connected piece, from 0, of each of T's triangles; empty = one piece
   std::string where;                           ///< "contact.NAME", for messages
@@ -117,8 +118,8 @@ class SpringBed {
   SpringBed& operator=(const SpringBed&) = delete;
 
   /// @param tangents  false: derivatives of the wrenches are not requested
-  /// @throws RecoverableError if the layers are fully compressed, if no pressure balances them, or if a connected piece
-  ///         of one surface and one of the other face the same way
+  /// @throws RecoverableError if the layers are fully compressed, if no pressure balances them, if a connected piece of
+  ///         one surface and one of the other face the same way, or if springs have passed through T
   [[nodiscard]] BedState at(const Pose& X_CT, bool tangents = true) const;
   /// @pre no spring is compressed
   [[nodiscard]] NearestSpring nearest(const Pose& X_CT) const;
@@ -179,8 +180,8 @@ class SpringBed {
   void add(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const;
   [[nodiscard]] const SpringContact& along_normal(Search& search, std::uint32_t spring,
                                                   const LocalCrossing& crossing) const;
-  [[nodiscard]] SpringContact along_ray(const Search& search, const Spring& s, const TargetPoint& target_point,
-                                        const TargetPoint& nearest) const;
+  [[nodiscard]] SpringContact along_ray(const Spring& s, const TargetPoint& target_point, TargetPoint shortest) const;
+  [[nodiscard]] SpringContact on_flat_face(const Spring& s, const TargetPoint& target_point) const;
   [[nodiscard]] std::optional<SpringContact> find_spring_contact(const Search& search, const Spring& spring,
                                                                  const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<SpringContact> project_beyond_rim(const Search& search, const Spring& s,
@@ -202,6 +203,9 @@ class SpringBed {
   [[noreturn]] void too_deep(std::uint32_t spring, double d, double target_thickness) const;
   [[noreturn]] void check_reach(std::uint32_t spring, double d) const;
   void check_orientation(const Search& search) const;
+  void check_passage(Search& search) const;
+  void check_other_side(const Spring& s, const Vector3& q, const Vector3& away) const;
+  [[nodiscard]] bool body_ends(std::uint32_t spring, double distance) const;
   /// Evaluates the law for a triangle of C. @throws RecoverableError as the law, with the location
   template <class Evaluate>
   [[nodiscard]] auto evaluate_law_at(std::uint32_t triangle, const Evaluate& evaluate) const {
@@ -221,6 +225,8 @@ class SpringBed {
   BedLaw law_;
   BedOptions options_;
   std::optional<TargetLayer> layer_;
+  double max_layers_ = 0.0;                       ///< [m] maximum thickness of all layers
+  std::unique_ptr<TriangleSurface> own_surface_;  ///< C's triangles, if T is thin
   ClearanceGrid clearance_;
   std::unique_ptr<SearchStateCache> search_states_;
 };
