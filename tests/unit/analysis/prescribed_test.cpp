@@ -184,7 +184,7 @@ TEST(Kinematic, DissipationOfContactDoesNotDependOnTheOutputInterval) {
 }
 
 // The approach velocity of this law is that of the first row in contact: evaluated at the rows alone, which is said.
-TEST(Kinematic, DissipationSampledAtTheRowsIsSaid) {
+TEST(Kinematic, DissipationSampledAtTheRowsIsReported) {
   using ::testing::Contains;
   const auto run = press_ball({"contact.backend=hunt_crossley", "output.interval=0.23"});
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
