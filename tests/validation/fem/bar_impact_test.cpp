@@ -168,7 +168,7 @@ TEST(BarImpact, AContactWithinAStepIsRejected) {
 // release on and as stored again in the second contact: without the difference the balance had an error of 8.3 mJ, the
 // energy of the vibration, 50 % of the dissipation.
 TEST(BarImpact, EnergyBalancesOverASecondContact) {
-  const test::RecordedRun run = test::run_local(test::scenario_from(R"(heelstrike: 1
+  const heelstrike::test::RecordedRun run = heelstrike::test::run_local(heelstrike::test::scenario_from(R"(heelstrike: 1
 gravity: [0, 0, 0]
 bodies:
   bar: {mass: 0.5, inertia: [0.0104, 0.0104, 3.33e-5], position: [0, 0, 0.25001], velocity: [0, 0, -1]}
