@@ -528,16 +528,30 @@ Eigen::MatrixXd pressure_of_body(const InterfaceContact& contact, const Weighted
   return on_nodes;
 }
 
-/// Mean over a function of a pressure at the nodes of B. A clamped corner of B has no pressure of its own.
-Eigen::RowVectorXd mean_on_partner(const InterfaceContact& contact, std::uint32_t function,
-                                   const Eigen::MatrixXd& pressure_B) {
-  Eigen::RowVectorXd sum = Eigen::RowVectorXd::Zero(pressure_B.cols());
+/// Mean over a function of a pressure at the nodes of a body. A clamped corner of B has no pressure of its own.
+Eigen::RowVectorXd mean_over_function(const WeightedNodes& on_body, std::uint32_t function,
+                                      const Eigen::MatrixXd& pressure) {
+  Eigen::RowVectorXd sum = Eigen::RowVectorXd::Zero(pressure.cols());
   double weights = 0.0;
-  for (const auto& [node, weight] : contact.on_B->at(function)) {
-    sum += weight * pressure_B.row(node);
+  for (const auto& [node, weight] : on_body.at(function)) {
+    sum += weight * pressure.row(node);
     weights += weight;
   }
   return weights > 0.0 ? Eigen::RowVectorXd(sum / weights) : sum;
+}
+
+/// The means over the functions, distributed to the nodes of A; the force is kept.
+/// @param areas  [m^2] of the nodes of A
+Eigen::MatrixXd mean_over_functions(const InterfaceContact& contact, const WeightedNodes& on_body,
+                                    std::span<const double> areas, const Eigen::MatrixXd& pressure) {
+  Eigen::MatrixXd result = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(areas.size()), pressure.cols());
+  for (std::uint32_t i = 0; i < contact.areas.size(); ++i) {
+    const Eigen::RowVectorXd mean = mean_over_function(on_body, i, pressure);
+    for (const auto& [node, weight] : contact.on_A->at(i)) {
+      result.row(node) += weight * contact.areas[i] / areas[node] * mean;
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -548,15 +562,17 @@ NodalPressure interface_pressure(const InterfaceContact& contact, const Eigen::M
   const double of_B = std::clamp(2.0 * contact.partner_work, 0.0, 1.0);
   const std::size_t n_nodes = contact.recovery_A->n_nodes();
   const std::vector<double> areas = facing_areas(*contact.on_A, contact.areas, n_nodes);
-  Eigen::MatrixXd values =
-      (1.0 - of_B) * pressure_of_body(contact, *contact.on_A, *contact.recovery_A, Matrix3::Identity(), forces);
+  const Eigen::MatrixXd pressure_A =
+      pressure_of_body(contact, *contact.on_A, *contact.recovery_A, Matrix3::Identity(), forces);
   const Eigen::MatrixXd pressure_B =
       pressure_of_body(contact, *contact.on_B, *contact.recovery_B, -contact.R_AB.transpose(), forces);
+  // The mean S lowers a peak; one step of p + S_B - S p from p = S_B leaves the square of that.
+  const Eigen::MatrixXd mean = mean_over_functions(contact, *contact.on_B, areas, pressure_B);
+  const Eigen::MatrixXd mean_of_mean = mean_over_functions(contact, *contact.on_A, areas, mean);
+  const Eigen::MatrixXd values = (1.0 - of_B) * pressure_A + of_B * (2.0 * mean - mean_of_mean);
   std::vector<Vector3> normals(n_nodes, Vector3::Zero());
   for (std::uint32_t i = 0; i < contact.areas.size(); ++i) {
-    const Eigen::RowVectorXd mean = mean_on_partner(contact, i, pressure_B);
     for (const auto& [node, weight] : contact.on_A->at(i)) {
-      values.row(node) += of_B * weight * contact.areas[i] / areas[node] * mean;
       normals[node] += weight * contact.areas[i] * contact.normals[i];
     }
   }

@@ -26,13 +26,14 @@ cli_test::Finished run_on(const LimitedServer& server, const cli_test::ScratchFo
                        {.working_folder = folder.path(), .environment = {}});
 }
 
-/// From 0.7 GiB, where the program starts, to 1.6 GiB, which is sufficient. A server that listened without the module
+/// Below 1 GiB, where the program starts but has no room for the elements, and from 1.3 GiB on, which is sufficient; in
+/// between the threads of a busy machine decide. A server that listened without the module
 /// of the finite elements (0.6 to 1.2 GB) rejected every session with them.
 TEST(PairLimit, ServersThatListenHaveFiniteElements) {
   if (HEELSTRIKE_TEST_TIME_FACTOR > 1) GTEST_SKIP() << "a sanitizer needs additional address space";
   const cli_test::ScratchFolder folder;
   bool too_large_was_tried = false;
-  for (const int mebibytes : {700, 800, 900, 1000, 1100, 1200, 1400, 1600}) {
+  for (const int mebibytes : {700, 800, 900, 1300, 1400, 1600}) {
     SCOPED_TRACE(mebibytes);
     LimitedServer server("fem_server", {"--cache-dir", ""}, static_cast<rlim_t>(mebibytes) << 20U);
     ASSERT_TRUE(

@@ -578,8 +578,7 @@ TEST(OsimImport, ReinterpretedValuesAreReported) {
   const auto tendon_of = [&](const char* strain) {
     return with(curve, "<" + tendon + strain + "</strain_at_one_norm_force></TendonForceLengthCurve>");
   };
-  EXPECT_THAT(tendon_of("0.1"), Contains(HasSubstr("TendonForceLengthCurve/strain_at_one_norm_force = 0.1 (M1)")));
-  EXPECT_THAT(tendon_of("0.049"), Not(Contains(HasSubstr("TendonForceLengthCurve"))));
+  EXPECT_THAT(tendon_of("0.1"), Not(Contains(HasSubstr("TendonForceLengthCurve"))));
   EXPECT_THAT(with("<strain_at_one_norm_force>2", "<curviness>0.11</curviness>"),
               Contains(HasSubstr("FiberForceLengthCurve/curviness = 0.11 (M1)")));
   EXPECT_THAT(with("<strain_at_one_norm_force>2", "<curviness>0.75</curviness>"),

@@ -331,8 +331,9 @@ TEST(Wrapping, TwoCylindersFollowTheirClosedForm) {
                       std::sqrt(b.squaredNorm() - r2 * r2);
   ASSERT_GT(first, common);
   ASSERT_GT(common, last);
-  const std::vector<PathWrap> surfaces = {on_ground({.radii = {r1, r1, infinite}}),
-                                          on_ground({.radii = {r2, r2, infinite}}, {d, 0.0, 0.0})};
+  const Vector3 above = Vector3::UnitY();
+  const std::vector<PathWrap> surfaces = {on_ground({.radii = {r1, r1, infinite}, .side = above}),
+                                          on_ground({.radii = {r2, r2, infinite}, .side = above}, {d, 0.0, 0.0})};
   EXPECT_NEAR(length_of({fixed(y1, {0, 1}), fixed(y2)}, surfaces), std::hypot(flat, y2.z() - y1.z()), 1e-8 * r1);
   // In either order: the surfaces take the place along the path that they have in space.
   EXPECT_NEAR(length_of({fixed(y1, {0, 1}), fixed(y2)}, {surfaces[1], surfaces[0]}), std::hypot(flat, y2.z() - y1.z()),
@@ -341,26 +342,30 @@ TEST(Wrapping, TwoCylindersFollowTheirClosedForm) {
 
 // An ellipsoid in the ground and a sphere in a body, in one segment from the ground to the body.
 TEST(Wrapping, DerivativesOverTwoSurfacesEqualDifferences) {
-  PathWrap ball = on_ground({.radii = Vector3::Constant(0.02)}, {0.0, 0.005, 0.0});
+  PathWrap ball = on_ground({.radii = Vector3::Constant(0.02)}, {0.0, -0.025, 0.0});
   ball.body = 0;
   MovingPoint end = fixed({0.07, -0.03, 0.01});
   end.point.body = 0;
-  const MovingPath path({fixed({-0.07, -0.02, 0.0}, {0, 1}), end}, {on_ground({.radii = {0.03, 0.025, 0.04}}), ball});
+  const PathWrap ellipsoid = on_ground({.radii = {0.03, 0.025, 0.04}});
+  const MovingPath path({fixed({-0.07, -0.02, 0.0}, {0, 1}), end}, {ellipsoid, ball});
   const Vector12 q0 = coordinates_from_pose(
       {.R = Eigen::AngleAxisd(0.3, Vector3(0.2, 1.0, 0.4).normalized()).toRotationMatrix(), .p = {0.08, 0.01, 0.005}});
   PathLength at, plus, minus;
   path.at(q0, true, at);
   ASSERT_EQ(path.coordinates().size(), 12U);
-  EXPECT_GT(at.length, 0.235);
-  const double h = 1e-6;
+  for (const PathWrap& surface : {ellipsoid, ball}) {
+    MovingPath({fixed({-0.07, -0.02, 0.0}, {0}), end}, {surface}).at(q0, false, plus);
+    EXPECT_GT(at.length, plus.length + 1e-4) << "both surfaces bend the path";
+  }
+  // Of the direction of a geodesic some 1e-8 are errors of its integration: over h, 1e-4 of the curvature.
+  const double h = 1e-4;
   for (Eigen::Index i = 0; i < 12; ++i) {
     Vector12 q = q0;
     q[i] += h;
     path.at(q, true, plus);
     q[i] -= 2.0 * h;
     path.at(q, true, minus);
-    // Errors of h^2, of rounding over h, and of the integration of the geodesics.
-    EXPECT_NEAR(at.gradient[i], (plus.length - minus.length) / (2.0 * h), 2e-7) << i;
+    EXPECT_NEAR(at.gradient[i], (plus.length - minus.length) / (2.0 * h), 1e-5) << i;
     EXPECT_LT((at.hessian.col(i) - (plus.gradient - minus.gradient) / (2.0 * h)).norm(), 1e-4 * at.hessian.norm()) << i;
   }
 }

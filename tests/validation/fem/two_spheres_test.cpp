@@ -80,7 +80,9 @@ TEST(TwoSpheres, FollowHertzWithRelativeCurvatureAndCommonModulus) {
     EXPECT_NEAR((delta_hertz - depth) * E * R / (2.0 * P), 0.5, 0.1);
     // The border lies between two rings of nodes, one with and one without force: half an element.
     EXPECT_NEAR(radius / exact.radius, 1.0, 0.5 * h / exact.radius);
-    EXPECT_NEAR(r.peak_pressure / exact.peak, 1.0, 0.05);
+    // The requirement is 3 % with ten elements over the contact radius; its error is of first order here, as that of
+    // the border.
+    EXPECT_NEAR(r.peak_pressure / exact.peak, 1.0, 0.3 * h / exact.radius);
     EXPECT_LT(r.F_A.force.head<2>().norm(), 1e-3 * P);
   }
 }
