@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <algorithm>
 #include <limits>
-#include <sstream>
 
 #include "scenario/coordinate_functions.hpp"
 #include "scenario/sections.hpp"
@@ -51,16 +50,19 @@ WrapSpec read_surface(const Field& field, const std::vector<BodySpec>& bodies) {
   return surface;
 }
 
-/// Numbers of the surfaces in a text of names.
+/// Numbers of the named surfaces.
 std::vector<std::size_t> read_wraps(const Field& field, const std::vector<WrapSpec>& surfaces) {
   std::vector<std::size_t> wraps;
-  std::istringstream names(field.text());
-  for (std::string name; names >> name;) {
+  for (const std::string& name : read_texts(field)) {
     const auto surface = std::ranges::find(surfaces, name, &WrapSpec::name);
     if (surface == surfaces.end()) {
       field.reject("names in `surfaces` of this entry", fmt::format("'{}'", name), "describe it in `surfaces`");
     }
-    wraps.push_back(static_cast<std::size_t>(surface - surfaces.begin()));
+    const auto number = static_cast<std::size_t>(surface - surfaces.begin());
+    if (std::ranges::find(wraps, number) != wraps.end()) {
+      field.reject("each surface once", fmt::format("'{}' twice", name), "remove one of them");
+    }
+    wraps.push_back(number);
   }
   return wraps;
 }
@@ -141,9 +143,9 @@ KeySchema path_key() {
       .meaning = "a point of the line",
       .keys = {required(text("body", "body in which the point is fixed, or `ground`")),
                required(number_list("point", "m", coordinates, "in the frame of the body", {3})),
-               text("wrap",
-                    "a name in `surfaces`, or several separated by blanks: the segment to the next point may "
-                    "wrap over them; they are tried in the order of `surfaces`")}};
+               text_list("wrap",
+                         "names in `surfaces`: the segment to the next point may wrap over them; they are tried in the "
+                         "order of `surfaces`")}};
   for (KeySchema& key : coordinate_keys()) point.keys.push_back(std::move(key));
   return {.name = "path",
           .kind = KeyKind::list,

@@ -1169,7 +1169,7 @@ std::string Importer::wrap_names(const Line& line, const std::vector<ActiveWrap>
     }
     names.push_back(plain(wrap.object->name));
   }
-  return fmt::format("{}", fmt::join(names, " "));
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string Importer::wrap_text(const WrapObject& wrap) const {
@@ -1216,7 +1216,8 @@ std::string Importer::path_text(const Line& line, std::vector<const WrapObject*>
   std::string text;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::string names = i + 1 < points.size() ? wrap_names(line, wraps, points, i) : "";
-    text += fmt::format("          - {{{}{}}}\n", point_text(points[i]), names.empty() ? "" : ", wrap: " + names);
+    text += fmt::format("          - {{{}{}}}\n", point_text(points[i]),
+                        names.empty() ? "" : fmt::format(", wrap: [{}]", names));
   }
   return text;
 }

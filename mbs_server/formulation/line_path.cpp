@@ -279,49 +279,68 @@ MovingPath::Spread MovingPath::spread(const Fixed& fixed, const VectorX& q, bool
   return all;
 }
 
-/// Newton's method for the positions of the junctions at which the length is stationary: both sides then have the same
-/// direction. A motion along the line changes nothing, so that they move across it only. Afterwards they are
-/// eliminated.
+/// Positions of the junctions at which the length is a minimum: both sides then have the same direction. A motion along
+/// the line changes nothing, so that they move across it only. Afterwards they are eliminated.
+///
+/// The length over a surface is not convex: across the plane of a bent line it has a negative curvature, and where two
+/// lines around a surface are equally long, a jump of direction. Newton's method reduces the residual where the length is
+/// convex; elsewhere it descends along the negative curvature to a line that does not slip off under tension.
 /// @param n  number of coordinates before theirs, the last ones of q
 MovingPath::Spread MovingPath::at_junctions(const Fixed& fixed, const std::vector<Junction>& junctions, VectorX& q,
                                             Eigen::Index n) const {
   const auto count = static_cast<Eigen::Index>(junctions.size());
   const Eigen::Index first = q.size() - coordinates_per_body * count;
   Eigen::MatrixXd across = Eigen::MatrixXd::Zero(3 * count, 2 * count);
+  double reach = 0.0;
   for (Eigen::Index j = 0; j < count; ++j) {
     const Junction& junction = junctions[static_cast<std::size_t>(j)];
     q.segment<3>(first + coordinates_per_body * j) = junction.p;
+    reach = std::max(reach, 0.5 * junction.along.norm());
     across.block<3, 2>(3 * j, 2 * j) =
         junction.along.householderQr().householderQ() * Eigen::Matrix<double, 3, 2>{{0.0, 0.0}, {1.0, 0.0}, {0.0, 1.0}};
   }
   // Directions are of order one; the geodesics are smooth to rounding over their steps.
   constexpr double tolerance = 1e-12;
-  constexpr int max_iterations = 30;
+  constexpr int max_iterations = 100;
   const auto gradient_of = [&](const Spread& s) -> VectorX { return across.transpose() * s.gradient.tail(3 * count); };
+  const auto stiffness_of = [&](const Spread& s) -> Eigen::MatrixXd {
+    return across.transpose() * s.hessian.bottomRightCorner(3 * count, 3 * count) * across;
+  };
   Spread now = spread(fixed, q, true, n + 3 * count);
   VectorX residual = gradient_of(now);
   for (int iteration = 0; residual.norm() > tolerance; ++iteration) {
-    const Eigen::MatrixXd stiffness = across.transpose() * now.hessian.bottomRightCorner(3 * count, 3 * count) * across;
-    const VectorX step = -across * stiffness.fullPivLu().solve(residual);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> modes(stiffness_of(now));
+    const bool convex = modes.eigenvalues().minCoeff() > 0.0;
+    VectorX step = -across * (modes.eigenvectors() * (modes.eigenvectors().transpose() * residual)
+                                                         .cwiseQuotient(modes.eigenvalues().cwiseAbs()));
+    step *= std::min(1.0, reach / step.norm());
+    const double slope = (across.transpose() * step).dot(residual);
     const VectorX start = q;
-    const double before = residual.norm();
-    for (double fraction = 1.0;; fraction *= 0.5) {
+    const double before = residual.norm(), length = inner_.length;
+    const auto accepts = [&](double fraction) {
       for (Eigen::Index j = 0; j < count; ++j) {
         q.segment<3>(first + coordinates_per_body * j) =
             start.segment<3>(first + coordinates_per_body * j) + fraction * step.segment<3>(3 * j);
       }
-      now = spread(fixed, q, true, n + 3 * count);
+      try {
+        now = spread(fixed, q, true, n + 3 * count);
+      } catch (const RecoverableError&) {
+        return false;  // No line over one of the surfaces was found from there.
+      }
       residual = gradient_of(now);
-      if (residual.norm() < before) break;
-      if (fraction < 1e-3 || iteration == max_iterations) {
+      return (convex && residual.norm() < before) || inner_.length < length + 0.1 * fraction * slope;
+    };
+    double fraction = 1.0;
+    while (!accepts(fraction)) {
+      fraction *= 0.5;
+      if (fraction < 1e-6 || iteration == max_iterations) {
         throw RecoverableError("no line over its wrap surfaces was found");
       }
     }
   }
   const Eigen::MatrixXd mixed = now.hessian.topRightCorner(n, 3 * count) * across;
-  const Eigen::MatrixXd stiffness = across.transpose() * now.hessian.bottomRightCorner(3 * count, 3 * count) * across;
   return {.gradient = now.gradient.head(n),
-          .hessian = now.hessian.topLeftCorner(n, n) - mixed * stiffness.fullPivLu().solve(mixed.transpose())};
+          .hessian = now.hessian.topLeftCorner(n, n) - mixed * stiffness_of(now).fullPivLu().solve(mixed.transpose())};
 }
 
 /// Derivatives of the three coordinates of a moving point by rows, and the contribution of its second derivatives.

@@ -105,7 +105,9 @@ struct MovingPoint {
 /// conditional point becomes active or inactive, as in the models with such points.
 ///
 /// wrap_sequence() determines the surfaces of each segment. Between two of them the line is straight; a point on it,
-/// the junction, also enters LinePath with three coordinates, at which the length is stationary.
+/// the junction, also enters LinePath with three coordinates, at which the length is stationary. Where it is on that
+/// line has no effect on the derivatives along rigid motions of the bodies; by changes of the lengths and angles of
+/// their axes, which the constraints of a body prevent, the derivatives depend on it.
 class MovingPath {
  public:
   /// @param points  at least two unconditional ones

@@ -176,7 +176,7 @@ forces:
     surfaces:
       condyle: {body: ground, sphere: 0.02, position: [0, 0, 0]}
     lines:
-      front: {reference_strain: 0.05, path: [{body: ground, point: [0.015, 0.06, 0], wrap: condyle}, {body: shank, point: [0.015, 0.13, 0]}]}
+      front: {reference_strain: 0.05, path: [{body: ground, point: [0.015, 0.06, 0], wrap: [condyle]}, {body: shank, point: [0.015, 0.13, 0]}]}
 analysis: {end_time: 0.3}
 output: {interval: 0.005}
 `);

@@ -52,8 +52,10 @@ TEST(LigamentInput, ErrorsAreReported) {
   EXPECT_THAT(message_for("{path: [{body: femr, point: [0, 0, 0]}, {body: tibia, point: [0, 0, 0]}]}"),
               AllOf(HasSubstr("'femr'"), HasSubstr("femur")));
   EXPECT_THAT(message_for("{path: [{body: femur, point: [0, 0, 0]}]}"), HasSubstr("at least two points"));
-  EXPECT_THAT(message_for("{path: [{body: femur, point: [0, 0, 0], wrap: ball}, {body: tibia, point: [0, 0, 0]}]}"),
+  EXPECT_THAT(message_for("{path: [{body: femur, point: [0, 0, 0], wrap: [ball]}, {body: tibia, point: [0, 0, 0]}]}"),
               AllOf(HasSubstr("`surfaces`"), HasSubstr("'ball'")));
+  EXPECT_THAT(message_for("{path: [{body: femur, point: [0, 0, 0], wrap: ball}, {body: tibia, point: [0, 0, 0]}]}"),
+              AllOf(HasSubstr("wrap"), HasSubstr("list")));
 }
 
 /// Error for a ligament of one straight line between the same two bodies.
@@ -96,7 +98,7 @@ TEST(LigamentInput, LengthsOfEveryTypeArePlausible) {
 }
 
 TEST(LigamentInput, SurfaceAroundAnInsertionIsRejected) {
-  const std::string line = "{path: [{body: femur, point: [0, 0, 0], wrap: ball}, {body: tibia, point: [0, 0, 0]}]}";
+  const std::string line = "{path: [{body: femur, point: [0, 0, 0], wrap: [ball]}, {body: tibia, point: [0, 0, 0]}]}";
   EXPECT_EQ(message_for(line, "{ball: {body: tibia, sphere: 0.02, position: [0.01, 0.05, 0]}}"), "accepted");
   EXPECT_THAT(message_for(line, "{ball: {body: tibia, sphere: 0.03, position: [0, 0.02, 0]}}"),
               AllOf(HasSubstr("outside the surface 'ball'"), HasSubstr("point 2 of 'tibia'"),

@@ -603,7 +603,7 @@ TEST(OsimImport, ALineWithAnEndInsideItsWrapSurfaceAtTheStartKeepsIt) {
                                      {.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}});
   EXPECT_THAT(import.omissions,
               Contains(HasSubstr("L1: wrapping over ball from its point 1 while an end lies inside")));
-  EXPECT_THAT(import.scenario, HasSubstr("wrap: ball"));
+  EXPECT_THAT(import.scenario, HasSubstr("wrap: [ball]"));
   EXPECT_THAT(import.scenario, HasSubstr("inside: straight, segments: one"));
   EXPECT_EQ(test::scenario_from(import.scenario).forces.size(), 1u);
 }
@@ -628,7 +628,7 @@ std::string muscle_of(const std::string& type, const std::string& elements) {
 }
 
 Import imported_knee(const std::string& text) {
-  static const Folder folder;
+  const Folder folder;
   return import_model(read_model(text, "small.osim"), {.joints = {"knee"}, .meshes = {}, .folders = {folder.path()}});
 }
 
@@ -743,7 +743,7 @@ TEST(OsimImport, SegmentsKeepAllTheirWrapObjects) {
     <translation>0.03 -0.02 0</translation><quadrant>all</quadrant><radius>0.01</radius><length>0.1</length></WrapCylinder>)");
   text.insert(text.find(use) + use.size(), "<PathWrap name=\"v\"><wrap_object>roll</wrap_object></PathWrap>");
   const Import import = imported_knee(text);
-  EXPECT_THAT(import.scenario, HasSubstr("wrap: ball roll"));
+  EXPECT_THAT(import.scenario, HasSubstr("wrap: [ball, roll]"));
   EXPECT_EQ(test::scenario_from(import.scenario).forces.size(), 1U);
 }
 

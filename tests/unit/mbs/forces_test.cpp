@@ -72,7 +72,7 @@ std::vector<std::string> some_springs() {
           "{{tight: {{slack_length: 0.75, path: [{{body: {}, point: [0.3, -0.1, 0.2]}}, {{body: {}, point: [-0.2, 0.7, "
           "0.4]}}]}}, over: {{slack_length: 0.8, path: [{{body: two, point: [-0.4, 0.3, 0.1]}}, {{body: one, point: "
           "[-0.4, "
-          "0.02, 0.1], wrap: egg}}, {{body: {}, point: [0.35, 0.04, -0.1]}}]}}}}",
+          "0.02, 0.1], wrap: [egg]}}, {{body: {}, point: [0.35, 0.04, -0.1]}}]}}}}",
           law, bodies == std::string("[ground, two]") ? "ground" : "one",
           bodies == std::string("[one, ground]") ? "ground" : "two",
           bodies == std::string("[one, two]") ? "two" : "ground"));

@@ -379,5 +379,24 @@ TEST(Wrapping, DerivativesOverTwoSurfacesEqualDifferences) {
   }
 }
 
+// Lines that pass two surfaces almost centrally, where some stationary lines are no minima and slip off.
+TEST(Wrapping, FindsALineOverTwoSurfacesForAllPoses) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> u(-1.0, 1.0);
+  const PathWrap ellipsoid = on_ground({.radii = {0.03, 0.025, 0.04}, .straight_inside = true});
+  int over_both = 0;
+  for (int i = 0; i < 500; ++i) {
+    const PathWrap ball = on_ground({.radii = Vector3::Constant(0.02), .straight_inside = true},
+                                    {0.08 + 0.02 * u(random), 0.02 * u(random), 0.02 * u(random)});
+    const Vector3 from(-0.07, 0.02 * u(random), 0.02 * u(random)), to(0.16, 0.02 * u(random), 0.02 * u(random));
+    const double length = length_of({fixed(from, {0, 1}), fixed(to)}, {ellipsoid, ball});
+    EXPECT_GE(length, (to - from).norm()) << i;
+    const double over_ball = length_of({fixed(from, {0}), fixed(to)}, {ball});
+    const double over_ellipsoid = length_of({fixed(from, {0}), fixed(to)}, {ellipsoid});
+    over_both += length > over_ball + 1e-9 && length > over_ellipsoid + 1e-9 ? 1 : 0;
+  }
+  EXPECT_GT(over_both, 100);
+}
+
 }  // namespace
 }  // namespace heelstrike::mbs
