@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <Eigen/Eigenvalues>
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -505,9 +506,13 @@ void TreeImporter::add_loop(const Loop& loop) {
   if (a.body == b.body) return add_omission(fmt::format("{}: both of its bodies are merged", what));
   const Vector3 at_a = pose_of(loop.a) * loop.X_AJ.p, at_b = pose_of(loop.b) * loop.X_BJ.p;
   const double apart = (at_a - at_b).norm();
-  const double rotation_error = (pose_of(loop.a).R * loop.X_AJ.R - pose_of(loop.b).R * loop.X_BJ.R).norm();
-  if (apart > rounding * (at_a.norm() + at_b.norm()) || (loop.kind == Loop::Kind::weld && rotation_error > rounding)) {
+  if (apart > rounding * (at_a.norm() + at_b.norm())) {
     return add_omission(fmt::format("{}: its points are {} m apart at the initial pose", what, apart));
+  }
+  const double turn = Eigen::Quaterniond(pose_of(loop.a).R * loop.X_AJ.R)
+                          .angularDistance(Eigen::Quaterniond(pose_of(loop.b).R * loop.X_BJ.R));
+  if (loop.kind == Loop::Kind::weld && turn > rounding) {
+    return add_omission(fmt::format("{}: its frames are turned by {:.3g} rad at the initial pose", what, turn));
   }
   const std::string name = new_name(loop.name, "equality");
   if (loop.kind == Loop::Kind::weld) {

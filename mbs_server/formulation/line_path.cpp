@@ -283,8 +283,8 @@ MovingPath::Spread MovingPath::spread(const Fixed& fixed, const VectorX& q, bool
 /// the line changes nothing, so that they move across it only. Afterwards they are eliminated.
 ///
 /// The length over a surface is not convex: across the plane of a bent line it has a negative curvature, and where two
-/// lines around a surface are equally long, a jump of direction. Newton's method reduces the residual where the length is
-/// convex; elsewhere it descends along the negative curvature to a line that does not slip off under tension.
+/// lines around a surface are equally long, a jump of direction. Newton's method reduces the residual where the length
+/// is convex; elsewhere it descends along the negative curvature to a line that does not slip off under tension.
 /// @param n  number of coordinates before theirs, the last ones of q
 MovingPath::Spread MovingPath::at_junctions(const Fixed& fixed, const std::vector<Junction>& junctions, VectorX& q,
                                             Eigen::Index n) const {
@@ -311,8 +311,9 @@ MovingPath::Spread MovingPath::at_junctions(const Fixed& fixed, const std::vecto
   for (int iteration = 0; residual.norm() > tolerance; ++iteration) {
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> modes(stiffness_of(now));
     const bool convex = modes.eigenvalues().minCoeff() > 0.0;
-    VectorX step = -across * (modes.eigenvectors() * (modes.eigenvectors().transpose() * residual)
-                                                         .cwiseQuotient(modes.eigenvalues().cwiseAbs()));
+    VectorX step =
+        -across * (modes.eigenvectors() *
+                   (modes.eigenvectors().transpose() * residual).cwiseQuotient(modes.eigenvalues().cwiseAbs()));
     step *= std::min(1.0, reach / step.norm());
     const double slope = (across.transpose() * step).dot(residual);
     const VectorX start = q;

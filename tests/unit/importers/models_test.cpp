@@ -386,14 +386,16 @@ TEST(MjcfImport, EqualitiesBecomeConstraints) {
     <body name="c" pos="2 0 0" euler="0 30 0"><freejoint/><geom size="0.1"/></body>
     </worldbody><equality><connect name="pin" site1="sa" site2="sb"/><connect name="anchor" body1="b" anchor="0 0 2"/>
     <weld name="glue" body1="b" body2="c"/><weld name="off" body1="a" body2="c" active="false"/>
-    <weld name="far" body1="a" body2="c" relpose="0 0 1 1 0 0 0"/><joint name="gear" joint1="ja" joint2="jb"/></equality></mujoco>)")));
+    <weld name="far" body1="a" body2="c" relpose="0 0 1 1 0 0 0"/>
+    <weld name="turned" body1="a" body2="c" relpose="2 0 0 1 0 0 0"/><joint name="gear" joint1="ja" joint2="jb"/></equality></mujoco>)")));
   const Scenario scenario = test::scenario_from(import.scenario);
   std::vector<std::string> joints;
   for (const auto& joint : scenario.joints) joints.push_back(joint.name + " " + joint.type);
   EXPECT_THAT(joints, testing::ElementsAre("ja custom", "jb custom", "gear coupler", "pin spherical",
                                            "anchor spherical", "glue fixed"));
   EXPECT_THAT(import.scenario, HasSubstr("bodies: [b, ground], points: [[0, 0, 2], [1, 0, 2]]"));
-  for (const char* missed : {"equality off (weld)", "equality far: its points"}) {
+  for (const char* missed :
+       {"equality off (weld)", "equality far: its points", "equality turned: its frames are turned by 0.524 rad"}) {
     EXPECT_THAT(import.omissions, Contains(HasSubstr(missed)));
   }
 }
