@@ -107,7 +107,13 @@ std::optional<ScenarioJoint> one_joint(std::span<const JointDof> dofs) {
 
 /// True if the coordinate of the degree of freedom appears in the scenario.
 bool has_own_joint(const JointDof& dof) {
-  return dof.coupled || (dof.kind == Kind::revolute && (dof.stiffness != 0.0 || dof.damping != 0.0));
+  const bool has_resistance = dof.stiffness != 0.0 || dof.damping != 0.0;
+  return dof.coupled || (has_resistance && (dof.kind == Kind::revolute || dof.kind == Kind::prismatic));
+}
+
+/// True if the joint becomes a custom one, whose coordinate has a name for couplings and springs.
+bool is_custom(const JointDof& dof) {
+  return dof.coupled || (has_own_joint(dof) && dof.kind == Kind::prismatic);
 }
 
 }  // namespace
@@ -429,12 +435,12 @@ std::string TreeImporter::bodies_text() {
 void TreeImporter::add_joint(const std::string& a, const Pose& X_AL, const std::string& b, const ScenarioJoint& joint) {
   const std::string names = names_of_joints(joint.dofs);
   for (const JointDof& dof : joint.dofs) {
-    if (joint.angle || dof.coupled) break;
+    if (joint.angle || is_custom(dof)) break;
     if (dof.stiffness != 0.0) add_omission(fmt::format("joint {}: its stiffness {}", dof.name, dof.stiffness));
     if (dof.damping != 0.0) add_omission(fmt::format("joint {}: its damping {}", dof.name, dof.damping));
   }
   const JointDof& first = joint.dofs.front();
-  if (first.coupled) return add_custom_joint(a, X_AL, b, first);
+  if (is_custom(first)) return add_custom_joint(a, X_AL, b, first);
   if (joint.type == "free") {
     import_.imported.push_back(fmt::format("{}: free relative motion of its bodies", names));
     joints_ += fmt::format("  # {}: {} moves freely relative to {}\n", plain(first.name), b, a);
@@ -474,7 +480,7 @@ void TreeImporter::add_custom_joint(const std::string& a, const Pose& X_AL, cons
       "    {8}: [{{axis: [1, 0, 0], of: {{{0}: {{polynomial: [0, 1]}}}}}}, {{axis: [0, 1, 0]}}, {{axis: [0, 0, 1]}}]\n",
       name, a, b, list(X_AF.p), list(X_LF.p), quaternion(X_AF.R), quaternion(X_LF.R), dof.initial,
       is_rotation ? "rotations" : "translations");
-  import_.imported.push_back(fmt::format("joint {} as a custom joint, whose coordinate is coupled", dof.name));
+  import_.imported.push_back(fmt::format("joint {} as a custom joint, whose coordinate has a name", dof.name));
   if (dof.stiffness == 0.0 && dof.damping == 0.0) return;
   forces_ += fmt::format(
       "  {0}-resistance: {{type: coordinate_spring, coordinate: {0}, stiffness: {1}, damping: {2}, neutral: {3}}}\n",
@@ -565,7 +571,7 @@ Import TreeImporter::run() {
   for (const std::string& line : model_.omissions) add_omission(line);
   const std::string surfaces = surfaces_text();
   // A YAML section with only comments is not a map.
-  const bool has_joints = joints_.find(": {type: ") != std::string::npos;
+  const bool has_joints = joints_.find("type: ") != std::string::npos;
   import_.scenario = fmt::format(
       "# From the {} model {}; NOT_IMPORTED.txt lists the parts that were not imported.\n{}heelstrike: 1\ngravity: "
       "{}\n\n{}\n{}{}\n{}"

@@ -289,11 +289,22 @@ std::optional<fs::path> UrdfReader::file_of(const std::string& name, const std::
   return beside;
 }
 
+namespace {
+
+bool has_extent(const Shape& shape) {
+  const bool is_sphere = shape.kind == Shape::Kind::sphere;
+  const bool is_box = shape.kind == Shape::Kind::box;
+  return shape.size.x() > 0.0 && (is_sphere || shape.size.y() > 0.0) && (!is_box || shape.size.z() > 0.0);
+}
+
+}  // namespace
+
 Shape UrdfReader::shape_of(Node collision, const std::string& where) {
   const Node geometry = collision.child("geometry");
   const auto length = [&](Node node, const char* key) {
     const double value = number(node, key, 0.0, where);
-    if (!(value > 0.0))
+    // Points of contact are written as spheres of radius 0; such a shape has no surface, but the robot moves.
+    if (!(value > 0.0) && !(value == 0.0 && node.attribute(key)))
       reject(fmt::format("{}: expected '{}' of its collision above 0 m, found {}", where, key, value));
     return value;
   };
@@ -315,7 +326,7 @@ Shape UrdfReader::shape_of(Node collision, const std::string& where) {
     shape.kind = Shape::Kind::box;
     shape.size = 0.5 * vector(box, "size", Vector3::Zero(), where);
     shape.what = fmt::format("collision box {} m", list(2.0 * shape.size));
-    if (!(shape.size.minCoeff() > 0.0))
+    if (!(shape.size.minCoeff() >= 0.0) || !box.attribute("size"))
       reject(fmt::format("{}: expected lengths above 0, found a {}", where, shape.what));
   } else if (const Node round = geometry.find_child([](Node n) {
                return std::string_view(n.name()) == "cylinder" || std::string_view(n.name()) == "capsule";
@@ -328,6 +339,8 @@ Shape UrdfReader::shape_of(Node collision, const std::string& where) {
   } else {
     shape.what = fmt::format("collision {}", printable(geometry.first_child().name()));
   }
+  if (shape.kind != Shape::Kind::none && shape.kind != Shape::Kind::mesh && !has_extent(shape))
+    shape.kind = Shape::Kind::none;
   return shape;
 }
 

@@ -188,8 +188,13 @@ double RigidGeometry::bound_on_gap(const Side& from, const Side& to, const Pose&
     i = is_left ? left : right;
   }
   double bound = std::numeric_limits<double>::infinity();
-  for (const std::size_t k : clusters[i].probes)
-    bound = std::min(bound, gap(from.probes[k].center, from.probes[k].radius));
+  for (const std::size_t k : clusters[i].probes) {
+    const double radius = from.probes[k].radius;
+    const double probe_gap = gap(from.probes[k].center, radius);
+    // The search adds the radius again; rounding of difference and sum must not exclude the probe itself.
+    const double rounded = 4.0 * std::numeric_limits<double>::epsilon() * (std::abs(probe_gap) + radius);
+    bound = std::min(bound, probe_gap + rounded);
+  }
   return bound;
 }
 

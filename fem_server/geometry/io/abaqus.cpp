@@ -2,6 +2,7 @@
 // Analysis keywords and non-solid elements are omitted with a note.
 #include <fmt/format.h>
 
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -108,7 +109,9 @@ class AbaqusReader {
   }
 
   /// Next data line of the current keyword; none when a keyword or the end of the file follows.
-  std::optional<DataLine> next_data(bool continues_after_comma) {
+  /// @param n_values  a line with so many values is complete, whether or not a comma follows them
+  std::optional<DataLine> next_data(bool continues_after_comma,
+                                    std::size_t n_values = std::numeric_limits<std::size_t>::max()) {
     const auto first = next_line();
     if (!first) return std::nullopt;
     if (first->starts_with('*')) {
@@ -116,7 +119,8 @@ class AbaqusReader {
       return std::nullopt;
     }
     DataLine data{split(*first), line_};
-    while (continues_after_comma && data.fields.back().empty() && data.fields.size() > 1) {
+    while (continues_after_comma && data.fields.back().empty() && data.fields.size() > 1 &&
+           data.fields.size() <= n_values) {
       const auto more = next_line();
       if (!more || more->starts_with('*')) {
         if (more) scanner_.roll_back(offset_of_line_, line_);
@@ -313,12 +317,13 @@ class AbaqusReader {
       fail("only rectangular coordinates (SYSTEM=R) are supported");
     }
     while (const auto data = next_data(false)) {
-      if (data->fields.size() != 4) {
+      if (data->fields.size() > 4) {
         fail(fmt::format("expected a node number and three coordinates, found {} values", data->fields.size()));
       }
       const std::uint64_t node = own_label(data->fields[0], "the number of a node");
-      Vector3 position;
-      for (std::size_t i = 0; i < 3; ++i) {
+      Vector3 position = Vector3::Zero();  // Missing coordinates are 0, as in Abaqus.
+      for (std::size_t i = 0; i + 1 < data->fields.size(); ++i) {
+        if (data->fields[i + 1].empty()) continue;
         if (!parse_number(data->fields[i + 1], position[static_cast<Eigen::Index>(i)])) {
           fail(fmt::format("expected a finite coordinate, found {}", quoted(data->fields[i + 1])));
         }
@@ -381,7 +386,7 @@ class AbaqusReader {
     }
     const ElementKind kind = *known;
     const std::string set = keyword.value("elset").empty() ? "" : own_name(keyword.value("elset"));
-    while (const auto data = next_data(true)) {
+    while (const auto data = next_data(true, kind.n_nodes + 1)) {
       if (data->fields.size() != kind.n_nodes + 1) {
         fail(
             fmt::format("expected an element number and {} nodes, found {} values", kind.n_nodes, data->fields.size()));

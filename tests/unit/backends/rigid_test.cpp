@@ -68,6 +68,19 @@ TEST(Rigid, CurvaturesOfBallsAreExact) {
   EXPECT_NEAR(r.points[0].curvature_B, 20.0, 1e-9);
 }
 
+// Over half of these gaps of a ball of 0.1 m are reduced by rounding when its radius is subtracted and added again.
+TEST(Rigid, BallsAtAnyDistanceHaveTheirGap) {
+  for (const double radius : {0.05, 0.1, 0.11}) {
+    const PairSpec pair = pair_of(PlaneSurface{}, SphereSurface{.radius = radius});
+    const auto backend = make_example(pair);
+    PairState state;
+    for (int i = 1; i <= 1000; ++i) {
+      state.X_AB.p.z() = radius * (1.0 + 0.005 * i);
+      ASSERT_NEAR(backend->evaluate(*backend->initial_history(), state).gap, 0.005 * i * radius, 1e-15) << i;
+    }
+  }
+}
+
 TEST(Rigid, BlockRestsOnFourCorners) {
   const Response r = response_at(
       pair_of(PlaneSurface{}, BlockSurface{.lengths = {0.2, 0.1, 0.05}, .center = Vector3::Zero()}), {0.3, 0.0, 0.025});

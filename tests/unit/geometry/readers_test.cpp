@@ -508,6 +508,18 @@ std::string assembly() {
          "S1\nTet-2.1, S2\n*End Assembly\n*Step\n*End Step\n";
 }
 
+// CalculiX's exporters end complete lines with a comma; missing coordinates are 0.
+TEST(VolumeReaders, AbaqusLinesMayEndWithACommaAndNodesMayBeShort) {
+  const VolumeMesh mesh = read_volume(
+      "*NODE\n1\n2, 1.\n3, 0, 1.\n4, , , 1.\n5, 1, 1, 1\n*ELEMENT, TYPE=C3D4\n1, 1, 2, 3, 4,\n2, 2, 3,\n4, 5,\n",
+      named("a.inp"));
+  ASSERT_EQ(mesh.n_elements(), 2U);
+  ASSERT_EQ(mesh.nodes.size(), 5U);
+  EXPECT_EQ(mesh.nodes[0], Vector3::Zero());
+  EXPECT_EQ(mesh.nodes[2], Vector3(0.0, 1.0, 0.0));
+  EXPECT_EQ(mesh.nodes[3], Vector3(0.0, 0.0, 1.0));
+}
+
 TEST(VolumeReaders, AbaqusInstancesAreAtTheirAssemblyPositions) {
   const VolumeMesh mesh = read_volume(assembly(), named("a.inp"));
   ASSERT_EQ(mesh.n_elements(), 2U);

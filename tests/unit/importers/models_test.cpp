@@ -88,6 +88,18 @@ TEST(UrdfImport, OmissionsAreReported) {
   EXPECT_THAT(import.imported, Contains(HasSubstr("body camera as part of lower, to which mount welds it")));
 }
 
+TEST(UrdfImport, SlidersKeepTheirDampingAndPointsOfContactAreSkipped) {
+  const Import import = imported(R"(<robot name="r"><link name="base"/><link name="a"><inertial><mass value="1"/>
+    <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial><collision><geometry><sphere radius="0"/></geometry>
+    </collision></link><joint name="slide" type="prismatic"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
+    <dynamics damping="5"/><limit effort="1" velocity="1" lower="-1" upper="1"/></joint></robot>)");
+  EXPECT_THAT(import.omissions, Not(Contains(HasSubstr("damping"))));
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("collision sphere of radius 0 m of a: no equivalent surface type")));
+  EXPECT_THAT(import.scenario,
+              HasSubstr("coordinate_spring, coordinate: slide, stiffness: 0, damping: 5, neutral: 0}"));
+  EXPECT_EQ(test::scenario_from(import.scenario).forces.size(), 1U);
+}
+
 /// Two sliders of 3 and 1 kg on the two sides of a rope: half the acceleration of free fall.
 TEST(UrdfImport, MimicsBecomeCouplings) {
   const auto slider = [](const std::string& name, double mass, const std::string& more) {
