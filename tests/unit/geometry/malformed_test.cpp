@@ -182,10 +182,11 @@ TEST(MalformedMeshes, MutationsAreRejectedWithFileAndPlace) {
   const VolumeMesh volume = read_volume(samples::msh22(), samples::named("x.msh"));
   std::string obj = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n";
   std::string ascii_stl = "solid a\n";
-  for (const Triangle& t : samples::cube().triangles) {
+  const auto cube = samples::cube();
+  for (const Triangle& t : cube.triangles) {
     ascii_stl += "facet normal 0 0 0\nouter loop\n";
     for (const std::uint32_t v : t) {
-      const Vector3& p = samples::cube().vertices[v];
+      const Vector3& p = cube.vertices[v];
       ascii_stl += "vertex " + std::to_string(p.x()) + " " + std::to_string(p.y()) + " " + std::to_string(p.z()) + "\n";
     }
     ascii_stl += "endloop\nendfacet\n";
