@@ -329,6 +329,7 @@ MovingPath::Spread MovingPath::at_junctions(const Fixed& fixed, const std::vecto
         return false;  // No line over one of the surfaces was found from there.
       }
       residual = gradient_of(now);
+      // Armijo's condition of descent; a decrease of the residual alone could lead to a maximum.
       return (convex && residual.norm() < before) || inner_.length < length + 0.1 * fraction * slope;
     };
     double fraction = 1.0;

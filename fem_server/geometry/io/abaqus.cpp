@@ -2,6 +2,7 @@
 // Analysis keywords and non-solid elements are omitted with a note.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
@@ -82,6 +83,10 @@ class AbaqusReader {
     for (const std::string& keyword : skipped_) builder_.add_note(fmt::format("keyword *{} was omitted", keyword));
     for (const std::string& type : skipped_types_) {
       builder_.add_note(fmt::format("elements of type {} (not solids) were omitted", type));
+    }
+    if (n_short_nodes_ > 0) {
+      builder_.add_note(
+          fmt::format("{} nodes have fewer than three coordinates; the others were taken as 0", n_short_nodes_));
     }
     if (n_instances_ > 1) {
       builder_.add_note(
@@ -322,6 +327,7 @@ class AbaqusReader {
       }
       const std::uint64_t node = own_label(data->fields[0], "the number of a node");
       Vector3 position = Vector3::Zero();  // Missing coordinates are 0, as in Abaqus.
+      if (data->fields.size() < 4 || std::ranges::any_of(data->fields, &std::string_view::empty)) ++n_short_nodes_;
       for (std::size_t i = 0; i + 1 < data->fields.size(); ++i) {
         if (data->fields[i + 1].empty()) continue;
         if (!parse_number(data->fields[i + 1], position[static_cast<Eigen::Index>(i)])) {
@@ -563,6 +569,7 @@ class AbaqusReader {
   Pose X_;                             ///< of that instance in the assembly
   std::uint64_t max_members_;
   std::uint64_t n_members_ = 0;
+  std::size_t n_short_nodes_ = 0;
   std::map<std::uint64_t, Cell> cells_;
   LabelSets node_sets_;
   LabelSets element_sets_;

@@ -518,6 +518,7 @@ TEST(VolumeReaders, AbaqusLinesMayEndWithACommaAndNodesMayBeShort) {
   EXPECT_EQ(mesh.nodes[0], Vector3::Zero());
   EXPECT_EQ(mesh.nodes[2], Vector3(0.0, 1.0, 0.0));
   EXPECT_EQ(mesh.nodes[3], Vector3(0.0, 0.0, 1.0));
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("4 nodes have fewer than three coordinates")));
 }
 
 TEST(VolumeReaders, AbaqusInstancesAreAtTheirAssemblyPositions) {
