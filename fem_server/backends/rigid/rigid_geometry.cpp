@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -41,7 +42,13 @@ double max_edge_length(const std::vector<Probe>& probes) {
 
 double max_edge_length(const RollingCylinder& cylinder) {
   const double diameter = 2.0 * cylinder.radius;
-  return std::isfinite(cylinder.half_length) ? std::max(diameter, 2.0 * cylinder.half_length) : diameter;
+  return cylinder.is_finite() ? std::max(diameter, 2.0 * cylinder.half_length) : diameter;
+}
+
+double distance_from(const SharpEdge& edge, const Vector3& p) {
+  const Vector3 along = edge.b - edge.a;
+  const double s = std::clamp((p - edge.a).dot(along) / along.squaredNorm(), 0.0, 1.0);
+  return (p - edge.a - s * along).norm();
 }
 
 bool has_sharp_corners(const std::vector<Probe>& probes) {
@@ -113,7 +120,7 @@ RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context
   }
   find_edges();
   const auto rolls = [](const Side& side, const Side& on) {
-    return side.cylinder && on.surface && (std::isfinite(side.cylinder->half_length) || !on.edges.empty());
+    return side.cylinder && on.surface && (side.cylinder->is_finite() || !on.edges.empty());
   };
   if (probes_of_A_ || probes_of_B_ || rolls(A_, B_) || rolls(B_, A_)) return;
   throw input_error(where, fmt::format("{}: expected two bodies, at least one with corners, vertices, points or "
@@ -203,7 +210,10 @@ void RigidGeometry::check_probe(const Side& from, std::size_t probe, const Side&
   const Probe& own = from.probes[probe];
   const Vector3 c = X_to_from * own.center;
   if (to.surface->gap(c, least + own.radius) > least + own.radius) return;
-  const SurfacePoint at = to.surface->closest(c);
+  SurfacePoint at = to.surface->closest(c);
+  const bool is_corner = to.cylinder && !own.edge_directions.empty();
+  const auto supported = is_corner ? at_corner(*to.cylinder, own, c, X_to_from.R, at, margin_) : at;
+  at = supported.value_or(at);
   const double gap = at.gap - own.radius;
   ContactPoint point{.feature = static_cast<std::int64_t>(probe),
                      .p_AC = c - (own.radius + 0.5 * gap) * at.normal,
@@ -214,7 +224,7 @@ void RigidGeometry::check_probe(const Side& from, std::size_t probe, const Side&
   point.curvature_A = level != 0.0 ? at.bend / level : 0.0;
   point.curvature_B = own.radius > 0.0 ? 1.0 / own.radius : 0.0;
   if (gap < found.nearest.gap) found.nearest = point;
-  if (gap > reach) return;
+  if (gap > reach || !supported) return;
   if (to.faces && !own.edge_directions.empty()) {
     add_at_faces(from, probe, to, X_to_from, at, reach, found.points);
   } else {
@@ -348,7 +358,21 @@ std::vector<std::size_t> RigidGeometry::edges_near(const Side& from, const Side&
 }
 
 /// A crossing is valid where both bodies are locally the wedges between the faces of these edges; the distance detects
-/// bodies with another nearby side.
+/// bodies with another nearby side. @param point  of the crossing: feature and curvatures
+void RigidGeometry::add_crossing(const EdgeCrossing& at, ContactPoint point, const Side& from, const Side& to,
+                                 const Pose& X_from_to, double reach, SearchResult& found) const {
+  const double gap_to = to.surface->closest(at.p_B).gap, gap_from = from.surface->closest(X_from_to * at.p_A).gap;
+  const double off = 2.0 * edge_tilt * std::abs(at.gap) + margin_;
+  // For overlapping convex bodies, the facet gaps determine the valid at.
+  const bool inside = A_.convex && B_.convex && at.gap < -margin_ && gap_to <= off && gap_from <= off;
+  if (!inside && !(std::abs(gap_to - at.gap_A) <= off && std::abs(gap_from - at.gap_B) <= off)) return;
+  point.p_AC = 0.5 * (at.p_A + at.p_B);
+  point.n_A = at.n;
+  point.gap = at.gap;
+  if (point.gap > 0.0 && point.gap < found.nearest.gap) found.nearest = point;
+  if (point.gap <= reach) (at.is_from_cone ? found.edge_candidates : found.points).push_back(point);
+}
+
 void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, SearchResult& found) const {
   if (!probes_of_A_ || !probes_of_B_ || A_.edges.empty() || B_.edges.empty()) return;
   const Pose X_BA = X_AB.inverse();
@@ -360,23 +384,9 @@ void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, SearchResu
     for (const std::size_t a : near_A) {
       const auto crossing_point = crossing(A_.edges[a], edge, margin_);
       if (!crossing_point || crossing_point->gap > least) continue;
-      const double gap_A = A_.surface->closest(crossing_point->p_B).gap,
-                   gap_B = B_.surface->closest(X_BA * crossing_point->p_A).gap;
-      const double off = 2.0 * edge_tilt * std::abs(crossing_point->gap) + margin_;
-      // For overlapping convex bodies, the facet gaps determine the valid crossing.
-      const bool inside = A_.convex && B_.convex && crossing_point->gap < -margin_ && gap_A <= off && gap_B <= off;
-      if (!inside &&
-          !(std::abs(gap_A - crossing_point->gap_A) <= off && std::abs(gap_B - crossing_point->gap_B) <= off))
-        continue;
       // Features of edges are numbered after those of all probes.
       const std::size_t feature = B_.probes.size() + b * A_.edges.size() + a;
-      const ContactPoint point{.feature = static_cast<std::int64_t>(feature),
-                               .p_AC = 0.5 * (crossing_point->p_A + crossing_point->p_B),
-                               .n_A = crossing_point->n,
-                               .gap = crossing_point->gap};
-      if (crossing_point->gap > 0.0 && crossing_point->gap < found.nearest.gap) found.nearest = point;
-      if (crossing_point->gap <= reach)
-        (crossing_point->is_from_cone ? found.edge_candidates : found.points).push_back(point);
+      add_crossing(*crossing_point, {.feature = static_cast<std::int64_t>(feature)}, B_, A_, X_BA, reach, found);
     }
   }
 }
@@ -386,19 +396,102 @@ void RigidGeometry::collect_cylinder(const Side& from, const Side& to, const Pos
                                      SearchResult& found) const {
   if (!from.cylinder || !to.surface) return;
   const RollingCylinder cylinder = from.cylinder->moved(X_to_from);
-  for (const ContactPoint& point : rim_points(cylinder, *to.surface, reach, found.nearest)) {
-    found.points.push_back(point);
+  if (to.cylinder) {
+    add_points(rim_points(cylinder, *to.cylinder, margin_, found.nearest), reach, found);
+    if (&from == &B_) collect_cylinder_pair(cylinder, X_to_from.inverse(), reach, found);
+    return;
   }
-  const auto add = [&](std::optional<ContactPoint> point, std::size_t number) {
-    if (!point) return;
-    point->feature = cylinder_features + static_cast<std::int64_t>(number);
+  std::vector<ContactPoint> on_faces = rim_points(cylinder, *to.surface, found.nearest);
+  if (!to.edges.empty()) {
+    collect_cylinder_on_edges(from, to, cylinder, X_to_from.inverse(), reach, on_faces, found);
+  }
+  add_points(on_faces, reach, found);
+}
+
+void RigidGeometry::add_points(std::span<const ContactPoint> points, double reach, SearchResult& found) {
+  std::ranges::copy_if(points, std::back_inserter(found.points),
+                       [&](const ContactPoint& point) { return point.gap <= reach; });
+}
+
+/// Sides and rims of two cylinders, B's in the frame of A.
+void RigidGeometry::collect_cylinder_pair(const RollingCylinder& cylinder, const Pose& X_BA, double reach,
+                                          SearchResult& found) const {
+  const RollingCylinder& other = *A_.cylinder;
+  std::int64_t feature = cylinder_features;
+  if (auto point = side_on_side(other, cylinder, margin_)) {
+    point->feature = feature;
     if (point->gap > 0.0 && point->gap < found.nearest.gap) found.nearest = *point;
     if (point->gap <= reach) found.points.push_back(*point);
-  };
-  if (to.cylinder && &from == &B_) add(side_on_side(*to.cylinder, cylinder, margin_), 0);
-  if (to.edges.empty()) return;
-  for (const std::size_t edge : edges_near(to, from, X_to_from.inverse(), std::max(reach, found.nearest.gap))) {
-    add(side_on_edge(cylinder, to.edges[edge], *to.surface, margin_), edge);
+  }
+  if (cylinder.is_finite() && other.is_finite()) {
+    for (const Rim& rim : cylinder.rims()) {
+      for (const Rim& other_rim : other.rims()) {
+        for (const auto& tangents : tangents_near(rim, other_rim)) {
+          ++feature;
+          const auto at = tangents ? crossing(tangents->second, tangents->first, margin_) : std::nullopt;
+          if (!at) continue;
+          const ContactPoint point{.feature = feature,
+                                   .curvature_A = other.bend(at->p_A, at->n),
+                                   .curvature_B = cylinder.bend(at->p_B, at->n)};
+          add_crossing(*at, point, B_, A_, X_BA, reach, found);
+        }
+      }
+    }
+  }
+  if (found.points.empty()) found.nearest = separation(cylinder, X_BA, feature + 1, found.nearest);
+}
+
+/// A plane between two cylinders apart: the distance of their supporting planes is a lower bound of theirs, and equal
+/// to it for the direction between the nearest points, which alternating projections approach.
+/// @param nearest  of their features, or with an infinite gap
+ContactPoint RigidGeometry::separation(const RollingCylinder& cylinder, const Pose& X_BA, std::int64_t feature,
+                                       const ContactPoint& nearest) const {
+  // Between nearly parallel faces the projections approach slowly; a bound of this accuracy ends them.
+  constexpr int max_projections = 1000;
+  constexpr double accuracy = 0.99;
+  const auto bound = [&](const Vector3& n) { return -cylinder.extent(n) - A_.cylinder->extent(-n); };
+  const Pose X_AB = X_BA.inverse();
+  Vector3 b = cylinder.center;
+  SurfacePoint at = A_.surface->closest(b);
+  for (int i = 0; i < max_projections && at.gap > 0.0 && bound(at.normal) < accuracy * at.gap; ++i) {
+    const SurfacePoint back = B_.surface->closest(X_BA * (b - at.gap * at.normal));
+    if (!(back.gap > 0.0)) break;
+    b = b - at.gap * at.normal - back.gap * (X_AB.R * back.normal);
+    at = A_.surface->closest(b);
+  }
+  const double gap = at.gap > 0.0 ? bound(at.normal) : at.gap;
+  if (std::isfinite(nearest.gap) && bound(nearest.n_A) >= gap) return nearest;
+  return {.feature = feature, .p_AC = b - 0.5 * at.gap * at.normal, .n_A = at.normal, .gap = gap};
+}
+
+/// The side and the rims of a cylinder on sharp edges. Points of rims on faces that are not clearly on one face are
+/// removed: those at the edge stand for them.
+void RigidGeometry::collect_cylinder_on_edges(const Side& from, const Side& to, const RollingCylinder& cylinder,
+                                              const Pose& X_from_to, double reach, std::vector<ContactPoint>& on_faces,
+                                              SearchResult& found) const {
+  const double least = std::max(reach, found.nearest.gap);
+  for (const std::size_t number : edges_near(to, from, X_from_to, least)) {
+    const SharpEdge& edge = to.edges[number];
+    std::erase_if(on_faces, [&](const ContactPoint& point) {
+      const Vector3 p = point.p_AC + 0.5 * point.gap * point.n_A;
+      return distance_from(edge, p) <= (1.0 + cone_rounding) * std::abs(point.gap) + margin_;
+    });
+    std::int64_t feature = cylinder_features + features_of_edge * static_cast<std::int64_t>(number);
+    if (auto point = side_on_edge(cylinder, edge, *to.surface, margin_)) {
+      point->feature = feature;
+      if (point->gap > 0.0 && point->gap < found.nearest.gap) found.nearest = *point;
+      if (point->gap <= reach) found.points.push_back(*point);
+    }
+    if (!cylinder.is_finite()) continue;
+    for (const Rim& rim : cylinder.rims()) {
+      for (const auto& tangent : tangents_near(rim, edge)) {
+        ++feature;
+        const auto at = tangent ? crossing(edge, *tangent, margin_) : std::nullopt;
+        if (!at) continue;
+        add_crossing(*at, {.feature = feature, .curvature_B = cylinder.bend(at->p_B, at->n)}, from, to, X_from_to,
+                     reach, found);
+      }
+    }
   }
 }
 
@@ -456,6 +549,7 @@ RigidPoints RigidGeometry::points(const Pose& X_AB, double reach, const ProbeCac
     return point;
   };
   for (const ContactPoint& point : of_A.points) of_B.points.push_back(rotated(point));
+  for (const ContactPoint& point : of_A.edge_candidates) of_B.edge_candidates.push_back(rotated(point));
   if (of_A.nearest.gap < of_B.nearest.gap) of_B.nearest = rotated(of_A.nearest);
   collect_crossings(X_AB, reach, of_B);
   remove_redundant_points(of_B);

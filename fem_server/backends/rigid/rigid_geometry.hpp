@@ -98,8 +98,18 @@ class RigidGeometry {
   [[nodiscard]] static std::vector<std::size_t> edges_near(const Side& from, const Side& to, const Pose& X_to_from,
                                                            double reach);
   void collect_crossings(const Pose& X_AB, double reach, SearchResult& found) const;
+  void add_crossing(const EdgeCrossing& at, ContactPoint point, const Side& from, const Side& to, const Pose& X_from_to,
+                    double reach, SearchResult& found) const;
   void collect_cylinder(const Side& from, const Side& to, const Pose& X_to_from, double reach,
                         SearchResult& found) const;
+  static void add_points(std::span<const ContactPoint> points, double reach, SearchResult& found);
+  void collect_cylinder_pair(const RollingCylinder& cylinder, const Pose& X_BA, double reach,
+                             SearchResult& found) const;
+  [[nodiscard]] ContactPoint separation(const RollingCylinder& cylinder, const Pose& X_BA, std::int64_t feature,
+                                        const ContactPoint& nearest) const;
+  void collect_cylinder_on_edges(const Side& from, const Side& to, const RollingCylinder& cylinder,
+                                 const Pose& X_from_to, double reach, std::vector<ContactPoint>& on_faces,
+                                 SearchResult& found) const;
   void collect(const Side& from, const Side& to, const Pose& X_to_from, double reach, SearchResult& found) const;
   /// The same among cached probes after a motion of up to `moved`. @returns false when other probes may be relevant
   bool collect_near(const Side& from, std::span<const ProbeCache::Entry> near, double margin, double moved,

@@ -398,5 +398,150 @@ TEST(Rigid, BoxRestsOnTheEndOfACylinder) {
   }
 }
 
+constexpr double rail = 0.05, roller_radius = 0.1;
+
+// A cylinder between two edges parallel to its axis has two points on each, also where the edges are longer than it,
+// and with any rounding of the pose: without them it falls through.
+TEST(Rigid, CylinderTouchesParallelEdges) {
+  const CylinderSurface roller{.radius = roller_radius, .axis = Vector3::UnitY(), .length = 0.4};
+  const double height = std::sqrt(roller_radius * roller_radius - rail * rail);
+  for (const double length : {0.2, 0.4, 1.0}) {
+    for (const double yaw : {0.0, 1e-12, 1e-9, 1e-6}) {
+      for (const double deep : {-1e-6, 0.0, 1e-14, 1e-12, 1e-9}) {
+        const BlockSurface block{.lengths = {1.0, length, 1.0}, .center = {rail + 0.5, 0.0, -0.5}};
+        PairState state;
+        state.X_AB = {.R = Eigen::AngleAxisd(yaw, Vector3::UnitZ()).toRotationMatrix(), .p = {0.0, 0.0, height - deep}};
+        const auto backend = make_example(pair_of(block, roller));
+        const Response r = backend->evaluate(*backend->initial_history(), state);
+        const double gap = -deep * height / roller_radius;
+        EXPECT_NEAR(r.gap, gap, 0.3 * yaw + 1e-11) << length << " " << yaw << " " << deep;
+        double low = 0.0, high = 0.0;
+        for (const ContactPoint& point : r.points) {
+          EXPECT_NEAR(point.gap, gap, 0.3 * yaw + 1e-11) << length << " " << yaw << " " << deep;
+          EXPECT_NEAR((point.n_A - Vector3(-rail, 0.0, height) / roller_radius).norm(), 0.0,
+                      10.0 * (yaw + std::abs(deep)) + 1e-7)
+              << length << " " << yaw << " " << deep << " " << point.feature;
+          if (deep >= 0.0) {
+            EXPECT_NEAR(point.curvature_B, 1.0 / roller_radius, 1e-6);
+          }
+          low = std::min(low, point.p_AC.y());
+          high = std::max(high, point.p_AC.y());
+        }
+        EXPECT_NEAR(high, 0.5 * std::min(length, 0.4), 0.11 * yaw + 1e-9) << length << " " << yaw << " " << deep;
+        EXPECT_NEAR(low, -high, 0.11 * yaw + 1e-9) << length << " " << yaw << " " << deep;
+      }
+    }
+  }
+}
+
+/// Half planes through the vertical axis that have a point of the response: 4 for support all around.
+int supported_sides(const Response& r, const Vector3& center) {
+  bool sides[4] = {};
+  for (const ContactPoint& point : r.points) {
+    if (point.gap > 1e-9) continue;
+    EXPECT_NEAR(point.n_A.z(), 1.0, 1e-9);
+    const Vector3 arm = point.p_AC - center;
+    sides[0] = sides[0] || arm.x() > 0.005;
+    sides[1] = sides[1] || arm.x() < -0.005;
+    sides[2] = sides[2] || arm.y() > 0.005;
+    sides[3] = sides[3] || arm.y() < -0.005;
+  }
+  return static_cast<int>(std::ranges::count(sides, true));
+}
+
+// Equal cylinders on each other, aligned or not: the rims coincide, and the upper one fell through.
+TEST(Rigid, CylinderStandsOnAnEqualOne) {
+  for (const double upper : {0.05, 0.049, 0.051}) {
+    const auto pair =
+        pair_of(CylinderSurface{.radius = 0.05, .length = 0.1}, CylinderSurface{.radius = upper, .length = 0.1});
+    for (const double off : {0.0, 1e-17, 1e-12, 1e-9, 1e-7, 1e-6, 1e-4, 0.01, 0.04}) {
+      for (const double deep : {-1e-12, 0.0, 1e-15, 1e-12, 1e-9}) {
+        const Response r = response_at(pair, {off, 0.0, 0.1 - deep});
+        EXPECT_NEAR(r.gap, -deep, 1e-13);
+        EXPECT_EQ(supported_sides(r, {0.5 * off, 0.0, 0.0}), 4) << upper << " " << off << " " << deep;
+      }
+    }
+  }
+}
+
+// The flat end of a cylinder over an edge of its support is carried up to that edge: at the ends of the chord.
+TEST(Rigid, FlatEndIsSupportedUpToAnEdge) {
+  const auto pair = pair_of(BlockSurface{.lengths = {0.2, 0.3, 0.1}}, CylinderSurface{.radius = 0.05, .length = 0.1});
+  for (const double over : {0.03, 0.0, -0.03}) {
+    for (const double deep : {0.0, 1e-15, 1e-12, -1e-12}) {
+      const Response r = response_at(pair, {0.1 + over, 0.02, 0.1 - deep});
+      double last = -1.0;
+      for (const ContactPoint& point : r.points) last = std::max(last, point.p_AC.x());
+      EXPECT_NEAR(last, 0.1, 1e-9) << over;
+      const double chord = std::sqrt(0.05 * 0.05 - over * over);
+      for (const double end : {-chord, chord}) {
+        EXPECT_TRUE(std::ranges::any_of(r.points,
+                                        [&](const ContactPoint& point) {
+                                          return (point.p_AC - Vector3(0.1, 0.02 + end, 0.05)).norm() < 1e-9 &&
+                                                 std::abs(point.gap + deep) < 1e-13;
+                                        }))
+            << over << " " << deep;
+      }
+    }
+  }
+}
+
+/// Nearest point of a box or a cylinder, both around the origin.
+Vector3 in_block(const Vector3& half, const Vector3& p) {
+  return p.cwiseMax(-half).cwiseMin(half);
+}
+Vector3 in_cylinder(double radius, double half, const Vector3& p) {
+  Vector3 near = p;
+  const double distance = std::hypot(p.x(), p.y());
+  if (distance > radius) near.head<2>() *= radius / distance;
+  near.z() = std::clamp(p.z(), -half, half);
+  return near;
+}
+
+/// [m] distance of two convex bodies by alternating projection. @param of_A, of_B  nearest points, each in its frame
+template <class InA, class InB>
+double distance_between(const InA& of_A, const InB& of_B, const Pose& X_AB) {
+  const Pose X_BA = X_AB.inverse();
+  Vector3 a = Vector3::Zero();
+  double distance = std::numeric_limits<double>::infinity();
+  for (int k = 0; k < 200'000; ++k) {
+    const Vector3 b = X_AB * of_B(X_BA * a);
+    const double next = (a - b).norm();
+    if (distance - next <= 1e-15) break;
+    distance = next;
+    a = of_A(b);
+  }
+  return distance;
+}
+
+// The gap between a cylinder and a block, or another cylinder, is their distance, in random poses.
+TEST(Rigid, GapOfSeparatedCylindersIsTheirDistance) {
+  const Vector3 half(0.1, 0.15, 0.05);
+  const auto blocks = pair_of(BlockSurface{.lengths = 2.0 * half}, CylinderSurface{.radius = 0.06, .length = 0.2});
+  const auto cylinders =
+      pair_of(CylinderSurface{.radius = 0.08, .length = 0.16}, CylinderSurface{.radius = 0.06, .length = 0.2});
+  std::mt19937 engine(7);
+  std::normal_distribution<double> normal;
+  int apart = 0;
+  for (int i = 0; i < 2000; ++i) {
+    const bool is_block = i % 2 == 0;
+    PairState state;
+    state.X_AB.R = Quaternion(normal(engine), normal(engine), normal(engine), normal(engine)).normalized();
+    state.X_AB.p = 0.12 * Vector3(normal(engine), normal(engine), normal(engine));
+    const auto of_B = [](const Vector3& p) { return in_cylinder(0.06, 0.1, p); };
+    const double expected =
+        is_block ? distance_between([&](const Vector3& p) { return in_block(half, p); }, of_B, state.X_AB)
+                 : distance_between([](const Vector3& p) { return in_cylinder(0.08, 0.08, p); }, of_B, state.X_AB);
+    if (expected < 1e-3) continue;
+    ++apart;
+    const auto backend = make_example(is_block ? blocks : cylinders);
+    const Response r = backend->evaluate(*backend->initial_history(), state);
+    // Between two cylinders apart it is a bound.
+    EXPECT_LE(r.gap, (1.0 + 1e-5) * expected) << i;
+    EXPECT_GE(r.gap, (is_block ? 1.0 - 1e-5 : 0.95) * expected) << i;
+  }
+  EXPECT_GT(apart, 500);
+}
+
 }  // namespace
 }  // namespace heelstrike::fem

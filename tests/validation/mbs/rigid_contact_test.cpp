@@ -661,6 +661,86 @@ TEST(RigidContact, SlipEndsInRolling) {
   EXPECT_NEAR(spinning.column("b0.vx_m_s").back(), 0.5, 1e-12);
 }
 
+/// Bodies of 1 kg, rigid cylinders in contact with each other or with blocks of the ground; friction 0.5.
+RecordedRun with_cylinders(const std::string& bodies, const std::vector<std::array<std::string, 3>>& pairs,
+                           double end_time) {
+  std::string text = "heelstrike: 1\ngravity: [0, 0, -9.81]\nbodies:\n" + bodies + "contact:\n";
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto& [body, main, partner] = pairs[i];
+    text += fmt::format(
+        "  c{}:\n    main: {{body: {}, surface: {}}}\n    partner: {}\n"
+        "    backend: rigid_coulomb\n    parameters: {{friction: 0.5}}\n",
+        i, body, main, partner);
+  }
+  return completed(
+      scenario_from(text + fmt::format("analysis: {{end_time: {}}}\noutput: {{interval: 0.01}}\n", end_time)));
+}
+
+// A roller on two edges parallel to its axis, 0.1 m apart: it rests at sqrt(R^2 - 0.05^2), also when dropped.
+TEST(RigidContact, RollerRestsOnParallelEdges) {
+  const double height = std::sqrt(0.1 * 0.1 - 0.05 * 0.05);
+  for (const double above : {0.0, 1e-5, 0.02}) {
+    const auto run = with_cylinders(
+        fmt::format("  b0: {{mass: 1, inertia: {}, position: [0, 0, {}]}}\n", roller_inertia, height + above),
+        {{"b0", roller, "{body: ground, surface: {block: {lengths: [1, 1, 1], center: [-0.55, 0, -0.5]}}}"},
+         {"b0", roller, "{body: ground, surface: {block: {lengths: [1, 1, 1], center: [0.55, 0, -0.5]}}}"}},
+        0.2);
+    EXPECT_NEAR(run.column("b0.z_m").back(), height, 1e-9) << above;
+    EXPECT_NEAR(run.column("c0.fz_N").back() + run.column("c1.fz_N").back(), g, 1e-6) << above;
+  }
+}
+
+// A roller against a step of height h keeps its spin about the edge: w (1 - 2 h / 3 R) for a cylinder.
+TEST(RigidContact, RollerClimbsAStep) {
+  for (const double h : {0.02, 0.05}) {
+    const auto run = with_cylinders(
+        fmt::format("  b0: {{mass: 1, inertia: {}, position: [-0.15, 0, 0.1], velocity: [1.2, 0, 0], "
+                    "angular_velocity: [0, 12, 0]}}\n",
+                    roller_inertia),
+        {{"b0", roller, "{body: ground, surface: {plane: {normal: [0, 0, 1]}}}"},
+         {"b0", roller,
+          fmt::format("{{body: ground, surface: {{block: {{lengths: [1, 1, {}], center: [0.5, 0, {}]}}}}}}", h,
+                      0.5 * h)}},
+        0.12);
+    const auto t = run.column("time_s"), spin = run.column("b0.wy_rad_s");
+    const double impact = (0.15 - std::sqrt(0.01 - (0.1 - h) * (0.1 - h))) / 1.2;
+    const auto after = std::ranges::find_if(t, [&](double at) { return at > impact + 1e-9; });
+    ASSERT_NE(after, t.end());
+    const auto i = static_cast<std::size_t>(after - t.begin());
+    // Between the impact and the row, gravity decelerates it by at most g / 1.5 R.
+    EXPECT_NEAR(spin[i], 12.0 * (1.0 - 2.0 * h / 0.3), g / 0.15 * (t[i] - impact) + 1e-3) << h;
+    EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-4) << h;
+  }
+}
+
+// Equal cylinders stand on each other, aligned or nearly so; equal logs lie in a pile.
+TEST(RigidContact, EqualCylindersRestOnEachOther) {
+  const char* upright = "{cylinder: {radius: 0.05, length: 0.1}}";
+  for (const double off : {0.0, 1e-9, 1e-4, 0.04}) {
+    for (const double above : {0.0, 0.01}) {
+      const auto run = with_cylinders(
+          fmt::format("  b0: {{mass: 1, inertia: [0.0014583, 0.0014583, 0.00125], position: [0, 0, 0.05]}}\n"
+                      "  b1: {{mass: 1, inertia: [0.0014583, 0.0014583, 0.00125], position: [{}, 0, {}]}}\n",
+                      off, 0.15 + above),
+          {{"b0", upright, "{body: ground, surface: {plane: {normal: [0, 0, 1]}}}"},
+           {"b1", upright, fmt::format("{{body: b0, surface: {}}}", upright)}},
+          0.12);
+      EXPECT_NEAR(run.column("b1.z_m").back(), 0.15, 1e-9) << off << " " << above;
+      EXPECT_NEAR(run.column("c0.fz_N").back(), 2.0 * g, 1e-6) << off << " " << above;
+    }
+  }
+  const double top = 0.1 + 0.1 * std::sqrt(3.0);
+  const std::string body = fmt::format("{{mass: 1, inertia: {}, position: ", roller_inertia);
+  const auto pile = with_cylinders(
+      fmt::format("  b0: {0}[-0.1, 0, 0.1]}}\n  b1: {0}[0.1, 0, 0.1]}}\n  b2: {0}[0, 0, {1}]}}\n", body, top),
+      {{"b0", roller, "{body: ground, surface: {plane: {normal: [0, 0, 1]}}}"},
+       {"b1", roller, "{body: ground, surface: {plane: {normal: [0, 0, 1]}}}"},
+       {"b2", roller, fmt::format("{{body: b0, surface: {}}}", roller)},
+       {"b2", roller, fmt::format("{{body: b1, surface: {}}}", roller)}},
+      0.2);
+  EXPECT_NEAR(pile.column("b2.z_m").back(), top, 1e-9);
+}
+
 // Accelerations include rigid contact: none at rest, those of friction while sliding, gravity in flight.
 TEST(RigidContact, AccelerationsIncludeImpulses) {
   const char* block = "{block: {lengths: [0.2, 0.2, 0.2]}}";
