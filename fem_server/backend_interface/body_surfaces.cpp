@@ -18,6 +18,7 @@
 #include "fem_server/geometry/volume_mesh.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
 #include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/foot.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
 #include "scenario/surfaces/values.hpp"
@@ -218,6 +219,9 @@ TargetGeometry make_target_surface(const Surface& surface, const SurfaceMesh* tr
     return {.target = mesh_target(*triangles, interpolate, depth), .shape = PartnerShape(*triangles)};
   if (const auto plane = PlaneSurface::of(surface)) {
     return {.target = plane_target(*plane), .shape = PartnerShape(surface)};
+  }
+  if (const auto cylinder = CylinderSurface::of(surface); cylinder && std::isfinite(cylinder->length)) {
+    return {.target = cylinder_target(*cylinder), .shape = PartnerShape(surface)};
   }
   return {.target = analytic_target(signed_distance(surface)), .shape = PartnerShape(surface)};
 }

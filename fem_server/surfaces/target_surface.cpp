@@ -8,6 +8,7 @@
 
 #include "common/spatial/spatial.hpp"
 #include "fem_server/geometry/surface_mesh.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike::fem {
 
@@ -205,12 +206,20 @@ bool is_convex(const TriangleSurface& surface) {
   return true;
 }
 
+TargetPoint target_point(const SurfacePoint& p) {
+  return {.gap = p.gap,
+          .normal = p.normal,
+          .curvature = p.curvature,
+          .smooth_normal = p.normal,
+          .smooth_curvature = p.curvature};
+}
+
 class AnalyticTarget final : public TargetSurface {
  public:
   explicit AnalyticTarget(std::unique_ptr<SignedDistance> surface) : surface_(std::move(surface)) {}
 
   [[nodiscard]] TargetPoint closest(const Vector3& q, std::uint32_t /*near*/) const override {
-    return of(surface_->closest(q));
+    return target_point(surface_->closest(q));
   }
 
   [[nodiscard]] std::optional<TargetPoint> crossing(const Vector3& q, const Vector3& direction, double reach,
@@ -233,7 +242,7 @@ class AnalyticTarget final : public TargetSurface {
       ray_distance += step;
       if (!(ray_distance <= reach && ray_distance >= -reach)) return std::nullopt;
       if (std::abs(step) > 1e-15 * (q.norm() + std::abs(ray_distance))) continue;
-      TargetPoint found = of(surface_->closest(q + ray_distance * direction));
+      TargetPoint found = target_point(surface_->closest(q + ray_distance * direction));
       if (behind && !(behind->dot(found.normal) < opposite_sides_cosine)) return std::nullopt;
       found.gap = -sense * ray_distance;
       return found;
@@ -245,13 +254,6 @@ class AnalyticTarget final : public TargetSurface {
   [[nodiscard]] bool closed() const override { return true; }
 
  private:
-  static TargetPoint of(const SurfacePoint& p) {
-    return {.gap = p.gap,
-            .normal = p.normal,
-            .curvature = p.curvature,
-            .smooth_normal = p.normal,
-            .smooth_curvature = p.curvature};
-  }
   std::unique_ptr<SignedDistance> surface_;
 };
 
@@ -276,6 +278,55 @@ class PlaneTarget final : public TargetSurface {
 
  private:
   PlaneSurface plane_;
+};
+
+/// A solid cylinder with ends: AnalyticTarget would follow its normals around the rim.
+class CylinderTarget final : public TargetSurface {
+ public:
+  explicit CylinderTarget(const CylinderSurface& cylinder)
+      : cylinder_(cylinder), surface_(signed_distance(Surface(cylinder))) {}
+  [[nodiscard]] bool convex() const override { return true; }
+  [[nodiscard]] TargetPoint closest(const Vector3& q, std::uint32_t /*near*/) const override {
+    return target_point(surface_->closest(q));
+  }
+
+  [[nodiscard]] std::optional<TargetPoint> crossing(const Vector3& q, const Vector3& direction, double reach,
+                                                    bool leaving, std::uint32_t /*near*/) const override {
+    const Vector3& axis = cylinder_.axis;
+    const Vector3 arm = q - cylinder_.center;
+    const double along = arm.dot(axis), rise = direction.dot(axis);
+    const Vector3 across = arm - along * axis, lateral = direction - rise * axis;
+    // The line is inside between its crossings of the lateral surface and inside between those of the ends.
+    const double a = lateral.squaredNorm(), b = across.dot(lateral);
+    const double c = across.squaredNorm() - cylinder_.radius * cylinder_.radius;
+    const double discriminant = b * b - a * c;
+    const double sense = leaving ? 1.0 : -1.0;
+    double on_side = sense * std::numeric_limits<double>::infinity(), on_end = on_side;
+    if (a > 0.0 ? discriminant < 0.0 : c > 0.0) return std::nullopt;
+    if (a > 0.0) on_side = (-b + sense * std::sqrt(discriminant)) / a;
+    if (rise != 0.0) on_end = (std::copysign(0.5 * cylinder_.length, sense * rise) - along) / rise;
+    const bool is_side = sense * on_side <= sense * on_end;
+    const double distance = is_side ? on_side : on_end;
+    const Vector3 at = across + distance * lateral;
+    const bool hits =
+        is_side ? std::abs(along + distance * rise) <= 0.5 * cylinder_.length : at.norm() <= cylinder_.radius;
+    if (!hits || std::abs(distance) > reach) return std::nullopt;
+    SurfacePoint point{.gap = -sense * distance, .normal = std::copysign(1.0, sense * rise) * axis};
+    if (is_side) {
+      point.normal = at.normalized();
+      point.bend = 1.0 / cylinder_.radius;
+      point.curvature =
+          point.bend * (Matrix3::Identity() - point.normal * point.normal.transpose() - axis * axis.transpose());
+    }
+    return target_point(point);
+  }
+
+  [[nodiscard]] bool is_distance() const override { return true; }
+  [[nodiscard]] bool closed() const override { return true; }
+
+ private:
+  CylinderSurface cylinder_;
+  std::unique_ptr<SignedDistance> surface_;
 };
 
 class MeshTarget final : public TargetSurface {
@@ -363,6 +414,10 @@ class MeshTarget final : public TargetSurface {
 
 std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> surface) {
   return std::make_unique<AnalyticTarget>(std::move(surface));
+}
+
+std::unique_ptr<TargetSurface> cylinder_target(const CylinderSurface& cylinder) {
+  return std::make_unique<CylinderTarget>(cylinder);
 }
 
 std::unique_ptr<TargetSurface> plane_target(const PlaneSurface& plane) {

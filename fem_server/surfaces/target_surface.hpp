@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fem_server/surfaces/triangle_surface.hpp"
+#include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/plane.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
 
@@ -120,6 +121,9 @@ class TargetSurface {
 
 /// @param surface  with an analytic distance
 [[nodiscard]] std::unique_ptr<TargetSurface> analytic_target(std::unique_ptr<SignedDistance> surface);
+
+/// @param cylinder  of finite length
+[[nodiscard]] std::unique_ptr<TargetSurface> cylinder_target(const CylinderSurface& cylinder);
 
 /// [m] from q along `away` (unit length) to the plane, < 0 behind it; none = `away` does not reach it from in front.
 [[nodiscard]] inline std::optional<double> crossing_gap(const PlaneSurface& plane, const Vector3& q,

@@ -14,11 +14,12 @@ namespace heelstrike {
 
 namespace {
 
+/// Distance to the solid cylinder, exact inside and outside; on surfaces inside where side and end are equally near,
+/// its gradient jumps.
 class CylinderDistance final : public SignedDistance {
  public:
   explicit CylinderDistance(CylinderSurface cylinder) : cylinder_(std::move(cylinder)) {}
-  /// Inside a finite cylinder the gap is discontinuous between side and end.
-  [[nodiscard]] bool is_distance() const override { return std::isinf(cylinder_.length); }
+  [[nodiscard]] bool is_distance() const override { return true; }
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override {
     const Vector3 arm = p_BQ - cylinder_.center;
     const double along = arm.dot(cylinder_.axis);
@@ -26,11 +27,17 @@ class CylinderDistance final : public SignedDistance {
     const double distance = across.norm();
     // On the axis the radial direction is arbitrary, and the infinite curvature is set to zero.
     const Vector3 out = distance > 0.0 ? Vector3(across / distance) : cylinder_.axis.unitOrthogonal();
-    const double beyond = std::abs(along) - 0.5 * cylinder_.length;
+    const Vector3 end = (along > 0.0 ? 1.0 : -1.0) * cylinder_.axis;
     const double outside = distance - cylinder_.radius;
-    // Between the planes of the ends the gap is that to the side, inside and outside, also close to an end.
-    if (beyond > 0.0) return closest_on_end(arm, out, outside);
-    SurfacePoint point{.gap = outside, .normal = out, .curvature = Matrix3::Zero(), .bend = 0.0};
+    const double beyond = std::abs(along) - 0.5 * cylinder_.length;
+    if (beyond > 0.0 && outside > 0.0) {
+      // Beyond the rim the nearest point lies on a circle. The gap and its normal are exact; the curvature of the
+      // distance to a circle is not a multiple of a projector and is neglected.
+      const Vector3 away = beyond * end + outside * out;
+      return {.gap = away.norm(), .normal = away.normalized()};
+    }
+    if (beyond > outside) return {.gap = beyond, .normal = end};
+    SurfacePoint point{.gap = outside, .normal = out};
     if (distance > 0.0) {
       // Level surfaces are coaxial cylinders: curved around the axis, straight along it.
       point.bend = 1.0 / distance;
@@ -41,20 +48,6 @@ class CylinderDistance final : public SignedDistance {
   }
 
  private:
-  /// Distance to the end disc or its rim: flat ends, convex.
-  [[nodiscard]] SurfacePoint closest_on_end(const Vector3& arm, const Vector3& out, double outside) const {
-    const double along = arm.dot(cylinder_.axis);
-    const Vector3 end = (along > 0.0 ? 1.0 : -1.0) * cylinder_.axis;
-    const double beyond = std::abs(along) - 0.5 * cylinder_.length;
-    // Beyond the flat end the nearest point lies on its disc.
-    if (outside <= 0.0) return {.gap = beyond, .normal = end, .curvature = Matrix3::Zero(), .bend = 0.0};
-    // Beyond the rim the nearest point lies on a circle. The gap and its normal are exact; the curvature of the
-    // distance to a circle is not a multiple of a projector and is neglected.
-    const Vector3 away = beyond * end + outside * out;
-    const double distance = away.norm();
-    return {.gap = distance, .normal = away / distance, .curvature = Matrix3::Zero(), .bend = 0.0};
-  }
-
   CylinderSurface cylinder_;
 };
 
@@ -87,19 +80,22 @@ std::optional<Vector3> cylinder_extents(const Surface& surface) {
   return Vector3(2.0 * cylinder.radius, 2.0 * cylinder.radius, cylinder.length);
 }
 
-/// An infinite cylinder is drawn four times as long as the contacting body.
+/// An infinite cylinder is drawn four times as long as the contacting body, without ends.
 Triangles drawn_cylinder(const Surface& surface, const DrawnPart& part) {
   const CylinderSurface cylinder = cylinder_of(surface);
-  const double half = 0.5 * (std::isfinite(cylinder.length) ? cylinder.length : 4.0 * part.extent);
+  const bool has_ends = std::isfinite(cylinder.length);
+  const double half = 0.5 * (has_ends ? cylinder.length : 4.0 * part.extent);
   const Matrix3 R = Quaternion::FromTwoVectors(Vector3::UnitZ(), cylinder.axis).toRotationMatrix();
   std::vector<Vector3> vertices;
-  for (const double z : {-half, half}) {
+  const auto add_row = [&](double radius, double z) {
     for (std::uint32_t i = 0; i < points_around; ++i) {
       const Vector3 c = on_circle(i);
-      const Vector3 p(cylinder.radius * c.x(), cylinder.radius * c.y(), z);
-      vertices.push_back(cylinder.center + R * p);
+      vertices.push_back(cylinder.center + R * Vector3(radius * c.x(), radius * c.y(), z));
     }
-  }
+  };
+  if (has_ends) add_row(0.0, -half);
+  for (const double z : {-half, half}) add_row(cylinder.radius, z);
+  if (has_ends) add_row(0.0, half);
   return joined_rows(std::move(vertices));
 }
 

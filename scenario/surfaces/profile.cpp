@@ -25,16 +25,17 @@ class ProfileDistance final : public SignedDistance {
         axes_(profile.axes()),
         center_(profile.center),
         half_width_(0.5 * profile.width) {}
-  [[nodiscard]] bool is_distance() const override { return curve_.closed() && std::isinf(half_width_); }
+  [[nodiscard]] bool is_distance() const override { return curve_.closed(); }
   [[nodiscard]] SurfacePoint closest(const Vector3& p_BQ) const override {
     const Vector3 q = axes_.transpose() * (p_BQ - center_);
     const CurvePoint foot = curve_.at(curve_.closest(q.head<2>()));
     const double outside = foot.normal.dot(q.head<2>() - foot.p);
     const Vector3 out = axes_.leftCols<2>() * foot.normal;
     const double beyond = std::abs(q.z()) - half_width_;
-    // Between the planes of the ends the gap is that to the side, as for a cylinder; beyond them that to the flat end
-    // or its rim.
-    if (beyond > 0.0) return closest_on_end(q.z() > 0.0 ? axes_.col(2) : Vector3(-axes_.col(2)), beyond, out, outside);
+    // Inside a closed profile the nearer of side and end counts. An open one has no inside: between the planes of its
+    // ends the gap is that to the side.
+    if (beyond > (curve_.closed() ? std::min(outside, 0.0) : 0.0))
+      return closest_on_end(q.z() > 0.0 ? axes_.col(2) : Vector3(-axes_.col(2)), beyond, out, outside);
     SurfacePoint point{.gap = outside, .normal = out, .curvature = Matrix3::Zero(), .bend = 0.0};
     // Level curves are parallel curves: the radius of curvature grows by the gap. At a centre of curvature it is
     // undefined.

@@ -390,16 +390,47 @@ std::uint32_t CastingSurface::group(std::size_t begin, std::size_t end) {
   return index;
 }
 
+namespace {
+
+/// Directions [-] out of sharp convex edges, by their sorted vertices.
+std::map<std::array<std::uint32_t, 2>, Vector3> sharp_edges(const SurfaceMesh& mesh) {
+  // [rad] Far above the angles of triangles that approximate a curve.
+  constexpr double sharp = std::numbers::pi / 4.0;
+  std::vector<Vector3> faces;
+  for (std::size_t t = 0; t < mesh.triangles.size(); ++t) faces.push_back(triangle_cross(mesh, t).normalized());
+  std::map<std::array<std::uint32_t, 2>, Vector3> edges;
+  for (const Fold& fold : folds_of(mesh, faces)) {
+    if (fold.angle < sharp) continue;
+    const auto& [one, other] = fold.triangles;
+    const Triangle& corners = mesh.triangles[other];
+    const Vector3 centre = (mesh.vertices[corners[0]] + mesh.vertices[corners[1]] + mesh.vertices[corners[2]]) / 3.0;
+    if (faces[one].dot(centre - mesh.vertices[fold.edge[0]]) >= 0.0) continue;
+    edges.emplace(fold.edge, (faces[one] + faces[other]).normalized());
+  }
+  return edges;
+}
+
+Vector3 foot_on(const SignedDistance& shape, const Vector3& p) {
+  const SurfacePoint nearest = shape.closest(p);
+  return p - nearest.gap * nearest.normal;
+}
+
+}  // namespace
+
 void refine(SurfaceMesh& mesh, std::vector<double>& of_vertices, int levels, const SignedDistance* shape) {
   for (int level = 0; level < levels; ++level) {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> middles;
+    std::map<std::array<std::uint32_t, 2>, std::uint32_t> middles;
+    const auto sharp = shape != nullptr ? sharp_edges(mesh) : std::map<std::array<std::uint32_t, 2>, Vector3>();
     const auto middle = [&](std::uint32_t a, std::uint32_t b) {
-      const auto [found, is_new] = middles.try_emplace(std::minmax(a, b), mesh.vertices.size());
+      const std::array edge{std::min(a, b), std::max(a, b)};
+      const auto [found, is_new] = middles.try_emplace(edge, mesh.vertices.size());
       if (is_new) {
         Vector3 between = 0.5 * (mesh.vertices[a] + mesh.vertices[b]);
-        if (shape != nullptr) {
-          const SurfacePoint nearest = shape->closest(between);
-          between -= nearest.gap * nearest.normal;
+        if (shape != nullptr) between = foot_on(*shape, between);
+        // The chord of a rim lies on one of its faces: from outside of both, the nearest point is on the rim.
+        if (const auto rim = sharp.find(edge); rim != sharp.end()) {
+          const double length = (mesh.vertices[a] - mesh.vertices[b]).norm();
+          between = foot_on(*shape, between + length * rim->second);
         }
         mesh.vertices.push_back(between);
         if (of_vertices.size() > 1) of_vertices.push_back(0.5 * (of_vertices[a] + of_vertices[b]));

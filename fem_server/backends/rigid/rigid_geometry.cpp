@@ -100,7 +100,6 @@ RigidGeometry::RigidGeometry(const PairSpec& pair, const PrepareContext& context
   }
   margin_ = rounding_fraction * size_;
   const auto surface_of = [](const Surface& surface, const Side& side) -> std::unique_ptr<SignedDistance> {
-    if (side.cylinder) return solid_cylinder(surface);
     if (kind_of(surface).distance != nullptr) return signed_distance(surface);
     return side.mesh ? mesh_distance(*side.mesh) : nullptr;
   };

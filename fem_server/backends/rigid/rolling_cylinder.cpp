@@ -6,8 +6,6 @@
 #include <numbers>
 #include <utility>
 
-#include "scenario/surfaces/surface_kind.hpp"
-
 namespace heelstrike::fem {
 
 namespace {
@@ -32,27 +30,6 @@ constexpr double parallel_axes = 1e-7;
 /// across both would have a relative error of 1e-16 over this number; the error of points at parallel lines is its
 /// square.
 constexpr double parallel_to_axis = 1e-5;
-
-class SolidCylinder final : public SignedDistance {
- public:
-  SolidCylinder(std::unique_ptr<SignedDistance> outside, RollingCylinder cylinder)
-      : outside_(std::move(outside)), cylinder_(std::move(cylinder)) {}
-  [[nodiscard]] SurfacePoint closest(const Vector3& p) const override {
-    SurfacePoint point = outside_->closest(p);
-    const double along = (p - cylinder_.center).dot(cylinder_.axis);
-    const double beyond = std::abs(along) - cylinder_.half_length;
-    if (point.gap >= 0.0 || beyond <= point.gap) return point;
-    return {.gap = beyond,
-            .normal = (along > 0.0 ? 1.0 : -1.0) * cylinder_.axis,
-            .curvature = Matrix3::Zero(),
-            .bend = 0.0};
-  }
-  [[nodiscard]] bool is_distance() const override { return true; }
-
- private:
-  std::unique_ptr<SignedDistance> outside_;
-  RollingCylinder cylinder_;
-};
 
 /// A point of the rim at the surface of the other body.
 ContactPoint rim_point(std::int64_t feature, const RollingCylinder& cylinder, const Vector3& p,
@@ -403,10 +380,6 @@ std::optional<SurfacePoint> at_corner(const RollingCylinder& cylinder, const Pro
   if (on_side != on_end) return on_side ? side : end;
   if (on_side || supports(corner, R, at.normal)) return at;
   return std::nullopt;
-}
-
-std::unique_ptr<SignedDistance> solid_cylinder(const Surface& surface) {
-  return std::make_unique<SolidCylinder>(signed_distance(surface), RollingCylinder::of(surface).value());
 }
 
 }  // namespace heelstrike::fem

@@ -10,7 +10,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -96,8 +95,5 @@ inline constexpr std::int64_t features_of_edge = 5;
 [[nodiscard]] std::optional<SurfacePoint> at_corner(const RollingCylinder& cylinder, const Probe& corner,
                                                     const Vector3& p, const Matrix3& R, const SurfacePoint& at,
                                                     double margin);
-
-/// Distance to a cylinder including its ends, also inside: near an end the gap is that of the end.
-[[nodiscard]] std::unique_ptr<SignedDistance> solid_cylinder(const Surface& surface);
 
 }  // namespace heelstrike::fem

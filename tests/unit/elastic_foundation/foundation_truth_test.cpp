@@ -4,9 +4,14 @@
 
 #include <cmath>
 #include <numbers>
+#include <random>
 
 #include "fem_server/backends/elastic_foundation/bed_law.hpp"
 #include "fem_server/backends/elastic_foundation/entry.hpp"
+#include "fem_server/surfaces/target_surface.hpp"
+#include "scenario/surfaces/block.hpp"
+#include "scenario/surfaces/cylinder.hpp"
+#include "scenario/surfaces/surface_kind.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"
 
 namespace heelstrike::fem {
@@ -316,6 +321,75 @@ TEST(ElasticFoundation, FrictionSticksThenSlides) {
   EXPECT_GT(dissipated, 0.0);
   // Springs become active within steps: first order, of the step over the path of all steps.
   EXPECT_NEAR(work, committed.response.stored_energy - before + dissipated, work / 200.0);
+}
+
+// The flat end of a cylinder on a plane and on a block, and a block on such an end: M A d / layer. Without ends the
+// force was zero.
+TEST(ElasticFoundation, FlatEndOfACylinderCarriesLoad) {
+  constexpr double radius = 0.02, half_length = 0.01;
+  const Surface cylinder = CylinderSurface{.radius = radius, .length = 2.0 * half_length};
+  const double pressure = modulus * depth / layer;
+  const auto force = [&](const Surface& casting, const Surface& target, double refine, double height) {
+    PairSpec pair = layer_pair(casting, target);
+    pair.parameters["refine"] = refine;
+    PairState state;
+    state.X_AB.p.z() = height - depth;
+    const auto backend = opened(pair, {});
+    // The casting body is the lower one.
+    return backend->evaluate(*backend->initial_history(), state).F_A.force.z();
+  };
+  const double area = std::numbers::pi * radius * radius;
+  const Surface floor = PlaneSurface{.normal = -Vector3::UnitZ(), .point = Vector3::Zero()};
+  const Surface slab = BlockSurface{.lengths = {0.08, 0.08, 0.02}, .center = {0.0, 0.0, 0.01}};
+  for (const Surface& target : {floor, slab}) {
+    EXPECT_NEAR(force(cylinder, target, 3.0, half_length) / (-pressure * area), 1.0, 1e-3) << target.kind;
+  }
+  const Surface small = BlockSurface{.lengths = {0.02, 0.02, 0.02}};
+  EXPECT_NEAR(force(small, cylinder, 0.0, 0.01 + half_length) / (-pressure * 4e-4), 1.0, 1e-9);
+}
+
+// The side of a finite cylinder on a plane has the peak of an infinite one at every division, also beside its rims.
+TEST(ElasticFoundation, SideOfACylinderConvergesBesideItsRims) {
+  for (const double refine : {2.0, 3.0, 4.0}) {
+    PairSpec pair = layer_pair(CylinderSurface{.radius = 0.03, .axis = Vector3::UnitY(), .length = 0.04},
+                               PlaneSurface{.normal = -Vector3::UnitZ(), .point = Vector3::Zero()});
+    pair.parameters["refine"] = refine;
+    PairState state;
+    state.X_AB.p.z() = 0.03 - 10.0 * depth;
+    const auto backend = opened(pair, {});
+    const Response r = backend->evaluate(*backend->initial_history(), state);
+    EXPECT_NEAR(r.peak_pressure / (10.0 * modulus * depth / layer), 1.0, 1e-4) << refine;
+    EXPECT_NEAR(r.gap, -10.0 * depth, 1e-9) << refine;
+  }
+}
+
+// Lines cross a solid cylinder where its distance vanishes, from inside and outside, through ends and side.
+TEST(ElasticFoundation, LinesCrossACylinderWhereItsDistanceVanishes) {
+  const CylinderSurface cylinder{
+      .radius = 0.03, .axis = Vector3(1, 2, 2) / 3.0, .center = {0.1, 0, -0.1}, .length = 0.05};
+  const auto target = cylinder_target(cylinder);
+  const auto distance = signed_distance(cylinder);
+  std::mt19937 engine(3);
+  std::uniform_real_distribution<double> place(-0.06, 0.06);
+  std::normal_distribution<double> normal;
+  int found = 0;
+  for (int i = 0; i < 5000; ++i) {
+    const Vector3 q = cylinder.center + Vector3(place(engine), place(engine), place(engine));
+    const Vector3 d = Vector3(normal(engine), normal(engine), normal(engine)).normalized();
+    const bool inside = distance->closest(q).gap < 0.0;
+    const auto at = target->crossing(q, d, 1.0, inside, 0);
+    if (!at) continue;
+    ++found;
+    const double along = inside ? -at->gap : at->gap;
+    const SurfacePoint there = distance->closest(q + along * d);
+    EXPECT_NEAR(there.gap, 0.0, 1e-14);
+    EXPECT_GT((inside ? 1.0 : -1.0) * at->normal.dot(d), 0.0);
+    // Up to there the line stays on its side.
+    if (along > 0.0) {
+      EXPECT_EQ(distance->closest(q + 0.5 * along * d).gap < 0.0, inside);
+    }
+  }
+  EXPECT_GT(found, 1000);
 }
 
 }  // namespace

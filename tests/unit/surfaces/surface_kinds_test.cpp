@@ -8,11 +8,13 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <random>
 
 #include "common/errors/error.hpp"
 #include "mbs_server/analysis/catalog.hpp"
 #include "scenario/scenario.hpp"
+#include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/surface_kind.hpp"
 
 namespace heelstrike {
@@ -160,6 +162,26 @@ TEST(SurfaceKinds, UnknownNamesAreRejectedWithTheNearest) {
     EXPECT_EQ(error.field(), "contact.a.main.surface");
     EXPECT_NE(std::string(error.what()).find("did you mean 'sphere'?"), std::string::npos) << error.what();
   }
+}
+
+// Inside a cylinder the nearer of side and end counts: measured to the side only, a body pressed on an end had the
+// depth of the radius.
+TEST(SurfaceKinds, CylinderHasEnds) {
+  const CylinderSurface cylinder{.radius = 0.05, .length = 0.2};
+  const auto distance = signed_distance(cylinder);
+  const SurfacePoint below_end = distance->closest({0.01, 0.0, 0.099});
+  EXPECT_NEAR(below_end.gap, -0.001, 1e-15);
+  EXPECT_EQ(below_end.normal, Vector3::UnitZ());
+  const SurfacePoint below_side = distance->closest({0.0, -0.0495, 0.09});
+  EXPECT_NEAR(below_side.gap, -0.0005, 1e-15);
+  EXPECT_EQ(below_side.normal, -Vector3::UnitY());
+  // Volume by the divergence theorem: closed, with ends, normals out of it.
+  const Triangles drawn = kind_of(Surface(cylinder)).drawing(cylinder, {.center = {}, .extent = 1.0});
+  double volume = 0.0;
+  for (const auto& [a, b, c] : drawn.triangles) {
+    volume += drawn.vertices[a].dot(drawn.vertices[b].cross(drawn.vertices[c])) / 6.0;
+  }
+  EXPECT_NEAR(volume / (std::numbers::pi * 0.05 * 0.05 * 0.2), 1.0, 0.005);
 }
 
 }  // namespace
