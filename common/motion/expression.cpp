@@ -86,6 +86,13 @@ class Expression final : public TimeFunction {
     }
     return stack[0];
   }
+  [[nodiscard]] std::vector<double> marks() const override {
+    std::vector<double> constants;
+    for (const Instruction& i : program_) {
+      if (i.code == Instruction::Code::constant) constants.push_back(i.value);
+    }
+    return constants;
+  }
 
  private:
   static Jet binary(Instruction::Code code, const Jet& a, const Jet& b) {

@@ -45,6 +45,7 @@ class Scaled final : public TimeFunction {
   }
   [[nodiscard]] double last_time() const override { return f_->last_time(); }
   [[nodiscard]] double first_time() const override { return f_->first_time(); }
+  [[nodiscard]] std::vector<double> marks() const override { return f_->marks(); }
 
  private:
   TimeFunctionPtr f_;
@@ -84,6 +85,7 @@ class Hermite final : public TimeFunction {
   }
   [[nodiscard]] double last_time() const override { return times_.back(); }
   [[nodiscard]] double first_time() const override { return times_.front(); }
+  [[nodiscard]] std::vector<double> marks() const override { return times_; }
 
  private:
   [[nodiscard]] Jet between(std::size_t i, double t) const {
@@ -145,6 +147,7 @@ class Spline final : public TimeFunction {
   }
   [[nodiscard]] double last_time() const override { return times_.back(); }
   [[nodiscard]] double first_time() const override { return times_.front(); }
+  [[nodiscard]] std::vector<double> marks() const override { return times_; }
 
  private:
   std::vector<double> times_;

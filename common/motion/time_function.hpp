@@ -56,6 +56,8 @@ class TimeFunction {
   [[nodiscard]] virtual double last_time() const;
   /// First time at which the function is defined, -inf for formulas.
   [[nodiscard]] virtual double first_time() const;
+  /// [s] Times at which it may change abruptly: rows of a table, constants of a formula. In no order.
+  [[nodiscard]] virtual std::vector<double> marks() const { return {}; }
 };
 
 using TimeFunctionPtr = std::shared_ptr<const TimeFunction>;

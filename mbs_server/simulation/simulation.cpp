@@ -8,6 +8,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/rejection.hpp"
+#include "common/motion/stop_times.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/integrators/moreau.hpp"
 #include "mbs_server/simulation/run_table.hpp"
@@ -54,6 +55,30 @@ const VectorX& TrialSteps::state_at(double t) {
 
 }  // namespace
 
+namespace {
+
+/// Stop times of all functions of time of a scenario.
+std::vector<double> stop_times_of(const Scenario& scenario, double start_time) {
+  std::vector<double> stops;
+  const double end_time = scenario.analysis.end_time;
+  if (!(end_time > start_time)) return stops;
+  const auto add = [&](const std::map<std::string, FunctionSpec>& functions) {
+    for (const auto& [name, spec] : functions) {
+      if (spec.function == nullptr) continue;
+      const std::vector<double> own = stop_times(*spec.function, start_time, end_time);
+      stops.insert(stops.end(), own.begin(), own.end());
+    }
+  };
+  for (const LoadSpec& load : scenario.loads) add(load.functions);
+  for (const ElementSpec& force : scenario.forces) add(force.functions);
+  for (const DriverSpec& driver : scenario.drivers) add(driver.functions);
+  std::ranges::sort(stops);
+  stops.erase(std::unique(stops.begin(), stops.end()), stops.end());
+  return stops;
+}
+
+}  // namespace
+
 Simulation::Simulation(const RunInput& input, std::stop_token stop)
     : Simulation(input, scheme_of(input.scenario), std::move(stop)) {}
 
@@ -72,6 +97,7 @@ Simulation::Simulation(const RunInput& input, const CouplingSchemeEntry& scheme,
       diagnostics_(scenario_, model_,
                    [this](std::string_view level, const std::string& text) { listener_->on_log(level, text); }) {
   model_.system().add_force(inputs_.release_force_element());
+  stop_times_ = stop_times_of(scenario_, input_.start_time);
   columns_.push_back({"step_size_s", "s", "size of the integrator's step that contains the row"});
 }
 
@@ -412,7 +438,9 @@ void Simulation::find_step() {
 
 double Simulation::compute_max_step() {
   // Outputs of FMUs change at their communication points.
-  const double latest = fmus_.next_after(committed_.t, end_time());
+  double latest = fmus_.next_after(committed_.t, end_time());
+  const auto stop = std::ranges::upper_bound(stop_times_, committed_.t);
+  if (stop != stop_times_.end()) latest = std::min(latest, *stop);
   if (!scheme_.has_macro_steps()) return latest;
   TrialSteps trial(*integrator_, *problem_, committed_, [this] { restart_integrator(); });
   const double end = scheme_.plan(committed_.t, latest, trial);

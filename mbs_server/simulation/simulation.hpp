@@ -176,6 +176,7 @@ class Simulation {
   SimulationListener* listener_ = &null_listener_;
   SimulationInputs inputs_;
   FmuSet fmus_;
+  std::vector<double> stop_times_;  ///< [s] increasing, of functions of time
   CoupledModel model_;
   CommittedState& committed_;  ///< of model_
   ContactExchange& exchange_;  ///< of model_

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "tests/support/local_run.hpp"
 
@@ -140,6 +141,56 @@ TEST(Integrators, BouncingBallFirstContactAgrees) {
     EXPECT_LT(worst, 1e-5) << method.name;
     // The peak force is the largest at an accepted step: wide steps miss the peak.
     EXPECT_LT(peak, 1e-2) << method.name;
+  }
+}
+
+// A body at rest under a short load: its impulse, whatever the step of a body at rest would have been.
+TEST(Integrators, ShortLoadsAreNotPassedOver) {
+  // The integral of a step between two times is that of a jump in their middle.
+  for (const auto& [formula, end_time, impulse] :
+       {std::tuple{"100 * (step(t, 0.4, 0.45) - step(t, 0.55, 0.6))", 1.0, 15.0},
+        std::tuple{"100 * (step(t, 0.4, 0.401) - step(t, 0.404, 0.405))", 1.0, 0.4},
+        std::tuple{"10 * exp(-((t - 5.123) / 0.02) ^ 2)", 10.0, 0.2 * std::sqrt(std::numbers::pi)}}) {
+    for (const char* name : {"cvode_index1", "arkode_erk", "arkode_dirk", "ida_ggl"}) {
+      const auto run = completed(scenario_from(fmt::format(R"(
+heelstrike: 1
+gravity: [0, 0, 0]
+bodies: {{b: {{mass: 1, inertia: [1, 1, 1]}}}}
+loads: {{push: {{body: b, fx: {{expression: "{}"}}}}}}
+analysis: {{end_time: {}, integrator: {{name: {}}}}}
+output: {{interval: {}}}
+)",
+                                                           formula, end_time, name, 0.5 * end_time)));
+      EXPECT_NEAR(run.column("b.vx_m_s").back() / impulse, 1.0, 1e-5) << name << " " << formula;
+    }
+  }
+}
+
+// A pendulum whose pivot reverses within no time: the limit of smooth reversals, 0.5 sqrt((t - 0.5)^2 + e^2).
+TEST(Integrators, DriversMayHaveKinks) {
+  const auto spin = [](const std::string& motion, const char* name) {
+    return completed(scenario_from(fmt::format(R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  a: {{mass: 1, inertia: [1, 1, 1], position: [-0.25, 0, 0]}}
+  b: {{mass: 1, inertia: [0.01, 0.01, 0.01], position: [0.25, 0, 0]}}
+joints:
+  pivot: {{type: revolute, bodies: [a, b], point: [-0.25, 0, 0], axis: [0, 1, 0]}}
+drivers:
+  shake: {{body: a, x: {{expression: "{}"}}, y: {{expression: "0"}}, z: {{expression: "0"}},
+           rx: {{expression: "0"}}, ry: {{expression: "0"}}, rz: {{expression: "0"}}}}
+analysis: {{end_time: 1, integrator: {{name: {}}}}}
+output: {{interval: 0.1}}
+)",
+                                               motion, name)))
+        .column("b.wy_rad_s")
+        .back();
+  };
+  constexpr double width = 1e-4;
+  const double expected = spin(fmt::format("-0.5 * sqrt((t - 0.5) ^ 2 + {})", width * width), "cvode_index1");
+  for (const char* name : {"cvode_index1", "arkode_erk", "arkode_dirk"}) {
+    EXPECT_NEAR(spin("-0.5 * abs(t - 0.5)", name), expected, 10.0 * width) << name;
   }
 }
 
