@@ -566,6 +566,68 @@ TEST(VolumeReaders, AbaqusElementsOtherThanSolidsAreOmitted) {
   EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("SPRINGA")));
 }
 
+// Decks of whole models: sets name nodes and elements of other files, sets that follow, and elements that are no
+// solids.
+TEST(VolumeReaders, AbaqusSetsKeepTheMembersThatTheFileDefines) {
+  const VolumeMesh mesh =
+      read_volume(samples::inp() + "*NSET, NSET=some\n4, 77, 78\n*ELSET, ELSET=part\n20, 99, nothing\n" +
+                      "*SURFACE, NAME=partly\npart, S2\n",
+                  named("x.inp"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.node_sets.at("some"), ElementsAre(3));
+  EXPECT_THAT(mesh.element_sets.at("part"), ElementsAre(1));
+  EXPECT_THAT(mesh.face_sets.at("partly"), ElementsAre(ElementFace{1, 1}));
+  EXPECT_THAT(mesh.notes, testing::IsSupersetOf({testing::HasSubstr("node set 'some' contains 2 members that the file "
+                                                                    "does not define; they were omitted, the first one "
+                                                                    "is node 77"),
+                                                 testing::HasSubstr("element set 'part' contains 2 members")}));
+}
+
+TEST(VolumeReaders, AbaqusSetsMayPrecedeTheirMembers) {
+  const VolumeMesh mesh = read_volume(
+      "*ELSET, ELSET=all\nupper, lower\n*ELSET, ELSET=upper\nhard\n*ELSET, ELSET=lower\nsoft\n" + samples::inp(),
+      named("x.inp"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.element_sets.at("all"), ElementsAre(0, 1));
+  EXPECT_THAT(mesh.element_sets.at("upper"), ElementsAre(1));
+}
+
+TEST(VolumeReaders, AbaqusShellsBesideSolidsAreOmitted) {
+  const VolumeMesh mesh = read_volume(
+      samples::inp() +
+          "*ELEMENT, TYPE=S3, ELSET=skin\n31, 1, 3, 2\n32, 1, 2, 5\n*ELEMENT, TYPE=B31, ELSET=beam\n33, 1, 2\n"
+          "*ELSET, ELSET=everything\nsoft, beam, skin\n*SURFACE, NAME=top\nskin, SPOS\nsoft, S2\n"
+          "*SURFACE, NAME=all\neverything, S1\n",
+      named("x.inp"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.element_sets.at("everything"), ElementsAre(0));
+  EXPECT_THAT(mesh.face_sets.at("top"), ElementsAre(ElementFace{0, 1}));
+  EXPECT_THAT(mesh.face_sets.at("all"), ElementsAre(ElementFace{0, 0}));
+  // The face of the first tetrahedron below the plane of the shell is kept as a face of the set.
+  EXPECT_THAT(mesh.face_sets.at("skin"), ElementsAre(ElementFace{0, 0}));
+  EXPECT_THAT(mesh.notes, testing::IsSupersetOf(
+                              {testing::HasSubstr("set 'skin': 1 of its 2 triangles of shells"),
+                               testing::HasSubstr("surface 'top': 1 side of elements that are not solids was"),
+                               testing::HasSubstr("surface 'all': 3 sides of elements that are not solids were")}));
+}
+
+TEST(VolumeReaders, AbaqusTextBeforeTheFirstKeywordIsATitle) {
+  const VolumeMesh mesh = read_volume("Model of a foot\n# made by hand\n" + samples::inp(), named("x.inp"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("2 lines of text before the first keyword were omitted: "
+                                                               "'Model of a foot'")));
+}
+
+TEST(VolumeReaders, AbaqusPartsMayFollowTheirInstances) {
+  std::string text = assembly();
+  const auto begin = text.find("*Part"), end = text.find("*Assembly");
+  text = text.substr(0, begin) + text.substr(end) + text.substr(begin, end - begin);
+  const VolumeMesh mesh = read_volume(text, named("a.inp"));
+  ASSERT_EQ(mesh.n_elements(), 2U);
+  EXPECT_LT((mesh.nodes[1] - Vector3(1, 1, 0)).norm(), 1e-15);
+  EXPECT_THAT(mesh.node_sets.at("few"), ElementsAre(1, 4, 5, 6));
+}
+
 TEST(VolumeWriters, VtuAndMshKeepMeshAndSets) {
   CylinderOptions options{
       .radius = 0.05, .height = 0.1, .size = 0.025, .core_radius = 0.025, .layers = {}, .order = 2, .limits = {}};
