@@ -248,6 +248,14 @@ TEST(Prisms, OfSecondOrderAreReadWithStraightEdges) {
   EXPECT_DOUBLE_EQ(check_volume(mesh).volume, 1.0);
   EXPECT_EQ(mesh.face_sets.at("top").size(), 1U);
   EXPECT_THAT(mesh.notes, testing::Contains(HasSubstr("1 prisms have 15 or 18 nodes")));
+  const std::string gmsh =
+      "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n7\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 2\n5 1 0 2\n6 0 1 2\n"
+      "7 0 0 1\n$EndNodes\n$Elements\n1\n1 18 0 1 2 3 4 5 6 7 7 7 7 7 7 7 7 7\n$EndElements\n";
+  EXPECT_DOUBLE_EQ(check_volume(read("quadratic.msh", gmsh)).volume, 1.0);
+  const std::string grid =
+      "# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 7 float\n0 0 0 1 0 0 0 1 0 0 0 2 1 0 2 "
+      "0 1 2 0 0 1\nCELLS 1 16\n15 3 4 5 0 1 2 6 6 6 6 6 6 6 6 6\nCELL_TYPES 1\n26\n";
+  EXPECT_DOUBLE_EQ(check_volume(read("quadratic.vtk", grid)).volume, 1.0);
 }
 
 TEST(Prisms, MalformedFilesAreReported) {
@@ -265,8 +273,6 @@ TEST(Prisms, MalformedFilesAreReported) {
               HasSubstr("expected an element number and 6 nodes, found 6 values"));
   EXPECT_THAT(reading_error("twice.msh", replaced(gmsh22, "1 2 3 5 6 7", "1 2 3 5 6 6")),
               HasSubstr("uses node 6 twice"));
-  EXPECT_THAT(reading_error("quadratic.msh", replaced(gmsh22, "4 6 2 2 1", "4 18 2 2 1")),
-              HasSubstr("prisms with 15 nodes (Gmsh type 18) are not supported"));
   EXPECT_THAT(reading_error("pyramid.msh", replaced(gmsh22, "4 6 2 2 1", "4 7 2 2 1")),
               HasSubstr("found element type 7"));
   EXPECT_THAT(

@@ -361,6 +361,57 @@ TEST(VolumeReaders, Gmsh41Ascii) {
   expect_groups(read_volume(samples::msh41(), named("x.msh")));
 }
 
+TEST(VolumeReaders, GmshVersionsBeforeAndBetween) {
+  std::string text = samples::msh22();
+  for (const char* version : {"2", "2.0", "2.1"}) {
+    expect_two_tetrahedra(read_volume(std::string(text).replace(text.find("2.2 0"), 3, version), named("x.msh")));
+  }
+  expect_two_tetrahedra(read_volume("$Comments\nmade by hand\n$EndComments\n" + text, named("x.msh")));
+  const std::string v1 =
+      "$NOD\n6\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 1 1\n99 7 7 7\n$ENDNOD\n$ELM\n4\n1 15 4 1 1 4\n2 2 3 1 3 1 3 "
+      "2\n3 4 1 1 4 1 2 3 4\n4 4 2 2 4 2 5 3 4\n$ENDELM\n";
+  const VolumeMesh old = read_volume(v1, named("x.msh"));
+  expect_two_tetrahedra(old);
+  EXPECT_THAT(old.element_sets.at("volume_2"), ElementsAre(1));
+  EXPECT_THAT(old.face_sets.at("surface_3"), ElementsAre(ElementFace{0, 0}));
+  EXPECT_EQ(read_volume(v1, named("x")).n_elements(), 2U) << "known by its content";
+}
+
+// Version 4.0: boxes of points, tags before dimensions, no ranges of tags, every node with its tag.
+TEST(VolumeReaders, Gmsh40AsciiAndBinary) {
+  const std::string names =
+      "$PhysicalNames\n4\n3 1 \"soft\"\n3 2 \"hard\"\n2 3 \"bottom\"\n0 4 \"tip\"\n$EndPhysicalNames\n";
+  const VolumeMesh ascii = read_volume(
+      "$MeshFormat\n4 0 8\n$EndMeshFormat\n" + names +
+          "$Entities\n1 0 1 2\n7 0 0 1 0 0 1 1 4\n1 0 0 0 1 1 0 1 3 0\n1 0 0 0 1 1 1 1 1 1 1\n2 0 0 0 1 1 1 1 2 0\n"
+          "$EndEntities\n$Nodes\n2 6\n1 3 0 5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 1 1\n9 0 0 1\n99 7 7 7\n"
+          "$EndNodes\n$Elements\n4 4\n7 0 15 1\n1 4\n1 2 2 1\n2 1 3 2\n1 3 4 1\n3 1 2 3 4\n2 3 4 1\n4 2 5 3 4\n"
+          "$EndElements\n",
+      named("x.msh"));
+  expect_two_tetrahedra(ascii);
+  EXPECT_THAT(ascii.element_sets.at("hard"), ElementsAre(1));
+  EXPECT_THAT(ascii.face_sets.at("bottom"), ElementsAre(ElementFace{0, 0}));
+  EXPECT_THAT(ascii.node_sets.at("tip"), ElementsAre(3));
+
+  std::string bytes = "$MeshFormat\n4 1 8\n";
+  samples::put(bytes, std::int32_t{1});
+  bytes += "\n$EndMeshFormat\n$Nodes\n";
+  for (const std::uint64_t n : {1, 5}) samples::put(bytes, n);
+  for (const std::int32_t value : {1, 3, 0}) samples::put(bytes, value);
+  samples::put(bytes, std::uint64_t{5});
+  for (std::int32_t node = 1; node <= 5; ++node) {
+    samples::put(bytes, node);
+    for (const double x : ascii.nodes[static_cast<std::size_t>(node - 1)]) samples::put(bytes, x);
+  }
+  bytes += "\n$EndNodes\n$Elements\n";
+  for (const std::uint64_t n : {1, 2}) samples::put(bytes, n);
+  for (const std::int32_t value : {1, 3, 4}) samples::put(bytes, value);
+  samples::put(bytes, std::uint64_t{2});
+  for (const std::int32_t value : {1, 1, 2, 3, 4, 2, 2, 5, 3, 4}) samples::put(bytes, value);
+  bytes += "\n$EndElements\n";
+  expect_two_tetrahedra(read_volume(bytes, named("x.msh")));
+}
+
 TEST(VolumeReaders, Gmsh22Binary) {
   std::string bytes = "$MeshFormat\n2.2 1 8\n";
   samples::put(bytes, std::int32_t{1});
