@@ -61,4 +61,8 @@ enum class MeshKind { surface, volume };
 /// @throws Error{invalid_input, limit}
 [[nodiscard]] VolumeMesh read_volume(std::string_view bytes, const ReadOptions& options);
 
+/// The triangles of a surface file, or the outer surface of a volume mesh with a note.
+/// @throws Error{invalid_input, limit}
+[[nodiscard]] SurfaceMesh read_outer_surface(std::string_view bytes, const ReadOptions& options);
+
 }  // namespace heelstrike::fem

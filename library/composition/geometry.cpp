@@ -270,7 +270,7 @@ MeshReport process_mesh(const MeshJob& job, const std::function<void(const char*
 Triangles read_triangles(const std::string& name, const std::string& content) {
   fem::ReadOptions options;
   options.name = name;
-  fem::SurfaceMesh mesh = read_input([&] { return fem::read_surface(content, options); });
+  fem::SurfaceMesh mesh = read_input([&] { return fem::read_outer_surface(content, options); });
   return {.vertices = std::move(mesh.vertices), .triangles = std::move(mesh.triangles)};
 }
 
