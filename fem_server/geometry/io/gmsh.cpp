@@ -70,7 +70,9 @@ class Values {
     const double z = number("a coordinate");
     return {x, y, z};
   }
-  [[nodiscard]] Place place() const {
+  /// Of the next value.
+  [[nodiscard]] Place place() {
+    if (!binary_) scanner_.skip_blanks();
     return binary_ ? Place{"byte", scanner_.offset()} : Place{"line", scanner_.line()};
   }
   /// Smallest number of bytes of an item with `n` values.

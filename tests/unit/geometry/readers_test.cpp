@@ -354,6 +354,33 @@ TEST(SurfaceReaders, ColladaErrorsAreReported) {
               testing::HasSubstr("cyclic references"));
 }
 
+// Values that no property declares, e.g. colours, are at the ends of lines.
+TEST(SurfaceReaders, PlyAsciiWithSurplusValues) {
+  const std::string text =
+      "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
+      "element face 4\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0 255\n0 1 0\n0 0 1\n"
+      "3 0 2 1 255 0 0\n3 0 1 3\n3 1 2 3\n3 0 3 2\n";
+  const SurfaceMesh mesh = read_surface(text, named("x.ply"));
+  EXPECT_EQ(mesh.triangles.size(), 4U);
+  EXPECT_DOUBLE_EQ(check_surface(mesh).volume, 1.0 / 6.0);
+  EXPECT_THAT(mesh.notes,
+              testing::Contains(testing::HasSubstr("2 lines have more values than declared properties, line "
+                                                   "11 the first")));
+}
+
+TEST(SurfaceReaders, OuterSurfaceOfAVolumeIsTakenOnRequest) {
+  const SurfaceMesh mesh = read_outer_surface(samples::vtk_ascii(), named("x.vtk"));
+  EXPECT_EQ(mesh.triangles.size(), 6U);
+  EXPECT_DOUBLE_EQ(check_surface(mesh).volume, 0.5);
+  EXPECT_THAT(mesh.notes, testing::Contains("the outer surface of 2 tetrahedra was taken"));
+  expect_unit_cube(read_outer_surface(write_stl(samples::cube()), named("x.stl")));
+}
+
+TEST(VolumeReaders, LegacyVtkWithABlankLineAfterItsTitle) {
+  std::string text = samples::vtk_ascii();
+  expect_two_tetrahedra(read_volume(text.insert(text.find("ASCII"), "\n"), named("x.vtk")));
+}
+
 TEST(VolumeReaders, Gmsh22Ascii) {
   expect_groups(read_volume(samples::msh22(), named("x.msh")));
 }
