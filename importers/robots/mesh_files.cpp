@@ -42,6 +42,15 @@ bool MeshFiles::exists(const fs::path& file, const std::string& owner) {
   return false;
 }
 
+namespace {
+
+/// Formats of volume meshes, of which the outer surface is written; .msh is also a format of MuJoCo's surfaces.
+bool may_be_volume(const std::string& ending) {
+  return ending == ".msh" || ending == ".vtk" || ending == ".vtu" || ending == ".inp";
+}
+
+}  // namespace
+
 void MeshFiles::use(Shape& shape, const fs::path& file, const std::string& owner, const Vector3& factors,
                     const Pose& X_SM) {
   if (import_options_.leave_out) {
@@ -54,7 +63,7 @@ void MeshFiles::use(Shape& shape, const fs::path& file, const std::string& owner
   std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
   shape.kind = Shape::Kind::mesh;
   const bool scales = factors == Vector3::Constant(factors.x()) && factors.x() > 0.0;
-  if (scales && ending != ".msh") {
+  if (scales && !may_be_volume(ending)) {
     shape.mesh = ImportedMesh{.from = file, .to = new_name(file.stem().string(), ending, file.string())};
     shape.length_scale = factors.x();
     shape.X_BS = shape.X_BS * X_SM;
