@@ -41,7 +41,7 @@ class ModelFolder {
 inline fem::SurfaceMesh surface_in(const std::string& content, const std::string& name) {
   fem::ReadOptions options;
   options.name = name;
-  return fem::read_surface(content, options);
+  return fem::read_outer_surface(content, options);
 }
 /// Meshes as the program reads them.
 inline models::MeshImportOptions mesh_import_options() {
