@@ -87,7 +87,8 @@ ExitCode import_file(const ModelOptions& options, bool as_json, const std::stop_
   require_output(options.folder);
   const models::ModelInput input{
       .file = options.model, .text = bytes, .options = options.given, .read_mesh = [stop](const fs::path& file) {
-        return read_triangles(file.string(), read_file(file, "mesh", {.stop = stop}));
+        // Importers take the hull of points, as MuJoCo does.
+        return read_triangles(file.string(), read_file(file, "mesh", {.stop = stop}), true);
       }};
   return write_import(options.model, options.folder, format.import(input), as_json);
 }

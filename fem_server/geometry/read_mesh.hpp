@@ -32,6 +32,7 @@ struct ReadOptions {
   double length_scale = 1.0;  ///< [m per file unit] > 0
   double merge_tolerance =
       0;  ///< [m] >= 0; surfaces: vertices closer than this are merged; 0 = only bit-identical ones (STL)
+  bool points_suffice = false;  ///< surfaces: vertices without triangles are accepted, for callers that take their hull
   MeshLimits limits;
 };
 

@@ -267,9 +267,10 @@ MeshReport process_mesh(const MeshJob& job, const std::function<void(const char*
   return outcome;
 }
 
-Triangles read_triangles(const std::string& name, const std::string& content) {
+Triangles read_triangles(const std::string& name, const std::string& content, bool points_suffice) {
   fem::ReadOptions options;
   options.name = name;
+  options.points_suffice = points_suffice;
   fem::SurfaceMesh mesh = read_input([&] { return fem::read_outer_surface(content, options); });
   return {.vertices = std::move(mesh.vertices), .triangles = std::move(mesh.triangles)};
 }

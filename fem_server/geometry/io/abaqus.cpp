@@ -108,9 +108,12 @@ class AbaqusReader {
       builder_.add_note(fmt::format("elements of type {} (not solids) were omitted", type));
     }
     for (const auto& [what, members] : undefined_) {
-      builder_.add_note(fmt::format("{} contains {} that the file does not define; {} omitted, the first one is {}",
-                                    what, members.count == 1 ? "a member" : fmt::format("{} members", members.count),
-                                    members.count == 1 ? "it was" : "they were", members.first));
+      builder_.add_note(
+          members.count == 1
+              ? fmt::format("{} contains {}, which the file does not define; it was omitted", what, members.first)
+              : fmt::format("{} contains {} members that the file does not define; they were omitted, the "
+                            "first one is {}",
+                            what, members.count, members.first));
     }
     for (const auto& [name, n] : n_sides_omitted_) {
       builder_.add_note(fmt::format("surface '{}': {} side{} of elements that are not solids {} omitted", name, n,
@@ -625,11 +628,13 @@ class AbaqusReader {
     }
   }
 
-  std::vector<std::uint64_t> members(const LabelSets& sets, const SurfaceLine& line) {
+  /// None for an unknown set, with a note.
+  std::vector<std::uint64_t> members(const LabelSets& sets, const std::string& surface, const SurfaceLine& line) {
     line_ = line.line;
-    const auto labels = labels_of(sets, line.of, line.instance);
-    if (!labels) fail(fmt::format("expected a number or the name of a set, found {}", quoted(line.of)));
-    return *labels;
+    auto labels = labels_of(sets, line.of, line.instance);
+    if (labels) return std::move(*labels);
+    add_undefined(fmt::format("surface '{}'", surface), fmt::format("the set '{}'", line.of));
+    return {};
   }
 
   void resolve_sets() {
@@ -645,12 +650,12 @@ class AbaqusReader {
       }
     }
     for (const auto& [name, line] : surface_nodes_) {
-      for (const std::uint64_t node : members(node_sets_, line)) {
+      for (const std::uint64_t node : members(node_sets_, name, line)) {
         add_to_node_set(name, node, fmt::format("surface '{}'", name));
       }
     }
     for (const auto& [name, line] : surface_faces_) {
-      for (const std::uint64_t element : members(element_sets_, line)) add_side(name, element, line.face);
+      for (const std::uint64_t element : members(element_sets_, name, line)) add_side(name, element, line.face);
     }
   }
 

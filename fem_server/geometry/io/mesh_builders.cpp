@@ -63,7 +63,7 @@ void SurfaceBuilder::add_polygon(std::span<const std::uint32_t> corners, Place p
 }
 
 SurfaceMesh SurfaceBuilder::finish() {
-  if (mesh_.triangles.empty()) {
+  if (mesh_.triangles.empty() && !(options_.points_suffice && !mesh_.vertices.empty())) {
     throw input_error(options_.name, fmt::format("{}: expected a surface, found no triangle", options_.name));
   }
   if (mesh_.group_names.size() == 1 && mesh_.group_names.front().empty()) {

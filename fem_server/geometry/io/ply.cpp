@@ -40,6 +40,7 @@ struct Element {
 struct Header {
   Encoding encoding = Encoding::ascii;
   std::vector<Element> elements;
+  std::vector<std::string> notes;
 };
 
 template <class T>
@@ -92,6 +93,10 @@ void read_format(Scanner& scanner, Header& header) {
   header.encoding = found->second;
 }
 
+bool is_comment(std::string_view keyword) {
+  return keyword == "comment" || keyword == "obj_info";
+}
+
 Header read_header(Scanner& scanner) {
   if (scanner.remaining_line() != "ply") scanner.fail("expected 'ply' in the first line");
   Header header;
@@ -116,7 +121,13 @@ Header read_header(Scanner& scanner) {
       scanner.remaining_line();
       if (!has_format) scanner.fail("expected a 'format' line in the header, found none");
       return header;
-    } else if (!keyword.empty() && keyword != "comment" && keyword != "obj_info") {
+    } else if (!keyword.empty() && has_format && header.elements.empty() && !is_comment(keyword)) {
+      // Old versions of Blender write a comment without its keyword.
+      const std::size_t line = scanner.line();
+      const std::string text = fmt::format("{} {}", keyword, scanner.remaining_line());
+      header.notes.push_back(fmt::format("line {} of the header, {}, was ignored", line, quoted(text)));
+      continue;
+    } else if (!keyword.empty() && !is_comment(keyword)) {
       scanner.fail_expected("'format', 'element', 'property', 'comment' or 'end_header'", keyword);
     }
     scanner.remaining_line();
@@ -283,6 +294,7 @@ SurfaceMesh read_ply(std::string_view bytes, const ReadOptions& options) {
   const Header header = read_header(scanner);
   check_elements(scanner, header, options);
   SurfaceBuilder builder(options);
+  for (const std::string& note : header.notes) builder.add_note(note);
   BodyReader body(scanner, builder, header.encoding);
   const bool by_lines = header.encoding == Encoding::ascii && has_a_line_for_each(header, bytes, scanner.offset());
   Surplus surplus;

@@ -347,11 +347,22 @@ TEST(SurfaceReaders, ColladaErrorsAreReported) {
   EXPECT_THAT(message("url=\"#cube\"", "url=\"#cub\""), testing::HasSubstr("'#cub'"));
   EXPECT_THAT(message("0 4 6 0 6 2", "0 4 6 0 6 8"), testing::HasSubstr("below 8, found 8"));
   EXPECT_THAT(message("<scale>2 1", "<scale>2 one"), testing::HasSubstr("'one'"));
-  EXPECT_THAT(message("meter=\"0.01\"", "meter=\"-1\""), testing::HasSubstr("above 0"));
+  EXPECT_THAT(message("meter=\"0.01\"", "meter=\"-1\""), testing::HasSubstr("above 0 m in 'meter', found '-1'"));
+  EXPECT_EQ(message("meter=\"0.01\"", "meter=\"0,01\""), "accepted") << "a decimal comma";
   EXPECT_THAT(message("</asset>", ""), testing::HasSubstr("invalid XML"));
   // A node that instances itself would not terminate.
   EXPECT_THAT(message("<translate>0 0 8</translate>", "<instance_node url=\"#far\"/>"),
               testing::HasSubstr("cyclic references"));
+}
+
+TEST(SurfaceReaders, PlyHeaderWithACommentWithoutItsKeyword) {
+  const SurfaceMesh mesh = read_surface(
+      "ply\nformat ascii 1.0\nCreated by a program\nelement vertex 3\nproperty float x\nproperty float y\nproperty "
+      "float "
+      "z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n",
+      named("x.ply"));
+  EXPECT_EQ(mesh.triangles.size(), 1U);
+  EXPECT_THAT(mesh.notes, testing::Contains("line 3 of the header, 'Created by a program', was ignored"));
 }
 
 // Values that no property declares, e.g. colours, are at the ends of lines.
@@ -649,7 +660,7 @@ TEST(VolumeReaders, AbaqusElementsOtherThanSolidsAreOmitted) {
 TEST(VolumeReaders, AbaqusSetsKeepTheMembersThatTheFileDefines) {
   const VolumeMesh mesh =
       read_volume(samples::inp() + "*NSET, NSET=some\n4, 77, 78\n*ELSET, ELSET=part\n20, 99, nothing\n" +
-                      "*SURFACE, NAME=partly\npart, S2\n",
+                      "*SURFACE, NAME=partly\npart, S2\nnowhere, S1\n",
                   named("x.inp"));
   expect_two_tetrahedra(mesh);
   EXPECT_THAT(mesh.node_sets.at("some"), ElementsAre(3));
@@ -658,7 +669,8 @@ TEST(VolumeReaders, AbaqusSetsKeepTheMembersThatTheFileDefines) {
   EXPECT_THAT(mesh.notes, testing::IsSupersetOf({testing::HasSubstr("node set 'some' contains 2 members that the file "
                                                                     "does not define; they were omitted, the first one "
                                                                     "is node 77"),
-                                                 testing::HasSubstr("element set 'part' contains 2 members")}));
+                                                 testing::HasSubstr("element set 'part' contains 2 members"),
+                                                 testing::HasSubstr("surface 'partly' contains 2 members")}));
 }
 
 TEST(VolumeReaders, AbaqusSetsMayPrecedeTheirMembers) {

@@ -407,6 +407,19 @@ TEST(MjcfImport, DeepModelsAreReadWithoutRecursion) {
   EXPECT_EQ(tree.links[899].joint, "j899");
 }
 
+/// MuJoCo takes the convex hull of a file with points only.
+TEST(MjcfImport, PointsBecomeTheirHull) {
+  const test::ModelFolder folder("points");
+  folder.write("points.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0.1 0.1 0.1\n");
+  const Import import = import_tree(test::mjcf(folder.write("points.xml", R"(<mujoco>
+    <asset><mesh name="m" file="points.obj"/></asset>
+    <worldbody><body name="b"><freejoint/><geom type="mesh" mesh="m" density="6"/></body></worldbody></mujoco>)")));
+  EXPECT_NEAR(test::scenario_from(import.scenario).bodies[0].mass, 1.0, 1e-12);
+  ASSERT_EQ(import.meshes.size(), 1u);
+  EXPECT_EQ(test::surface_in(import.meshes[0].content, "hull.obj").triangles.size(), 4U);
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("the convex hull of its points")));
+}
+
 TEST(MjcfImport, MissingIncludesNameTheirFile) {
   const test::ModelFolder folder("include");
   folder.write("parts/arm.xml", "<mujoco><include file='gone.xml'/></mujoco>");
