@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "common/errors/error.hpp"
@@ -84,6 +85,20 @@ class AbaqusReader {
     builder_.omit_foreign_triangles();
     resolve_sets();
     add_notes_of_omissions();
+    if (n_long_nodes_ > 0) {
+      builder_.add_note(
+          fmt::format("{} nodes have more than three coordinates; the others were ignored", n_long_nodes_));
+    }
+    if (n_repeated_nodes_ > 0) {
+      builder_.add_note(fmt::format("{} nodes are repeated with the same coordinates", n_repeated_nodes_));
+    }
+    if (n_long_elements_ > 0) {
+      builder_.add_note(
+          fmt::format("{} elements list more nodes than their type has; the first ones were taken", n_long_elements_));
+    }
+    if (ignores_instances_) {
+      builder_.add_note("the instances of sets were ignored: the file has no instances");
+    }
     if (n_short_nodes_ > 0) {
       builder_.add_note(
           fmt::format("{} nodes have fewer than three coordinates; the others were taken as 0", n_short_nodes_));
@@ -383,19 +398,29 @@ class AbaqusReader {
       fail("only rectangular coordinates (SYSTEM=R) are supported");
     }
     while (const auto data = next_data(false)) {
-      if (data->fields.size() > 4) {
+      // Up to three direction cosines of a normal may follow.
+      if (data->fields.size() > 7) {
         fail(fmt::format("expected a node number and three coordinates, found {} values", data->fields.size()));
       }
+      if (data->fields.size() > 4) ++n_long_nodes_;
+      const std::size_t n_values = std::min<std::size_t>(data->fields.size(), 4);
       const std::uint64_t node = own_label(data->fields[0], "the number of a node");
       Vector3 position = Vector3::Zero();  // Missing coordinates are 0, as in Abaqus.
-      if (data->fields.size() < 4 || std::ranges::any_of(data->fields, &std::string_view::empty)) ++n_short_nodes_;
-      for (std::size_t i = 0; i + 1 < data->fields.size(); ++i) {
+      const auto coordinates = std::span(data->fields).first(n_values);
+      if (n_values < 4 || std::ranges::any_of(coordinates, &std::string_view::empty)) ++n_short_nodes_;
+      for (std::size_t i = 0; i + 1 < n_values; ++i) {
         if (data->fields[i + 1].empty()) continue;
         if (!parse_number(data->fields[i + 1], position[static_cast<Eigen::Index>(i)])) {
           fail(fmt::format("expected a finite coordinate, found {}", quoted(data->fields[i + 1])));
         }
       }
-      builder_.add_node(node, X_ * position, {"line", data->line});
+      position = X_ * position;
+      const auto known = builder_.find_node(node);
+      if (known && builder_.node(*known) == position) {
+        ++n_repeated_nodes_;
+      } else {
+        builder_.add_node(node, position, {"line", data->line});
+      }
       if (!set.empty()) add_member(node_sets_, set, node);
     }
   }
@@ -455,11 +480,14 @@ class AbaqusReader {
       return;
     }
     const ElementKind kind = *known;
-    while (const auto data = next_data(true, kind.n_nodes + 1)) {
-      if (data->fields.size() != kind.n_nodes + 1) {
+    while (auto data = next_data(true, kind.n_nodes + 1)) {
+      // Some programs end a line that is continued with two commas.
+      std::erase_if(data->fields, [](std::string_view field) { return field.empty(); });
+      if (data->fields.size() < kind.n_nodes + 1) {
         fail(
             fmt::format("expected an element number and {} nodes, found {} values", kind.n_nodes, data->fields.size()));
       }
+      if (data->fields.size() > kind.n_nodes + 1) ++n_long_elements_;
       const Place place{"line", data->line};
       Cell cell;
       cell.kind = kind.kind;
@@ -468,6 +496,7 @@ class AbaqusReader {
       }
       const std::uint64_t element = own_label(data->fields[0], "the number of an element");
       check_limit(options_.name, "elements", cells_.size() + 1, options_.limits.max_elements);
+      if (kind.kind == Cell::Kind::face) builder_.count_surface_cell();
       if (kind.kind == Cell::Kind::solid) {
         if (kind.n_nodes == 27) move_middles(cell.nodes);
         cell.element = builder_.add_element(cell.nodes, place);
@@ -493,7 +522,9 @@ class AbaqusReader {
       fail_at_line(options_.name, keyword.line, fmt::format("expected {0}=NAME in *{0}", kind));
     const std::string name = own_name(keyword.value(kind));
     const Instance* of = current_;
-    if (const std::string instance = keyword.value("instance"); !instance.empty()) {
+    if (const std::string instance = keyword.value("instance"); !instance.empty() && n_instances_ == 0) {
+      ignores_instances_ = true;
+    } else if (!instance.empty()) {
       const auto found = instances_.find(lower_case(instance));
       if (found == instances_.end()) fail(fmt::format("expected a preceding instance, found '{}'", instance));
       of = &found->second;
@@ -717,6 +748,8 @@ class AbaqusReader {
   std::uint64_t max_members_;
   std::uint64_t n_members_ = 0;
   std::size_t n_short_nodes_ = 0;
+  std::size_t n_long_nodes_ = 0, n_repeated_nodes_ = 0, n_long_elements_ = 0;
+  bool ignores_instances_ = false;
   std::map<std::uint64_t, Cell> cells_;
   LabelSets node_sets_;
   LabelSets element_sets_;

@@ -443,6 +443,7 @@ class GmshReader {
       const std::uint32_t element = add_element(from_gmsh(nodes), place);
       for (const std::string& group : groups) builder_.add_to_element_set(group, element);
     } else if (type.dimension == 2) {
+      builder_.count_surface_cell();
       for (const std::string& group : groups) builder_.add_boundary(nodes, group);
     } else {
       for (const std::string& group : groups) {

@@ -282,9 +282,11 @@ void VolumeBuilder::complete_hexahedra() {
 
 VolumeMesh VolumeBuilder::finish() {
   if (mesh_.connectivity.empty()) {
-    throw input_error(options_.name, fmt::format("{}: expected tetrahedra, prisms or hexahedra, found {} nodes and {} "
-                                                 "triangles only; mesh the surface to a volume first",
-                                                 options_.name, nodes_.size(), triangles_.size()));
+    throw input_error(
+        options_.name,
+        fmt::format("{}: expected tetrahedra, prisms or hexahedra, found {} nodes and {} triangles or quadrilaterals "
+                    "only; mesh the surface to a volume first, or export it as STL or OBJ",
+                    options_.name, nodes_.size(), n_surface_cells_));
   }
   mesh_.nodes = std::move(nodes_);
   if (of_vtk_) reorder_gmsh_prisms();

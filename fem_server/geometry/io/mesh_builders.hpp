@@ -76,6 +76,7 @@ class VolumeBuilder {
   /// None for an unknown label.
   [[nodiscard]] std::optional<std::uint32_t> find_node(std::uint64_t label) const;
   [[nodiscard]] std::size_t n_nodes() const { return nodes_.size(); }
+  [[nodiscard]] const Vector3& node(std::uint32_t index) const { return nodes_[index]; }
 
   /// Tetrahedron with 4 or 10 nodes, prism with 6, or hexahedron with 8, 20 or 27, in the order of VolumeMesh. Of a
   /// prism with 15 or 18 nodes, the 6 corners are taken with a note: no finite element has the other nodes.
@@ -85,6 +86,8 @@ class VolumeBuilder {
   std::uint32_t add_element(std::span<const std::uint32_t> nodes, Place place);
   /// Side of the boundary with 3 or 6 nodes, or with 4, 8 or 9, corners first; becomes a face of `set`.
   void add_boundary(std::span<const std::uint32_t> nodes, const std::string& set);
+  /// Counts a cell of a surface, whether or not it belongs to a set, for messages.
+  void count_surface_cell() { ++n_surface_cells_; }
 
   void add_to_element_set(const std::string& set, std::uint32_t element) { mesh_.element_sets[set].push_back(element); }
   void add_to_node_set(const std::string& set, std::uint32_t node) { mesh_.node_sets[set].push_back(node); }
@@ -122,6 +125,7 @@ class VolumeBuilder {
   std::vector<std::uint64_t> labels_;
   std::unordered_map<std::uint64_t, std::uint32_t> index_of_label_;
   std::uint64_t n_cells_ = 0;
+  std::uint64_t n_surface_cells_ = 0;
   std::uint64_t n_straight_prisms_ = 0;  ///< with 15 or 18 nodes, of which the corners were taken
   bool of_vtk_ = false;
   bool omits_foreign_triangles_ = false;

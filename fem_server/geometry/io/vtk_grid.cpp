@@ -181,6 +181,7 @@ void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& bu
     const bool is_prism = kind.n_nodes == 6 || kind.n_nodes == 15 || kind.n_nodes == 18;
     if (kind.dimension == 3 && is_prism) std::rotate(nodes.begin(), nodes.begin() + 3, nodes.begin() + 6);
     std::uint32_t element = 0;
+    if (kind.dimension == 2) builder.count_surface_cell();
     if (kind.dimension == 3) element = builder.add_element(nodes, place);
     add_sets(grid, cell, kind, nodes, element, builder);
     begin = end;

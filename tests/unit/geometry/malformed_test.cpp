@@ -119,6 +119,13 @@ std::vector<InvalidFile> invalid_files() {
       {"same.msh", replaced(samples::msh22(), "1 2 3 4\n4", "1 2 2 4\n4"), "uses node 2 twice"},
       {"type.inp", replaced(samples::inp(), "TYPE=C3D4", "TYPE=C3D5"),
        "line 10: expected TYPE=C3D4, C3D10, C3D6, C3D15, C3D8, C3D20 or C3D27"},
+      {"long.inp", replaced(samples::inp(), "2, 1., 0., 0.", "2, 1., 0., 0., 0., 0., 1., 5."),
+       "three coordinates, found 8 values"},
+      {"moved.inp", replaced(samples::inp(), "2, 1., 0., 0.", "2, 1., 0., 0.\n2, 2., 0., 0."),
+       "line 7: node 2 is repeated"},
+      {"plane.msh",
+       replaced(samples::msh22(), "3 4 2 1 1 1 2 3 4\n4 4 2 2 2 2 5 3 4", "3 2 2 0 1 1 2 3\n4 2 2 0 2 2 5 3"),
+       "6 nodes and 3 triangles or quadrilaterals only"},
       {"nodes.inp", replaced(samples::inp(), "10, 1, 2, 3, 4", "10, 1, 2, 3"), "4 nodes, found 4 values"},
       {"circle.inp", replaced(samples::inp(), "soft, 20", "last\n*ELSET, ELSET=last\nagain"),
        "line 21: the sets 'again' and 'last' contain each other"},
@@ -187,7 +194,7 @@ std::string mutated(std::string bytes, std::mt19937& random) {
 /// Whether a message gives the position in the file, or concerns the whole file.
 bool names_place(const std::string& message) {
   for (const char* place : {", line ", ", byte ", ", cell ", " of cell ", " contains element ", " has the nodes ",
-                            "found no triangle", "found none", "triangles only", "XML", ", point "}) {
+                            "found no triangle", "found none", "quadrilaterals only", "XML", ", point "}) {
     if (message.find(place) != std::string::npos) return true;
   }
   return false;

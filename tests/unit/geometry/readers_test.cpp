@@ -673,6 +673,19 @@ TEST(VolumeReaders, AbaqusSetsKeepTheMembersThatTheFileDefines) {
                                                  testing::HasSubstr("surface 'partly' contains 2 members")}));
 }
 
+TEST(VolumeReaders, AbaqusLinesMayHaveSurplusValues) {
+  const VolumeMesh mesh = read_volume(
+      "*NODE\n1, 0, 0, 0, 0, 0, 1\n2, 1, 0, 0\n3, 0, 1, 0\n4, 0, 0, 1\n4, 0, 0, 1\n5, 1, 1, 1\n*ELEMENT, TYPE=C3D4\n"
+      "1, 1, 2,,\n3, 4\n2, 2, 5, 3, 4, 1, 2,\n*NSET, NSET=tip, INSTANCE=Part-1-1\n4\n",
+      named("a.inp"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.node_sets.at("tip"), ElementsAre(3));
+  EXPECT_THAT(mesh.notes, testing::IsSupersetOf({testing::HasSubstr("1 nodes have more than three coordinates"),
+                                                 testing::HasSubstr("1 nodes are repeated with the same coordinates"),
+                                                 testing::HasSubstr("1 elements list more nodes than their type has"),
+                                                 testing::HasSubstr("the instances of sets were ignored")}));
+}
+
 TEST(VolumeReaders, AbaqusSetsMayPrecedeTheirMembers) {
   const VolumeMesh mesh = read_volume(
       "*ELSET, ELSET=all\nupper, lower\n*ELSET, ELSET=upper\nhard\n*ELSET, ELSET=lower\nsoft\n" + samples::inp(),
