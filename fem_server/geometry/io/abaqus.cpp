@@ -2,6 +2,7 @@
 // instances. Analysis keywords, non-solid elements and members of sets that the file does not define are omitted with a
 // note.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -112,6 +113,11 @@ class AbaqusReader {
     if (builder_.n_nodes() == 0) {
       throw input_error(options_.name,
                         fmt::format("{}: expected an Abaqus input file with *NODE, found none", options_.name));
+    }
+    if (!builder_.has_elements() && !skipped_types_.empty()) {
+      fail_at_line(options_.name, line_of_skipped_,
+                   fmt::format("expected solid elements (C3D...), found elements of the types {} only",
+                               fmt::join(skipped_types_, ", ")));
     }
     return builder_.finish();
   }
@@ -470,6 +476,7 @@ class AbaqusReader {
     const auto known = element_kind(keyword);
     const std::string set = keyword.value("elset").empty() ? "" : own_name(keyword.value("elset"));
     if (!known) {
+      if (skipped_types_.empty()) line_of_skipped_ = keyword.line;
       skipped_types_.insert(keyword.value("type"));
       while (const auto data = next_data(true)) {
         const std::uint64_t element = own_label(data->fields[0], "the number of an element");
@@ -756,6 +763,7 @@ class AbaqusReader {
   std::vector<std::pair<std::string, SurfaceLine>> surface_nodes_;
   std::vector<std::pair<std::string, SurfaceLine>> surface_faces_;
   std::set<std::string> skipped_, skipped_types_;
+  std::size_t line_of_skipped_ = 0;         ///< of the first of the types
   std::set<std::uint64_t> skipped_labels_;  ///< of non-solid elements
   std::vector<LaterSet> later_sets_;
   std::map<std::pair<const LabelSets*, std::string>, std::size_t> n_later_;  ///< of the sets that contain them

@@ -76,6 +76,7 @@ class VolumeBuilder {
   /// None for an unknown label.
   [[nodiscard]] std::optional<std::uint32_t> find_node(std::uint64_t label) const;
   [[nodiscard]] std::size_t n_nodes() const { return nodes_.size(); }
+  [[nodiscard]] bool has_elements() const { return !mesh_.connectivity.empty(); }
   [[nodiscard]] const Vector3& node(std::uint32_t index) const { return nodes_[index]; }
 
   /// Tetrahedron with 4 or 10 nodes, prism with 6, or hexahedron with 8, 20 or 27, in the order of VolumeMesh. Of a

@@ -126,6 +126,8 @@ std::vector<InvalidFile> invalid_files() {
       {"plane.msh",
        replaced(samples::msh22(), "3 4 2 1 1 1 2 3 4\n4 4 2 2 2 2 5 3 4", "3 2 2 0 1 1 2 3\n4 2 2 0 2 2 5 3"),
        "6 nodes and 3 triangles or quadrilaterals only"},
+      {"shells.inp", "*NODE\n1, 0, 0\n2, 1, 0\n3, 0, 1\n*ELEMENT, TYPE=CPE3\n1, 1, 2, 3\n",
+       "line 5: expected solid elements (C3D...), found elements of the types CPE3 only"},
       {"nodes.inp", replaced(samples::inp(), "10, 1, 2, 3, 4", "10, 1, 2, 3"), "4 nodes, found 4 values"},
       {"circle.inp", replaced(samples::inp(), "soft, 20", "last\n*ELSET, ELSET=last\nagain"),
        "line 21: the sets 'again' and 'last' contain each other"},
