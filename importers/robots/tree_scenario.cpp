@@ -263,6 +263,12 @@ struct Rotor {
   JointDof joint;  ///< the one that moves the rotor
 };
 
+/// Mass properties with which a link cannot move.
+struct InertiaError {
+  std::string what;
+  std::string remedy;  ///< stated once for all links
+};
+
 class TreeImporter {
  public:
   TreeImporter(const TreeModel& model, const InertiaRepair& repair) : model_(model), repair_(repair) {}
@@ -273,7 +279,7 @@ class TreeImporter {
   void place_links();
   [[nodiscard]] std::string new_name(const std::string& preferred, const std::string& what);
   [[nodiscard]] MassProperties repaired(std::size_t link, MassProperties mass);
-  [[nodiscard]] std::string find_inertia_error(std::size_t link, const MassProperties& mass) const;
+  [[nodiscard]] std::optional<InertiaError> find_inertia_error(std::size_t link, const MassProperties& mass) const;
   [[nodiscard]] std::vector<MassProperties> masses();
   [[nodiscard]] const MassProperties* find_carried_mass(std::size_t mover,
                                                         const std::vector<MassProperties>& masses) const;
@@ -369,28 +375,29 @@ MassProperties TreeImporter::repaired(std::size_t link, MassProperties mass) {
   return mass;
 }
 
-/// Error message for mass properties with which a link cannot move; empty for valid ones.
-std::string TreeImporter::find_inertia_error(std::size_t link, const MassProperties& mass) const {
+/// None for valid mass properties.
+std::optional<InertiaError> TreeImporter::find_inertia_error(std::size_t link, const MassProperties& mass) const {
   const Link& moving = model_.links[link];
   const std::string why = fmt::format("joint '{}' moves it", moving.joint);
   if (!(mass.mass > 0.0)) {
-    return fmt::format(
-        "link '{}': expected an inertia with a mass above 0 kg, since {}, found {}; specify it in the model, weld the "
-        "link to another one, or set --bound-mass and --bound-inertia",
-        moving.name, why, moving.mass ? fmt::format("{} kg", mass.mass) : "none");
+    return InertiaError{
+        .what = fmt::format("link '{}': expected an inertia with a mass above 0 kg, since {}, found {}", moving.name,
+                            why, moving.mass ? fmt::format("{} kg", mass.mass) : "none"),
+        .remedy = "specify masses in the model, weld the links to others, or set --bound-mass and --bound-inertia"};
   }
   const Vector3 moments = principal_moments(mass.inertia);
   if (!(moments.minCoeff() > 0.0)) {
-    return fmt::format(
-        "link '{}': expected principal moments of inertia above 0 kg m^2, since {}, found {}; correct "
-        "them, or set --bound-inertia",
-        moving.name, why, list(moments));
+    return InertiaError{
+        .what = fmt::format("link '{}': expected principal moments of inertia above 0 kg m^2, since {}, found {}",
+                            moving.name, why, list(moments)),
+        .remedy = "correct the moments, or set --bound-inertia"};
   }
-  if (!is_impossible_inertia(moments)) return {};
-  return fmt::format(
-      "link '{}': expected principal moments of inertia, none of which exceeds the sum of the others, found {} kg m^2; "
-      "correct them, or use --balance-inertia",
-      moving.name, list(moments));
+  if (!is_impossible_inertia(moments)) return std::nullopt;
+  return InertiaError{
+      .what = fmt::format("link '{}': expected principal moments of inertia, none of which exceeds the sum "
+                          "of the others, found {} kg m^2",
+                          moving.name, list(moments)),
+      .remedy = "correct the moments, or use --balance-inertia"};
 }
 
 /// The mass properties of the body carried by a moving link; null if there is none.
@@ -416,6 +423,7 @@ std::vector<MassProperties> TreeImporter::masses() {
   }
   for (std::size_t k = 0; k < moving_links_.size(); ++k) all[k] = repaired(moving_links_[k].link, all[k]);
   std::vector<std::string> errors;
+  std::set<std::string> remedies;
   for (std::size_t k = 0; k < moving_links_.size(); ++k) {
     const Link& link = model_.links[moving_links_[k].link];
     const MassProperties* carried = all[k].mass == 0.0 ? find_carried_mass(k, all) : nullptr;
@@ -423,14 +431,17 @@ std::vector<MassProperties> TreeImporter::masses() {
       all[k] = make_massless_body(*carried, Vector3::Zero());
       add_omission(fmt::format("link {}: its missing mass; set to {} kg, {} of the carried mass", link.name,
                                all[k].mass, light));
-    } else if (std::string error = find_inertia_error(moving_links_[k].link, all[k]); !error.empty()) {
-      errors.push_back(std::move(error));
+    } else if (auto error = find_inertia_error(moving_links_[k].link, all[k])) {
+      errors.push_back(std::move(error->what));
+      remedies.insert(std::move(error->remedy));
     }
   }
   if (errors.empty()) return all;
-  throw input_error("model", fmt::format("{}: {}{}", model_.file,
-                                         errors.size() > 1 ? fmt::format("{} links are invalid: ", errors.size()) : "",
-                                         fmt::join(errors, "\n  ")));
+  const bool is_one = errors.size() == 1;
+  throw input_error(
+      "model",
+      fmt::format("{}: {}{}{}{}", model_.file, is_one ? "" : fmt::format("{} links are invalid: ", errors.size()),
+                  fmt::join(errors, "\n  "), is_one ? "; " : "\n  ", fmt::join(remedies, "\n  ")));
 }
 
 std::string TreeImporter::bodies_text() {

@@ -234,6 +234,10 @@ TEST(UrdfImport, InvalidInertiasAreReportedTogetherAndRepairedOnRequest) {
   EXPECT_THAT(message_of(bad),
               AllOf(HasSubstr("arm.urdf: 2 links are invalid"), HasSubstr("link 'upper'"), HasSubstr("link 'slider'"),
                     HasSubstr("--balance-inertia"), HasSubstr("--bound-mass")));
+  const std::string twice = changed(bad, R"(ixx="0.012")", R"(ixx="0.12")");
+  const std::string message = message_of(twice);
+  EXPECT_THAT(message, HasSubstr("arm.urdf: 3 links are invalid"));
+  EXPECT_EQ(message.find("--balance-inertia"), message.rfind("--balance-inertia")) << "a remedy is stated once";
   const Import import = imported(bad, test::urdf_options(), {.balance = true, .min_mass = 0.25, .min_moment = 0.0});
   const Scenario scenario = test::scenario_from(import.scenario);
   // The mean of the principal moments is a third of the trace.
