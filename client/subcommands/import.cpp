@@ -66,12 +66,13 @@ const models::ModelFormat& format_of(const fs::path& file, const std::string& te
   }
   throw input_error(
       "model",
-      fmt::format("{}: expected a model in one of the formats {}or a C3D trial, found {}{}", file.string(), expected,
-                  !parsed
-                      ? fmt::format("text that is not XML (line {}: {})",
-                                    line_of_offset(text, static_cast<std::size_t>(parsed.offset)), parsed.description())
-                      : fmt::format("<{}>", printable(root, 60)),
-                  root == "OpenSimDocument" ? "; use heelstrike import-osim" : ""));
+      fmt::format(
+          "{}: expected a model in one of the formats {}or a C3D trial, found {}{}", file.string(), expected,
+          !parsed ? fmt::format("text that is not XML (line {}: {})",
+                                line_of_offset(text, static_cast<std::size_t>(parsed.offset)),
+                                describe_xml_fault(text, static_cast<std::size_t>(parsed.offset), parsed.description()))
+                  : fmt::format("<{}>", printable(root, 60)),
+          root == "OpenSimDocument" ? "; use heelstrike import-osim" : ""));
 }
 
 ExitCode import_file(const ModelOptions& options, bool as_json, const std::stop_token& stop) {
@@ -86,7 +87,8 @@ ExitCode import_file(const ModelOptions& options, bool as_json, const std::stop_
   require_output(options.folder);
   const models::ModelInput input{
       .file = options.model, .text = bytes, .options = options.given, .read_mesh = [stop](const fs::path& file) {
-        return read_triangles(file.string(), read_file(file, "mesh", {.stop = stop}));
+        // Importers take the hull of points, as MuJoCo does.
+        return read_triangles(file.string(), read_file(file, "mesh", {.stop = stop}), true);
       }};
   return write_import(options.model, options.folder, format.import(input), as_json);
 }

@@ -252,8 +252,9 @@ void check_surface(const ScenarioKind& kind, const fs::path& file, double length
   if (kind.closed && pieces != report.facts.end() && std::get<double>(pieces->value) > 1.0) {
     throw input_error("mesh",
                       fmt::format("{}: expected one body for `new {}`, found {} separate pieces; export the one "
-                                  "that is in contact as a file of its own",
-                                  job.name, kind.name, std::get<double>(pieces->value)));
+                                  "that is in contact as a file of its own, or join pieces that touch: heelstrike mesh "
+                                  "{} --merge 10um -o FILE",
+                                  job.name, kind.name, std::get<double>(pieces->value), job.name));
   }
 }
 

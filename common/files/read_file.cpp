@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "common/errors/error.hpp"
+#include "common/files/git_lfs.hpp"
 
 namespace heelstrike {
 namespace {
@@ -114,7 +115,12 @@ class OpenFile {
 std::string read_file(const fs::path& path, const std::string& what, const ReadLimits& limits) {
   OpenFile file(path, what, limits);
   file.check_kind();
-  return file.content();
+  std::string content = file.content();
+  if (is_git_lfs_pointer(content)) {
+    throw input_error(path.string(),
+                      fmt::format("{}: expected the content of {}, found {}", what, path.string(), git_lfs_remedy));
+  }
+  return content;
 }
 
 }  // namespace heelstrike

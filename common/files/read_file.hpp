@@ -20,7 +20,8 @@ struct ReadLimits {
 
 /// Content of a file or of a pipe.
 /// @param what  for messages, e.g. "scenario"
-/// @throws Error{invalid_input} for a missing file, a folder, a device, and more than `max_bytes`
+/// @throws Error{invalid_input} for a missing file, a folder, a device, a pointer of Git LFS, and
+///         more than `max_bytes`
 /// @throws Error{file} if it cannot be read, and for a pipe without data
 /// @throws Error{cancelled}     `stop` was requested
 [[nodiscard]] std::string read_file(const std::filesystem::path& path, const std::string& what,

@@ -162,4 +162,16 @@ std::size_t line_of_offset(std::string_view text, std::size_t offset) {
   return 1 + static_cast<std::size_t>(std::ranges::count(before, '\n'));
 }
 
+std::string describe_xml_fault(std::string_view text, std::size_t offset, std::string_view description) {
+  // The parser stops at the first character of an attribute that follows the preceding one directly.
+  const std::string_view around = text.substr(0, std::min(offset + 2, text.size()));
+  const std::size_t quote = around.find_last_of("\"'");
+  const bool is_near = quote != std::string_view::npos && offset <= quote + 2;
+  const char next = is_near && quote + 1 < text.size() ? text[quote + 1] : ' ';
+  const bool is_name = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') || next == '_';
+  if (!is_name) return std::string(description);
+  return fmt::format("{}; expected a blank between two attributes, found '{}'", description,
+                     text.substr(quote, std::min(text.find_first_of(" \t\r\n=", quote) - quote, std::size_t{40})));
+}
+
 }  // namespace heelstrike

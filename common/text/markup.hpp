@@ -29,4 +29,7 @@ void check_xml_nesting(std::string_view text, const std::string& where, const st
 /// Line number, from 1, of a parser's offset.
 [[nodiscard]] std::size_t line_of_offset(std::string_view text, std::size_t offset);
 
+/// A parser's description of a fault at an offset, with the cause where the text shows it.
+[[nodiscard]] std::string describe_xml_fault(std::string_view text, std::size_t offset, std::string_view description);
+
 }  // namespace heelstrike

@@ -62,11 +62,19 @@ Warnings find_quality_warnings(const std::string& name, const VolumeReport& repo
   // An element over an equilateral triangle with a height of 1/400 of its edges. The minimum in meshes of scans is
   // 0.06.
   constexpr double min_good_quality = 0.03;
-  if (report.n_elements == 0 || report.min_quality >= min_good_quality) return {};
+  if (report.n_elements == 0) return {};
+  const std::string_view shapes = element_shapes(report.nodes_per_element);
+  if (!report.inverted.empty()) {
+    return {
+        fmt::format("{}: {} of {} {} are inverted, the first one is element {} (counted from 0): their nodes are in "
+                    "the wrong order or the mesh is folded; correct or remesh the body",
+                    name, report.inverted.size(), report.n_elements, shapes, report.inverted.front())};
+  }
+  if (report.min_quality >= min_good_quality) return {};
   return {
       fmt::format("{}: there are nearly flat {}, the worst of {} has a mean ratio of {:.2g}: pressures near "
                   "them are unreliable; remesh the body",
-                  name, element_shapes(report.nodes_per_element), report.n_elements, report.min_quality)};
+                  name, shapes, report.n_elements, report.min_quality)};
 }
 
 Warnings find_proportion_warnings(const Vector3& main, const Vector3& partner) {

@@ -8,6 +8,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/files/git_lfs.hpp"
 #include "common/text/text_file.hpp"
 #include "fem_server/geometry/io/readers.hpp"
 #include "fem_server/geometry/io/scanner.hpp"
@@ -47,7 +48,8 @@ constexpr auto formats = std::to_array<Format>(
      {"vtp", io::read_vtp, nullptr, [](std::string_view text) { return is_vtk_xml(text, "\"PolyData\""); }},
      {"dae", io::read_collada, nullptr,
       [](std::string_view text) { return text.starts_with("<") && text.find("<COLLADA") != std::string_view::npos; }},
-     {"msh", nullptr, io::read_gmsh, [](std::string_view text) { return text.starts_with("$MeshFormat"); }},
+     {"msh", nullptr, io::read_gmsh,
+      [](std::string_view text) { return text.starts_with("$MeshFormat") || text.starts_with("$NOD"); }},
      {"inp", nullptr, io::read_abaqus, [](std::string_view text) { return text.starts_with("*"); }},
      {"vtu", nullptr, io::read_vtu, [](std::string_view text) { return is_vtk_xml(text, "\"UnstructuredGrid\""); }},
      {"vtk", io::read_vtk_legacy_surface, io::read_vtk_legacy,
@@ -64,6 +66,7 @@ std::string_view detect_foreign_format(std::string_view bytes) {
   if (bytes.starts_with("\x89PNG"sv)) return "a PNG image";
   if (bytes.starts_with("\xff\xd8\xff"sv)) return "a JPEG image";
   if (bytes.starts_with("%PDF"sv)) return "a PDF document";
+  if (is_git_lfs_pointer(bytes)) return git_lfs_remedy;
   if (bytes.starts_with("PK\x03\x04"sv)) return "a ZIP archive; unpack it first";
   if (bytes.starts_with("\x1f\x8b"sv)) return "gzip-compressed; unpack it first";
   if (bytes.starts_with("\x7f"
@@ -174,6 +177,16 @@ SurfaceMesh read_surface(std::string_view bytes, const ReadOptions& options) {
     if (n > 0) mesh.notes.push_back(fmt::format("{} vertices were merged within {} m", n, options.merge_tolerance));
   }
   return mesh;
+}
+
+SurfaceMesh read_outer_surface(std::string_view bytes, const ReadOptions& options) {
+  if (!is_volume_mesh(bytes, options)) return read_surface(bytes, options);
+  VolumeMesh volume = read_volume(bytes, options);
+  SurfaceMesh surface = boundary_surface(volume).surface;
+  surface.notes = std::move(volume.notes);
+  surface.notes.push_back(fmt::format("the outer surface of {} {} was taken", volume.n_elements(),
+                                      element_shapes(volume.nodes_per_element)));
+  return surface;
 }
 
 VolumeMesh read_volume(std::string_view bytes, const ReadOptions& options) {

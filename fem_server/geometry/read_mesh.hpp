@@ -1,8 +1,9 @@
 /// Meshes from bytes. The content of a file is passed in, never a path: the server does not read client disks.
 ///
 /// Surfaces: STL (binary, ASCII), OBJ, PLY (ASCII, binary), VTP, COLLADA, legacy VTK with polygons (ASCII, binary).
-/// Volumes: Gmsh .msh 2.2 and 4.1 (ASCII, binary), Abaqus .inp (C3D4, C3D10, C3D6, C3D8, C3D20, C3D27), VTU, legacy VTK
-/// (ASCII, binary). Lines of text end with LF, CR LF or CR; a byte-order mark of UTF-8 or UTF-16 may precede them.
+/// Volumes: Gmsh .msh 1, 2, 2.1, 2.2, 4 and 4.1 (ASCII, binary), Abaqus .inp (C3D4, C3D10, C3D6, C3D15, C3D8, C3D20,
+/// C3D27), VTU, legacy VTK (ASCII, binary). Lines of text end with LF, CR LF or CR; a byte-order mark of UTF-8 or
+/// UTF-16 may precede them.
 ///
 /// Every reader rejects unsupported content with Error{invalid_input} that states line or byte offset, expected and
 /// found content. A count above a limit raises Error{limit} before memory is allocated.
@@ -31,6 +32,7 @@ struct ReadOptions {
   double length_scale = 1.0;  ///< [m per file unit] > 0
   double merge_tolerance =
       0;  ///< [m] >= 0; surfaces: vertices closer than this are merged; 0 = only bit-identical ones (STL)
+  bool points_suffice = false;  ///< surfaces: vertices without triangles are accepted, for callers that take their hull
   MeshLimits limits;
 };
 
@@ -59,5 +61,9 @@ enum class MeshKind { surface, volume };
 /// node set of the same name. Nodes that no element uses are removed with a note.
 /// @throws Error{invalid_input, limit}
 [[nodiscard]] VolumeMesh read_volume(std::string_view bytes, const ReadOptions& options);
+
+/// The triangles of a surface file, or the outer surface of a volume mesh with a note.
+/// @throws Error{invalid_input, limit}
+[[nodiscard]] SurfaceMesh read_outer_surface(std::string_view bytes, const ReadOptions& options);
 
 }  // namespace heelstrike::fem

@@ -33,7 +33,12 @@ std::string MeshFiles::new_name(const std::string& stem, const std::string& endi
 
 const Triangles& MeshFiles::triangles(const fs::path& file) {
   if (const auto found = read_.find(file); found != read_.end()) return found->second;
-  return read_.emplace(file, import_options_.read(file)).first->second;
+  Triangles mesh = import_options_.read(file);
+  if (mesh.triangles.empty()) {
+    mesh = convex_hull(mesh.vertices, file.string());
+    hulls_.insert(file);
+  }
+  return read_.emplace(file, std::move(mesh)).first->second;
 }
 
 bool MeshFiles::exists(const fs::path& file, const std::string& owner) {
@@ -41,6 +46,15 @@ bool MeshFiles::exists(const fs::path& file, const std::string& owner) {
   missing_.insert(fmt::format("{} of {}", fs::absolute(file).lexically_normal().string(), owner));
   return false;
 }
+
+namespace {
+
+/// Formats of volume meshes, of which the outer surface is written; .msh is also a format of MuJoCo's surfaces.
+bool may_be_volume(const std::string& ending) {
+  return ending == ".msh" || ending == ".vtk" || ending == ".vtu" || ending == ".inp";
+}
+
+}  // namespace
 
 void MeshFiles::use(Shape& shape, const fs::path& file, const std::string& owner, const Vector3& factors,
                     const Pose& X_SM) {
@@ -53,8 +67,9 @@ void MeshFiles::use(Shape& shape, const fs::path& file, const std::string& owner
   std::string ending = file.extension().string();
   std::ranges::transform(ending, ending.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
   shape.kind = Shape::Kind::mesh;
+  if (hulls_.contains(file)) shape.what += ", the convex hull of its points";
   const bool scales = factors == Vector3::Constant(factors.x()) && factors.x() > 0.0;
-  if (scales && ending != ".msh") {
+  if (scales && !may_be_volume(ending) && !hulls_.contains(file)) {
     shape.mesh = ImportedMesh{.from = file, .to = new_name(file.stem().string(), ending, file.string())};
     shape.length_scale = factors.x();
     shape.X_BS = shape.X_BS * X_SM;

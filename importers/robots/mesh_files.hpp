@@ -36,7 +36,7 @@ class MeshFiles {
   void add_missing(std::string what) { missing_.insert(std::move(what)); }
   /// True if the file exists; a missing file is recorded for throw_missing().
   [[nodiscard]] bool exists(const std::filesystem::path& file, const std::string& owner);
-  /// Read once. @throws Error{invalid_input}
+  /// Read once; of a file with points only, their convex hull. @throws Error{invalid_input}
   [[nodiscard]] const Triangles& triangles(const std::filesystem::path& file);
   /// @throws Error{invalid_input} with all missing files. @param model  for the message
   void throw_missing(const std::string& model) const;
@@ -46,6 +46,7 @@ class MeshFiles {
 
   const MeshImportOptions& import_options_;
   std::map<std::filesystem::path, Triangles> read_;
+  std::set<std::filesystem::path> hulls_;     ///< files with points only
   std::map<std::string, std::string> names_;  ///< file names in the scenario's folder, with the key of their content
   std::set<std::string> missing_;
 };

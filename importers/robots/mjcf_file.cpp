@@ -170,29 +170,34 @@ void MjcfFile::load(const fs::path& file, pugi::xml_document& document) const {
   check_xml_nesting(text, file.string(), "model");
   const auto result = document.load_buffer(text.data(), text.size());
   if (result) return;
-  throw input_error("model",
-                    fmt::format("{}, line {}: expected an MJCF model in XML, found: {}", file.string(),
-                                line_of_offset(text, static_cast<std::size_t>(result.offset)), result.description()));
+  throw input_error(
+      "model", fmt::format("{}, line {}: expected an MJCF model in XML, found: {}", file.string(),
+                           line_of_offset(text, static_cast<std::size_t>(result.offset)),
+                           describe_xml_fault(text, static_cast<std::size_t>(result.offset), result.description())));
 }
 
-/// Replaces include elements by the contents of their files.
-void MjcfFile::include(pugi::xml_node parent, const fs::path& folder, std::size_t depth) {
+/// Replaces include elements by the contents of their files. @param of  the file of `parent`
+void MjcfFile::include(pugi::xml_node parent, const fs::path& of, std::size_t depth) {
   if (depth > max_xml_depth) reject(fmt::format("expected a nesting depth of at most {}, found more", max_xml_depth));
   for (pugi::xml_node node = parent.first_child(); node;) {
     const pugi::xml_node next = node.next_sibling();
     if (std::string_view(node.name()) != "include") {
-      include(node, folder, depth + 1);
+      include(node, of, depth + 1);
     } else {
       const fs::path named = node.attribute("file").value();
-      fs::path file = folder / named;
+      fs::path file = of.parent_path() / named;
       // Paths in included files are relative to the folder of the file, or to that of the model.
       if (!fs::exists(file)) file = path_.parent_path() / named;
+      if (!fs::exists(file)) {
+        reject(fmt::format("expected the file '{}' included by {}, found none at {}", named.string(), of.string(),
+                           fs::absolute(of.parent_path() / named).lexically_normal().string()));
+      }
       if (!included_.insert(fs::weakly_canonical(file)).second) {
         reject(fmt::format("expected every file to be included once, found '{}' twice", named.string()));
       }
       pugi::xml_document part;
       load(file, part);
-      include(part.document_element(), file.parent_path(), depth + 1);
+      include(part.document_element(), file, depth + 1);
       for (const pugi::xml_node child : part.document_element().children()) parent.insert_copy_before(child, node);
       parent.remove_child(node);
     }
@@ -265,7 +270,7 @@ MjcfFile::MjcfFile(const fs::path& file, MjcfAttributes& attributes) : path_(fil
   load(file, document_);
   if (std::string_view(root().name()) != "mujoco") reject("expected an MJCF model (<mujoco>), found other XML");
   included_.insert(fs::weakly_canonical(file));
-  include(root(), file.parent_path(), 1);
+  include(root(), file, 1);
   for (const pugi::xml_node node : root().children("default")) read_class(node, {});
   for (const pugi::xml_node node : root().children("compiler")) read_compiler(node);
 }

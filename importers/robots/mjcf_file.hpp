@@ -106,7 +106,7 @@ class MjcfFile {
  private:
   using Class = std::map<std::string, std::map<std::string, std::string>>;  ///< attributes by elements
   void load(const std::filesystem::path& file, pugi::xml_document& document) const;
-  void include(pugi::xml_node parent, const std::filesystem::path& folder, std::size_t depth);
+  void include(pugi::xml_node parent, const std::filesystem::path& of, std::size_t depth);
   void read_class(pugi::xml_node node, const Class& outer);
   void read_compiler(pugi::xml_node node);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <memory>
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
@@ -94,6 +95,7 @@ class MjcfReader {
   void add_assets(Source& source);
   void add_mesh_asset(Source& source, const MjcfElement& element);
   void add_contents(pugi::xml_node parent, const Scope& scope);
+  void add_pending();
   void add_element(pugi::xml_node node, const Scope& scope);
   void add_body(pugi::xml_node node, const Scope& scope);
   void add_inertial(const MjcfElement& inertial, const Scope& scope);
@@ -134,6 +136,12 @@ class MjcfReader {
   std::vector<std::vector<double>> references_;  ///< of links: coordinates of their degrees of freedom at the initial
                                                  ///< pose
   std::size_t elements_ = 0;
+  /// Elements to be read, the next one last: models may be nested more deeply than the stack of a thread allows.
+  struct Pending {
+    pugi::xml_node node;
+    std::shared_ptr<const Scope> scope;
+  };
+  std::vector<Pending> pending_;
 };
 
 /// Name, or kind and number of an unnamed element.
@@ -205,19 +213,30 @@ void MjcfReader::add_mesh_asset(Source& source, const MjcfElement& element) {
   source.meshes[mesh.name] = std::move(mesh);
 }
 
+/// Schedules the elements of `parent` before all others, in the order of the file.
 void MjcfReader::add_contents(pugi::xml_node parent, const Scope& scope) {
-  for (const pugi::xml_node node : parent.children()) {
-    if (node.type() == pugi::node_element) add_element(node, scope);
+  // Replicates and attached models can expand a small file beyond memory, or be cyclic.
+  constexpr std::size_t max_elements = 1'000'000;
+  const auto shared = std::make_shared<const Scope>(scope);
+  for (pugi::xml_node node = parent.last_child(); node; node = node.previous_sibling()) {
+    if (node.type() != pugi::node_element) continue;
+    if (++elements_ > max_elements || scope.depth > max_xml_depth) {
+      scope.source->file.reject(fmt::format(
+          "expected at most {} elements with a nesting depth of at most {}, found more", max_elements, max_xml_depth));
+    }
+    pending_.push_back({.node = node, .scope = shared});
+  }
+}
+
+void MjcfReader::add_pending() {
+  while (!pending_.empty()) {
+    const Pending next = std::move(pending_.back());
+    pending_.pop_back();
+    add_element(next.node, *next.scope);
   }
 }
 
 void MjcfReader::add_element(pugi::xml_node node, const Scope& scope) {
-  // Replicates and attached models can expand a small file beyond memory, or be cyclic.
-  constexpr std::size_t max_elements = 1'000'000;
-  if (++elements_ > max_elements || scope.depth > max_xml_depth) {
-    scope.source->file.reject(fmt::format("expected at most {} elements with a nesting depth of at most {}, found more",
-                                          max_elements, max_xml_depth));
-  }
   const std::string_view kind = node.name();
   if (kind == "body") return add_body(node, scope);
   if (kind == "joint" || kind == "freejoint") return add_joint(node, scope);
@@ -259,8 +278,6 @@ void MjcfReader::add_body(pugi::xml_node node, const Scope& scope) {
   inner.X_LF = {};
   inner.of_class = element.text("childclass", scope.of_class);
   add_contents(node, inner);
-  Link& link = model_.links[index];
-  if (!link.dofs.empty()) link.joint = link.dofs.front().name;
 }
 
 void MjcfReader::add_inertial(const MjcfElement& inertial, const Scope& scope) {
@@ -286,11 +303,8 @@ void MjcfReader::report_joint_omissions(const MjcfElement& element, const std::s
     add_omission(fmt::format("joint {}: its limits, {} to {} {}", name, unit * range[0], unit * range[1],
                              is_rotation ? "rad" : "m"));
   }
-  for (const char* key : {"armature", "frictionloss"}) {
-    if (const double value = element.number(key, 0.0); value != 0.0) {
-      add_omission(
-          fmt::format("joint {}: its {} {}", name, std::strcmp(key, "armature") == 0 ? "armature" : "friction", value));
-    }
+  if (const double value = element.number("frictionloss", 0.0); value != 0.0) {
+    add_omission(fmt::format("joint {}: its friction {}", name, value));
   }
   if (const auto pair = element.numbers("springdamper", 2, 2); !pair.empty() && (pair[0] > 0.0 || pair[1] > 0.0)) {
     add_omission(
@@ -327,8 +341,20 @@ void MjcfReader::add_joint(pugi::xml_node node, const Scope& scope) {
   if (stiffness.size() > 1 || damping.size() > 1)
     add_omission(fmt::format("joint {}: the nonlinear terms of its resistance", dof.name));
   const double reference = unit * element.number("ref", 0.0);
+  const double armature = element.number("armature", 0.0);
+  if (armature < 0.0)
+    element.reject(fmt::format("expected an inertia of at least 0 in 'armature', found {}", armature));
+  if (dof.kind == Kind::revolute || dof.kind == Kind::prismatic) {
+    dof.armature = armature;
+  } else if (armature > 0.0) {
+    add_omission(
+        fmt::format("joint {}: its armature {}, which is imported for joints with one coordinate only: the body "
+                    "accelerates more than in MuJoCo",
+                    dof.name, armature));
+  }
   dof.neutral = unit * element.number("springref", 0.0) - reference;
   references_[*scope.link].push_back(reference);
+  if (link.dofs.empty()) link.joint = dof.name;
   if (dof.kind != Kind::free) report_joint_omissions(element, dof.name, is_rotation, unit);
   link.dofs.push_back(std::move(dof));
 }
@@ -459,6 +485,7 @@ void MjcfReader::add_replicates(pugi::xml_node node, const Scope& scope) {
   const Vector3 step = element.vector("offset");
   const auto digits = fmt::format("{}", static_cast<int>(requested)).size();
   Pose X;
+  std::vector<Scope> copies;
   for (int i = 0; i < static_cast<int>(requested); ++i) {
     Scope inner = scope;
     ++inner.depth;
@@ -467,9 +494,10 @@ void MjcfReader::add_replicates(pugi::xml_node node, const Scope& scope) {
     inner.X_LF = scope.X_LF * X;
     inner.suffix = fmt::format("{}{:0{}}{}", separator, i, digits, scope.suffix);
     inner.of_class = element.text("childclass", scope.of_class);
-    add_contents(node, inner);
+    copies.push_back(std::move(inner));
     X.p += X.R * step;
   }
+  for (auto copy = copies.rbegin(); copy != copies.rend(); ++copy) add_contents(node, *copy);
 }
 
 void MjcfReader::add_attached(pugi::xml_node node, const Scope& scope) {
@@ -487,7 +515,9 @@ void MjcfReader::add_attached(pugi::xml_node node, const Scope& scope) {
   inner.of_class = "";
   inner.prefix = scope.prefix + element.text("prefix", "");
   bool done = false;
-  for (const pugi::xml_node world : source.file.root().children("worldbody")) {
+  const pugi::xml_node root = source.file.root();
+  for (pugi::xml_node world = root.last_child(); world; world = world.previous_sibling()) {
+    if (std::strcmp(world.name(), "worldbody") != 0) continue;
     if (body.empty()) add_contents(world, inner);
     const pugi::xml_node part = world.find_node(
         [&](pugi::xml_node n) { return std::strcmp(n.name(), "body") == 0 && body == n.attribute("name").value(); });
@@ -668,6 +698,7 @@ TreeModel MjcfReader::read(const fs::path& file) {
   read_option(source);
   for (const pugi::xml_node world : source.file.root().children("worldbody")) {
     add_contents(world, {.source = &source});
+    add_pending();
   }
   finish_masses(source.file.compiler());
   for (const pugi::xml_node equalities : source.file.root().children("equality")) {

@@ -20,6 +20,7 @@ struct JointDof {
   double neutral = 0.0;             ///< [rad] or [m] unloaded position of the spring relative to the initial pose
   double damping = 0.0;             ///< [N m s/rad] or [N s/m]
   double initial = 0.0;             ///< [rad] or [m] coordinate at the initial pose; for revolute and prismatic
+  double armature = 0.0;            ///< [kg m^2] or [kg] inertia of the coordinate; for revolute and prismatic
   bool coupled = false;             ///< part of a coupling
 };
 

@@ -105,15 +105,20 @@ std::optional<ScenarioJoint> one_joint(std::span<const JointDof> dofs) {
   return std::nullopt;
 }
 
+/// True if the coordinate of the degree of freedom needs a name: for a coupling, or for its rotor.
+bool is_named(const JointDof& dof) {
+  return dof.coupled || dof.armature > 0.0;
+}
+
 /// True if the coordinate of the degree of freedom appears in the scenario.
 bool has_own_joint(const JointDof& dof) {
   const bool has_resistance = dof.stiffness != 0.0 || dof.damping != 0.0;
-  return dof.coupled || (has_resistance && (dof.kind == Kind::revolute || dof.kind == Kind::prismatic));
+  return is_named(dof) || (has_resistance && (dof.kind == Kind::revolute || dof.kind == Kind::prismatic));
 }
 
-/// True if the joint becomes a custom one, whose coordinate has a name for couplings and springs.
+/// True if the joint becomes a custom one, whose coordinate has a name for couplings, rotors and springs.
 bool is_custom(const JointDof& dof) {
-  return dof.coupled || (has_own_joint(dof) && dof.kind == Kind::prismatic);
+  return is_named(dof) || (has_own_joint(dof) && dof.kind == Kind::prismatic);
 }
 
 }  // namespace
@@ -251,6 +256,19 @@ struct MovingLink {
   std::vector<std::string> bodies;  ///< at the end of each joint; the last one is the link
 };
 
+/// A body whose rotation about a fixed axis equals the coordinate of a joint: the armature of the joint, with its
+/// kinetic energy and with no other effect, since its centre rests and its moments of inertia are equal.
+struct Rotor {
+  std::string body;
+  JointDof joint;  ///< the one that moves the rotor
+};
+
+/// Mass properties with which a link cannot move.
+struct InertiaError {
+  std::string what;
+  std::string remedy;  ///< stated once for all links
+};
+
 class TreeImporter {
  public:
   TreeImporter(const TreeModel& model, const InertiaRepair& repair) : model_(model), repair_(repair) {}
@@ -261,7 +279,7 @@ class TreeImporter {
   void place_links();
   [[nodiscard]] std::string new_name(const std::string& preferred, const std::string& what);
   [[nodiscard]] MassProperties repaired(std::size_t link, MassProperties mass);
-  [[nodiscard]] std::string find_inertia_error(std::size_t link, const MassProperties& mass) const;
+  [[nodiscard]] std::optional<InertiaError> find_inertia_error(std::size_t link, const MassProperties& mass) const;
   [[nodiscard]] std::vector<MassProperties> masses();
   [[nodiscard]] const MassProperties* find_carried_mass(std::size_t mover,
                                                         const std::vector<MassProperties>& masses) const;
@@ -270,6 +288,7 @@ class TreeImporter {
   void add_joint(const std::string& a, const Pose& X_AL, const std::string& b, const ScenarioJoint& joint);
   void add_custom_joint(const std::string& a, const Pose& X_AL, const std::string& b, const JointDof& dof);
   void add_coupling(const Coupling& coupling);
+  void add_rotor(const Rotor& rotor);
   void add_loop(const Loop& loop);
   [[nodiscard]] std::string surfaces_text();
   void add_surface(const Place& place, const std::string& link, Shape shape, std::string& text);
@@ -286,9 +305,11 @@ class TreeImporter {
   std::vector<Place> places_;
   std::vector<Pose> poses_;  ///< of links in the world
   std::vector<MovingLink> moving_links_;
+  std::vector<Rotor> rotors_;
   std::set<std::string> names_ = {"ground"};
   std::map<std::string, std::string> coordinates_;  ///< of coupled joints, by their names in the file
   std::string joints_, forces_;
+  bool has_joints_ = false;  ///< false: joints_ has only comments, and such a YAML section is not a map
 };
 
 /// A unique name in the scenario.
@@ -320,6 +341,9 @@ void TreeImporter::place_links() {
     }
     mover.bodies.push_back(name);
     places_.push_back({.body = name, .X_BL = {}, .mover = moving_links_.size()});
+    for (const JointDof& dof : link.dofs) {
+      if (dof.armature > 0.0) rotors_.push_back({.body = new_name(dof.name + "_rotor", "body"), .joint = dof});
+    }
     moving_links_.push_back(std::move(mover));
     import_.imported.push_back(fmt::format("body {}", name));
   }
@@ -351,28 +375,29 @@ MassProperties TreeImporter::repaired(std::size_t link, MassProperties mass) {
   return mass;
 }
 
-/// Error message for mass properties with which a link cannot move; empty for valid ones.
-std::string TreeImporter::find_inertia_error(std::size_t link, const MassProperties& mass) const {
+/// None for valid mass properties.
+std::optional<InertiaError> TreeImporter::find_inertia_error(std::size_t link, const MassProperties& mass) const {
   const Link& moving = model_.links[link];
   const std::string why = fmt::format("joint '{}' moves it", moving.joint);
   if (!(mass.mass > 0.0)) {
-    return fmt::format(
-        "link '{}': expected an inertia with a mass above 0 kg, since {}, found {}; specify it in the model, weld the "
-        "link to another one, or set --bound-mass and --bound-inertia",
-        moving.name, why, moving.mass ? fmt::format("{} kg", mass.mass) : "none");
+    return InertiaError{
+        .what = fmt::format("link '{}': expected an inertia with a mass above 0 kg, since {}, found {}", moving.name,
+                            why, moving.mass ? fmt::format("{} kg", mass.mass) : "none"),
+        .remedy = "specify masses in the model, weld the links to others, or set --bound-mass and --bound-inertia"};
   }
   const Vector3 moments = principal_moments(mass.inertia);
   if (!(moments.minCoeff() > 0.0)) {
-    return fmt::format(
-        "link '{}': expected principal moments of inertia above 0 kg m^2, since {}, found {}; correct "
-        "them, or set --bound-inertia",
-        moving.name, why, list(moments));
+    return InertiaError{
+        .what = fmt::format("link '{}': expected principal moments of inertia above 0 kg m^2, since {}, found {}",
+                            moving.name, why, list(moments)),
+        .remedy = "correct the moments, or set --bound-inertia"};
   }
-  if (!is_impossible_inertia(moments)) return {};
-  return fmt::format(
-      "link '{}': expected principal moments of inertia, none of which exceeds the sum of the others, found {} kg m^2; "
-      "correct them, or use --balance-inertia",
-      moving.name, list(moments));
+  if (!is_impossible_inertia(moments)) return std::nullopt;
+  return InertiaError{
+      .what = fmt::format("link '{}': expected principal moments of inertia, none of which exceeds the sum "
+                          "of the others, found {} kg m^2",
+                          moving.name, list(moments)),
+      .remedy = "correct the moments, or use --balance-inertia"};
 }
 
 /// The mass properties of the body carried by a moving link; null if there is none.
@@ -398,6 +423,7 @@ std::vector<MassProperties> TreeImporter::masses() {
   }
   for (std::size_t k = 0; k < moving_links_.size(); ++k) all[k] = repaired(moving_links_[k].link, all[k]);
   std::vector<std::string> errors;
+  std::set<std::string> remedies;
   for (std::size_t k = 0; k < moving_links_.size(); ++k) {
     const Link& link = model_.links[moving_links_[k].link];
     const MassProperties* carried = all[k].mass == 0.0 ? find_carried_mass(k, all) : nullptr;
@@ -405,14 +431,17 @@ std::vector<MassProperties> TreeImporter::masses() {
       all[k] = make_massless_body(*carried, Vector3::Zero());
       add_omission(fmt::format("link {}: its missing mass; set to {} kg, {} of the carried mass", link.name,
                                all[k].mass, light));
-    } else if (std::string error = find_inertia_error(moving_links_[k].link, all[k]); !error.empty()) {
-      errors.push_back(std::move(error));
+    } else if (auto error = find_inertia_error(moving_links_[k].link, all[k])) {
+      errors.push_back(std::move(error->what));
+      remedies.insert(std::move(error->remedy));
     }
   }
   if (errors.empty()) return all;
-  throw input_error("model", fmt::format("{}: {}{}", model_.file,
-                                         errors.size() > 1 ? fmt::format("{} links are invalid: ", errors.size()) : "",
-                                         fmt::join(errors, "\n  ")));
+  const bool is_one = errors.size() == 1;
+  throw input_error(
+      "model",
+      fmt::format("{}: {}{}{}{}", model_.file, is_one ? "" : fmt::format("{} links are invalid: ", errors.size()),
+                  fmt::join(errors, "\n  "), is_one ? "; " : "\n  ", fmt::join(remedies, "\n  ")));
 }
 
 std::string TreeImporter::bodies_text() {
@@ -427,6 +456,10 @@ std::string TreeImporter::bodies_text() {
                                mover.bodies.back(), light));
     }
     text += body_text(mover.bodies.back(), all[k], poses_[mover.link]);
+  }
+  for (const Rotor& rotor : rotors_) {
+    const double armature = rotor.joint.armature;
+    text += body_text(rotor.body, {.mass = armature, .inertia = armature * Matrix3::Identity()}, {});
   }
   return text;
 }
@@ -447,6 +480,7 @@ void TreeImporter::add_joint(const std::string& a, const Pose& X_AL, const std::
     return;
   }
   const std::string name = new_name(first.name, "joint");
+  has_joints_ = true;
   joints_ += fmt::format("  {}: {{type: {}, bodies: [{}, {}], points: [{}, {}]", name, joint.type, a, b,
                          list(X_AL * joint.point), list(joint.point));
   if (!joint.axes.empty()) {
@@ -464,6 +498,7 @@ void TreeImporter::add_joint(const std::string& a, const Pose& X_AL, const std::
 /// A joint whose coordinate has a name, for couplings. Its frames have the axis as x.
 void TreeImporter::add_custom_joint(const std::string& a, const Pose& X_AL, const std::string& b, const JointDof& dof) {
   const std::string name = new_name(dof.name, "joint");
+  has_joints_ = true;
   coordinates_.emplace(dof.name, name);
   Pose X_LF{.R = {}, .p = dof.point};
   X_LF.R.col(0) = dof.axis;
@@ -496,6 +531,21 @@ void TreeImporter::add_coupling(const Coupling& coupling) {
       fmt::format("{}: joint {} follows joint {}", coupling.what, coupling.dependent, coupling.independent));
 }
 
+void TreeImporter::add_rotor(const Rotor& rotor) {
+  const std::string& name = rotor.joint.name;
+  const JointDof spin{.name = name + "_rotor", .initial = rotor.joint.initial};
+  add_custom_joint("ground", {}, rotor.body, spin);
+  add_coupling({.what = "armature of joint " + name,
+                .name = name + "_armature",
+                .dependent = spin.name,
+                .independent = name,
+                .polynomial = {0.0, 1.0}});
+  import_.imported.push_back(
+      fmt::format("joint {}: its armature {} as the inertia of the body {}, whose angle follows its "
+                  "coordinate",
+                  name, rotor.joint.armature, rotor.body));
+}
+
 void TreeImporter::add_moving_link(const MovingLink& mover) {
   const Link& link = model_.links[mover.link];
   const Place parent = location_of(link.parent);
@@ -521,6 +571,7 @@ void TreeImporter::add_loop(const Loop& loop) {
     return add_omission(fmt::format("{}: its frames are turned by {:.3g} rad at the initial pose", what, turn));
   }
   const std::string name = new_name(loop.name, "equality");
+  has_joints_ = true;
   if (loop.kind == Loop::Kind::weld) {
     joints_ += fmt::format("  {}: {{type: fixed, bodies: [{}, {}]}}\n", name, a.body, b.body);
   } else {
@@ -567,18 +618,17 @@ Import TreeImporter::run() {
   const std::string bodies = bodies_text();
   for (const MovingLink& mover : moving_links_) add_moving_link(mover);
   for (const Coupling& coupling : model_.couplings) add_coupling(coupling);
+  for (const Rotor& rotor : rotors_) add_rotor(rotor);
   for (const Loop& loop : model_.loops) add_loop(loop);
   for (const std::string& line : model_.omissions) add_omission(line);
   const std::string surfaces = surfaces_text();
-  // A YAML section with only comments is not a map.
-  const bool has_joints = joints_.find("type: ") != std::string::npos;
   import_.scenario = fmt::format(
       "# From the {} model {}; NOT_IMPORTED.txt lists the parts that were not imported.\n{}heelstrike: 1\ngravity: "
       "{}\n\n{}\n{}{}\n{}"
       "analysis:\n  end_time: 1.0\n\noutput:\n  interval: 0.01\n{}",
       model_.kind, plain(model_.name),
       model_.root_is_fixed ? "# The root link is part of the ground; use --base free for a moving root link.\n" : "",
-      list(model_.gravity), bodies, has_joints ? "joints:\n" : "", joints_,
+      list(model_.gravity), bodies, has_joints_ ? "joints:\n" : "", joints_,
       forces_.empty() ? "" : "forces:\n" + forces_ + "\n", surfaces);
   return std::move(import_);
 }

@@ -21,6 +21,18 @@ namespace fs = std::filesystem;
 using Kind = JointDof::Kind;
 using Node = pugi::xml_node;
 
+/// Root link that is the ground.
+const std::string ground_link = "world";
+
+/// The first attribute with a value of xacro, "${length}" or "$(find package)"; null for none.
+pugi::xml_attribute substitution_of(Node node) {
+  for (const pugi::xml_attribute attribute : node.attributes()) {
+    const std::string_view value = attribute.value();
+    if (value.find("${") != std::string_view::npos || value.find("$(") != std::string_view::npos) return attribute;
+  }
+  return {};
+}
+
 /// Folders listed in an environment variable, with `below` appended to each.
 std::vector<fs::path> listed_folders(const char* variable, const fs::path& below) {
   std::vector<fs::path> folders;
@@ -69,6 +81,7 @@ class UrdfReader {
                                const std::string& where) const;
   [[nodiscard]] Pose origin(Node parent, const std::string& where) const;
   void collect(Node robot);
+  [[nodiscard]] std::string known_links() const;
   [[nodiscard]] std::string root_link() const;
   void add_tree(const std::string& root);
   void add_link(const std::string& name, Node joint, std::optional<std::size_t> parent);
@@ -78,6 +91,7 @@ class UrdfReader {
   [[nodiscard]] Shape shape_of(Node collision, const std::string& where);
   [[nodiscard]] std::optional<fs::path> package_folder(const std::string& name, const fs::path& rest) const;
   [[nodiscard]] std::optional<fs::path> file_of(const std::string& name, const std::string& where);
+  void reject_substitutions(Node robot) const;
   void print_repeat_counts(Node robot);
   void add_omission(std::string text) { model_.omissions.push_back(std::move(text)); }
 
@@ -135,9 +149,12 @@ void UrdfReader::collect(Node robot) {
     if (name.empty() || !names.insert(name).second) {
       reject(fmt::format("joint '{}': expected a unique joint name", name));
     }
-    for (const std::string& end : {parent, child}) {
-      if (!links_.contains(end))
-        reject(fmt::format("joint '{}': expected two links, found '{}'", name, printable(end)));
+    // Other readers take an undeclared `world` as the ground.
+    if (parent == ground_link) links_.emplace(parent, Node());
+    for (const auto& [role, link] : {std::pair("parent", parent), std::pair("child", child)}) {
+      if (links_.contains(link)) continue;
+      reject(fmt::format("joint '{}': expected a link of the file as its {}, found '{}'; the links are {}", name, role,
+                         printable(link), known_links()));
     }
     const auto [other, is_new] = joint_to_.emplace(child, joint);
     if (!is_new) {
@@ -146,6 +163,18 @@ void UrdfReader::collect(Node robot) {
     }
     joints_from_[parent].push_back(joint);
   }
+}
+
+/// "'a', 'b', ...", for messages.
+std::string UrdfReader::known_links() const {
+  constexpr std::size_t max_listed = 10;
+  std::string names;
+  std::size_t n = 0;
+  for (const auto& [name, link] : links_) {
+    if (n++ == max_listed) return fmt::format("{} and {} more", names, links_.size() - max_listed);
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", printable(name));
+  }
+  return names;
 }
 
 std::string UrdfReader::root_link() const {
@@ -182,6 +211,10 @@ std::vector<JointDof> UrdfReader::dofs_of(Node joint, const std::string& where) 
   const std::string type = joint.attribute("type").value(), name = joint.attribute("name").value();
   if (type == "fixed") return {};
   if (type == "floating") return {{.kind = Kind::free, .name = name}};
+  // Not in the standard, but read by Bullet and others.
+  if (type == "spherical") {
+    return {{.kind = Kind::spherical, .name = name, .damping = number(joint.child("dynamics"), "damping", 0.0, where)}};
+  }
   const Vector3 axis = vector(joint.child("axis"), "xyz", Vector3::UnitX(), where);
   if (!(axis.norm() > 0.0)) reject(fmt::format("{}: expected a nonzero axis, found {}", where, list(axis)));
   JointDof along{.kind = Kind::revolute, .name = name, .axis = axis.normalized()};
@@ -192,8 +225,9 @@ std::vector<JointDof> UrdfReader::dofs_of(Node joint, const std::string& where) 
     return {along};
   }
   if (type != "planar") {
-    reject(fmt::format("{}: expected revolute, continuous, prismatic, fixed, floating or planar in 'type', found '{}'",
-                       where, printable(type, 60)));
+    reject(fmt::format(
+        "{}: expected revolute, continuous, prismatic, fixed, floating, planar or spherical in 'type', found '{}'",
+        where, printable(type, 60)));
   }
   const Vector3 first = along.axis.unitOrthogonal();
   return {{.kind = Kind::prismatic, .name = name, .axis = first},
@@ -357,10 +391,10 @@ void UrdfReader::add_link(const std::string& name, Node joint, std::optional<std
     link.X_PL = origin(joint, at);
     link.dofs = dofs_of(joint, at);
     report_joint_omissions(joint, at);
-  } else if (import_options_.base_is_free && name != "world") {
+  } else if (import_options_.base_is_free && name != ground_link) {
     link.joint = "base";
     link.dofs = {{.kind = Kind::free, .name = "base"}};
-  } else if (name != "world") {
+  } else if (name != ground_link) {
     model_.root_is_fixed = true;
     add_omission(
         fmt::format("root link {}: URDF does not define whether it moves; it is part of the ground; use --base free "
@@ -417,13 +451,31 @@ void UrdfReader::print_repeat_counts(Node robot) {
   }
 }
 
+/// Rejects values that xacro would substitute: in links and joints, since plugins may have substitutions of their own.
+void UrdfReader::reject_substitutions(Node robot) const {
+  for (const Node part : robot.children()) {
+    const std::string_view kind = part.name();
+    if (kind != "link" && kind != "joint") continue;
+    const Node found =
+        substitution_of(part) ? part : part.find_node([](Node node) { return bool(substitution_of(node)); });
+    if (!found) continue;
+    const pugi::xml_attribute attribute = substitution_of(found);
+    reject(
+        fmt::format("{} '{}': expected values, found '{}' in '{}' of {}, which xacro substitutes; expand the file "
+                    "first: xacro MODEL > MODEL.urdf",
+                    kind, printable(part.attribute("name").value()), printable(attribute.value(), 60), attribute.name(),
+                    found.name()));
+  }
+}
+
 TreeModel UrdfReader::read(const std::string& text) {
   check_xml_nesting(text, file_.string(), "model");
   pugi::xml_document document;
   const auto result = document.load_buffer(text.data(), text.size());
   if (!result) {
     reject(fmt::format("line {}: expected a URDF model in XML, found: {}",
-                       line_of_offset(text, static_cast<std::size_t>(result.offset)), result.description()));
+                       line_of_offset(text, static_cast<std::size_t>(result.offset)),
+                       describe_xml_fault(text, static_cast<std::size_t>(result.offset), result.description())));
   }
   const Node robot = document.child("robot");
   if (!robot) reject("expected a URDF model (<robot>), found other XML");
@@ -431,6 +483,7 @@ TreeModel UrdfReader::read(const std::string& text) {
     reject(fmt::format("expected a URDF model, found macros ({}); expand them first: xacro MODEL > MODEL.urdf",
                        macro.name()));
   }
+  reject_substitutions(robot);
   model_.kind = "URDF";
   model_.file = file_.string();
   model_.name = robot.attribute("name").value();

@@ -267,10 +267,11 @@ MeshReport process_mesh(const MeshJob& job, const std::function<void(const char*
   return outcome;
 }
 
-Triangles read_triangles(const std::string& name, const std::string& content) {
+Triangles read_triangles(const std::string& name, const std::string& content, bool points_suffice) {
   fem::ReadOptions options;
   options.name = name;
-  fem::SurfaceMesh mesh = read_input([&] { return fem::read_surface(content, options); });
+  options.points_suffice = points_suffice;
+  fem::SurfaceMesh mesh = read_input([&] { return fem::read_outer_surface(content, options); });
   return {.vertices = std::move(mesh.vertices), .triangles = std::move(mesh.triangles)};
 }
 

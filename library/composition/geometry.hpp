@@ -91,7 +91,8 @@ struct MeshReport {
 
 /// Triangles of a surface file, in its units; the boundary of a volume mesh is not extracted.
 /// @throws Error{invalid_input} for a file that is not a readable surface
-[[nodiscard]] Triangles read_triangles(const std::string& name, const std::string& content);
+[[nodiscard]] Triangles read_triangles(const std::string& name, const std::string& content,
+                                       bool points_suffice = false);
 
 /// Fills a small ball with tetrahedra. @returns the mesher and the number of elements
 /// @throws errors of the mesher, e.g. Error{file} when it is missing

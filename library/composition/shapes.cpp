@@ -31,9 +31,7 @@ std::optional<fem::SurfaceMesh> mesh_of_file(const MeshSurface& surface, std::sp
   read.name = file->name;
   read.format = surface.format;
   read.length_scale = surface.length_scale;
-  fem::SurfaceMesh mesh = fem::is_volume_mesh(file->content, read)
-                              ? fem::boundary_surface(fem::read_volume(file->content, read)).surface
-                              : fem::read_surface(file->content, read);
+  fem::SurfaceMesh mesh = fem::read_outer_surface(file->content, read);
   for (Vector3& vertex : mesh.vertices) vertex = surface.X_BodyMesh * vertex;
   return mesh;
 }

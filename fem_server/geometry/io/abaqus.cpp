@@ -1,12 +1,15 @@
-// Abaqus .inp: nodes, C3D4, C3D10, C3D6, C3D8, C3D20 and C3D27, sets and surfaces; parts and positioned instances.
-// Analysis keywords and non-solid elements are omitted with a note.
+// Abaqus .inp: nodes, C3D4, C3D10, C3D6, C3D15, C3D8, C3D20 and C3D27, sets and surfaces; parts and positioned
+// instances. Analysis keywords, non-solid elements and members of sets that the file does not define are omitted with a
+// note.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "common/errors/error.hpp"
@@ -77,12 +80,25 @@ class AbaqusReader {
       : options_(options), scanner_(options.name, bytes), builder_(options), max_members_(13 * bytes.size() + 1000) {}
 
   VolumeMesh read() {
-    count_instances();
+    find_parts();
+    skip_header();
     read_keywords();
+    builder_.omit_foreign_triangles();
     resolve_sets();
-    for (const std::string& keyword : skipped_) builder_.add_note(fmt::format("keyword *{} was omitted", keyword));
-    for (const std::string& type : skipped_types_) {
-      builder_.add_note(fmt::format("elements of type {} (not solids) were omitted", type));
+    add_notes_of_omissions();
+    if (n_long_nodes_ > 0) {
+      builder_.add_note(
+          fmt::format("{} nodes have more than three coordinates; the others were ignored", n_long_nodes_));
+    }
+    if (n_repeated_nodes_ > 0) {
+      builder_.add_note(fmt::format("{} nodes are repeated with the same coordinates", n_repeated_nodes_));
+    }
+    if (n_long_elements_ > 0) {
+      builder_.add_note(
+          fmt::format("{} elements list more nodes than their type has; the first ones were taken", n_long_elements_));
+    }
+    if (ignores_instances_) {
+      builder_.add_note("the instances of sets were ignored: the file has no instances");
     }
     if (n_short_nodes_ > 0) {
       builder_.add_note(
@@ -98,10 +114,34 @@ class AbaqusReader {
       throw input_error(options_.name,
                         fmt::format("{}: expected an Abaqus input file with *NODE, found none", options_.name));
     }
+    if (!builder_.has_elements() && !skipped_types_.empty()) {
+      fail_at_line(options_.name, line_of_skipped_,
+                   fmt::format("expected solid elements (C3D...), found elements of the types {} only",
+                               fmt::join(skipped_types_, ", ")));
+    }
     return builder_.finish();
   }
 
  private:
+  void add_notes_of_omissions() {
+    for (const std::string& keyword : skipped_) builder_.add_note(fmt::format("keyword *{} was omitted", keyword));
+    for (const std::string& type : skipped_types_) {
+      builder_.add_note(fmt::format("elements of type {} (not solids) were omitted", type));
+    }
+    for (const auto& [what, members] : undefined_) {
+      builder_.add_note(
+          members.count == 1
+              ? fmt::format("{} contains {}, which the file does not define; it was omitted", what, members.first)
+              : fmt::format("{} contains {} members that the file does not define; they were omitted, the "
+                            "first one is {}",
+                            what, members.count, members.first));
+    }
+    for (const auto& [name, n] : n_sides_omitted_) {
+      builder_.add_note(fmt::format("surface '{}': {} side{} of elements that are not solids {} omitted", name, n,
+                                    n == 1 ? "" : "s", n == 1 ? "was" : "were"));
+    }
+  }
+
   /// Next line that is neither comment nor empty.
   std::optional<std::string_view> next_line() {
     while (!scanner_.at_end()) {
@@ -197,22 +237,54 @@ class AbaqusReader {
     }
   }
 
-  /// Counts the instances of the file: without instances, a part is the mesh itself.
-  void count_instances() {
+  /// Finds the parts, which may follow their instances, and counts the instances: without instances, a part is the mesh
+  /// itself.
+  void find_parts() {
     while (const auto line = next_line()) {
-      if (line->starts_with('*') && lower_case(trimmed(split(line->substr(1)).front())) == "instance") ++n_instances_;
+      if (!line->starts_with('*')) continue;
+      const std::string name = lower_case(split(line->substr(1)).front());
+      if (name == "instance") ++n_instances_;
+      if (name != "part") continue;
+      const Keyword keyword = parse_keyword(*line);
+      const auto [part, is_new] =
+          parts_.try_emplace(lower_case(keyword.value("name")), scanner_.offset(), scanner_.line());
+      if (!is_new) fail(fmt::format("part '{}' is repeated", keyword.value("name")));
     }
     scanner_.roll_back(0, 1);
+  }
+
+  /// Some programs write a title before the first keyword; numbers there are data that lost their keyword.
+  void skip_header() {
+    std::size_t n_lines = 0;
+    std::string first;
+    while (const auto line = next_line()) {
+      double number = 0.0;
+      if (line->starts_with('*')) {
+        scanner_.roll_back(offset_of_line_, line_);
+        if (n_lines > 0) {
+          builder_.add_note(fmt::format("{} line{} of text before the first keyword {} omitted: {}", n_lines,
+                                        n_lines == 1 ? "" : "s", n_lines == 1 ? "was" : "were", first));
+        }
+        return;
+      }
+      if (parse_number(split(*line).front(), number)) {
+        fail(fmt::format("expected a keyword such as *NODE before the first data line, found {}", quoted(*line)));
+      }
+      if (n_lines++ == 0) first = quoted(*line);
+    }
+    if (n_lines == 0) return;
+    line_ = 1;
+    fail(fmt::format("expected a keyword line starting with '*', found {}", first));
   }
 
   /// In a file with instances, a part is read at each instance.
   void read_part(const Keyword& keyword) {
     if (n_instances_ == 0) {
-      if (!parts_.empty()) fail("expected one part, or an assembly with instances, found a second part");
-      parts_[lower_case(keyword.value("name"))] = {};
+      if (parts_.size() > 1) {
+        fail(fmt::format("expected one part, or an assembly with instances, found {} parts", parts_.size()));
+      }
       return skip_data();
     }
-    parts_[lower_case(keyword.value("name"))] = {scanner_.offset(), scanner_.line()};
     while (const auto line = next_line()) {
       if (line->starts_with('*') && lower_case(split(line->substr(1)).front()) == "end part") return;
     }
@@ -255,7 +327,7 @@ class AbaqusReader {
     current_ = &instance;
     if (const std::string part = keyword.value("part"); !part.empty()) {
       const auto found = parts_.find(lower_case(part));
-      if (found == parts_.end()) fail(fmt::format("expected the name of a preceding part, found '{}'", part));
+      if (found == parts_.end()) fail(fmt::format("expected the name of a part of this file, found '{}'", part));
       const std::size_t offset = scanner_.offset(), line = scanner_.line();
       scanner_.roll_back(found->second.first, found->second.second);
       read_keywords("end part");
@@ -305,15 +377,25 @@ class AbaqusReader {
   std::optional<std::vector<std::uint64_t>> labels_of(const LabelSets& sets, std::string_view word,
                                                       const Instance* of) const {
     const auto [named, rest] = instance_of(word);
-    const Instance* const instance = named != nullptr ? named : of;
     std::int64_t number = 0;
-    if (parse_integer(rest, number)) return std::vector{offset_of(instance) + label(rest, "a label")};
+    if (parse_integer(rest, number)) {
+      return std::vector{offset_of(named != nullptr ? named : of) + label(rest, "a label")};
+    }
+    const auto key = key_of(sets, word, of);
+    return key ? std::optional(sets.at(*key).labels) : std::nullopt;
+  }
+
+  /// Key of the set denoted by a name, possibly qualified by an instance; none for an unknown set.
+  std::optional<std::string> key_of(const LabelSets& sets, std::string_view word, const Instance* of) const {
+    const auto [named, rest] = instance_of(word);
+    const Instance* const instance = named != nullptr ? named : of;
     const std::string bare = lower_case(rest);
-    auto found = sets.end();
-    if (instance != nullptr) found = sets.find(lower_case(instance->name) + "." + bare);
-    if (found == sets.end() && (named == nullptr || n_instances_ == 1)) found = sets.find(bare);
-    if (found == sets.end()) return std::nullopt;
-    return found->second.labels;
+    if (instance != nullptr) {
+      const std::string qualified = lower_case(instance->name) + "." + bare;
+      if (sets.contains(qualified)) return qualified;
+    }
+    if ((named == nullptr || n_instances_ == 1) && sets.contains(bare)) return bare;
+    return std::nullopt;
   }
 
   void read_nodes(const Keyword& keyword) {
@@ -322,19 +404,29 @@ class AbaqusReader {
       fail("only rectangular coordinates (SYSTEM=R) are supported");
     }
     while (const auto data = next_data(false)) {
-      if (data->fields.size() > 4) {
+      // Up to three direction cosines of a normal may follow.
+      if (data->fields.size() > 7) {
         fail(fmt::format("expected a node number and three coordinates, found {} values", data->fields.size()));
       }
+      if (data->fields.size() > 4) ++n_long_nodes_;
+      const std::size_t n_values = std::min<std::size_t>(data->fields.size(), 4);
       const std::uint64_t node = own_label(data->fields[0], "the number of a node");
       Vector3 position = Vector3::Zero();  // Missing coordinates are 0, as in Abaqus.
-      if (data->fields.size() < 4 || std::ranges::any_of(data->fields, &std::string_view::empty)) ++n_short_nodes_;
-      for (std::size_t i = 0; i + 1 < data->fields.size(); ++i) {
+      const auto coordinates = std::span(data->fields).first(n_values);
+      if (n_values < 4 || std::ranges::any_of(coordinates, &std::string_view::empty)) ++n_short_nodes_;
+      for (std::size_t i = 0; i + 1 < n_values; ++i) {
         if (data->fields[i + 1].empty()) continue;
         if (!parse_number(data->fields[i + 1], position[static_cast<Eigen::Index>(i)])) {
           fail(fmt::format("expected a finite coordinate, found {}", quoted(data->fields[i + 1])));
         }
       }
-      builder_.add_node(node, X_ * position, {"line", data->line});
+      position = X_ * position;
+      const auto known = builder_.find_node(node);
+      if (known && builder_.node(*known) == position) {
+        ++n_repeated_nodes_;
+      } else {
+        builder_.add_node(node, position, {"line", data->line});
+      }
       if (!set.empty()) add_member(node_sets_, set, node);
     }
   }
@@ -347,31 +439,30 @@ class AbaqusReader {
   /// None for non-solid elements.
   [[nodiscard]] std::optional<ElementKind> element_kind(const Keyword& keyword) const {
     static const std::map<std::string, ElementKind, std::less<>> kinds{
-        {"c3d4", {Cell::Kind::solid, 4}},    {"c3d10", {Cell::Kind::solid, 10}},   {"c3d4h", {Cell::Kind::solid, 4}},
-        {"c3d10h", {Cell::Kind::solid, 10}}, {"c3d10m", {Cell::Kind::solid, 10}},  {"cps3", {Cell::Kind::face, 3}},
-        {"cps6", {Cell::Kind::face, 6}},     {"s3", {Cell::Kind::face, 3}},        {"s3r", {Cell::Kind::face, 3}},
-        {"stri65", {Cell::Kind::face, 6}},   {"m3d3", {Cell::Kind::face, 3}},      {"m3d6", {Cell::Kind::face, 6}},
-        {"c3d8", {Cell::Kind::solid, 8}},    {"c3d8h", {Cell::Kind::solid, 8}},    {"c3d8i", {Cell::Kind::solid, 8}},
-        {"c3d8r", {Cell::Kind::solid, 8}},   {"c3d8rh", {Cell::Kind::solid, 8}},   {"s4", {Cell::Kind::face, 4}},
-        {"s4r", {Cell::Kind::face, 4}},      {"cps4", {Cell::Kind::face, 4}},      {"m3d4", {Cell::Kind::face, 4}},
-        {"c3d6", {Cell::Kind::solid, 6}},    {"c3d6h", {Cell::Kind::solid, 6}},    {"t3d2", {Cell::Kind::line, 2}},
-        {"t3d3", {Cell::Kind::line, 3}},     {"c3d20", {Cell::Kind::solid, 20}},   {"c3d20h", {Cell::Kind::solid, 20}},
-        {"c3d20r", {Cell::Kind::solid, 20}}, {"c3d20rh", {Cell::Kind::solid, 20}}, {"c3d27", {Cell::Kind::solid, 27}},
-        {"c3d27h", {Cell::Kind::solid, 27}}, {"c3d27r", {Cell::Kind::solid, 27}},  {"c3d27rh", {Cell::Kind::solid, 27}},
-        {"s8r", {Cell::Kind::face, 8}},      {"cps8", {Cell::Kind::face, 8}},      {"m3d8", {Cell::Kind::face, 8}},
-        {"m3d9", {Cell::Kind::face, 9}}};
+        {"c3d4", {Cell::Kind::solid, 4}},     {"c3d10", {Cell::Kind::solid, 10}},   {"c3d4h", {Cell::Kind::solid, 4}},
+        {"c3d10h", {Cell::Kind::solid, 10}},  {"c3d10m", {Cell::Kind::solid, 10}},  {"cps3", {Cell::Kind::face, 3}},
+        {"cps6", {Cell::Kind::face, 6}},      {"s3", {Cell::Kind::face, 3}},        {"s3r", {Cell::Kind::face, 3}},
+        {"stri65", {Cell::Kind::face, 6}},    {"m3d3", {Cell::Kind::face, 3}},      {"m3d6", {Cell::Kind::face, 6}},
+        {"c3d8", {Cell::Kind::solid, 8}},     {"c3d8h", {Cell::Kind::solid, 8}},    {"c3d8i", {Cell::Kind::solid, 8}},
+        {"c3d8r", {Cell::Kind::solid, 8}},    {"c3d8rh", {Cell::Kind::solid, 8}},   {"s4", {Cell::Kind::face, 4}},
+        {"s4r", {Cell::Kind::face, 4}},       {"cps4", {Cell::Kind::face, 4}},      {"m3d4", {Cell::Kind::face, 4}},
+        {"c3d6", {Cell::Kind::solid, 6}},     {"c3d6h", {Cell::Kind::solid, 6}},    {"c3d15", {Cell::Kind::solid, 15}},
+        {"c3d15h", {Cell::Kind::solid, 15}},  {"t3d2", {Cell::Kind::line, 2}},      {"t3d3", {Cell::Kind::line, 3}},
+        {"c3d20", {Cell::Kind::solid, 20}},   {"c3d20h", {Cell::Kind::solid, 20}},  {"c3d20r", {Cell::Kind::solid, 20}},
+        {"c3d20rh", {Cell::Kind::solid, 20}}, {"c3d27", {Cell::Kind::solid, 27}},   {"c3d27h", {Cell::Kind::solid, 27}},
+        {"c3d27r", {Cell::Kind::solid, 27}},  {"c3d27rh", {Cell::Kind::solid, 27}}, {"s8r", {Cell::Kind::face, 8}},
+        {"cps8", {Cell::Kind::face, 8}},      {"m3d8", {Cell::Kind::face, 8}},      {"m3d9", {Cell::Kind::face, 9}}};
     const std::string type = keyword.value("type");
     const auto found = kinds.find(lower_case(type));
     if (found != kinds.end()) return found->second;
     const std::string small = lower_case(type);
     if (!small.empty() && !small.starts_with("c3d") && !small.starts_with("sc") && !small.starts_with("csh"))
       return std::nullopt;
-    fail_at_line(
-        options_.name, keyword.line,
-        fmt::format(
-            "expected TYPE=C3D4, C3D10, C3D6, C3D8, C3D20 or C3D27 (or S3, CPS3, STRI65, S4, S8R on their boundary), "
-            "found '{}'",
-            type));
+    fail_at_line(options_.name, keyword.line,
+                 fmt::format("expected TYPE=C3D4, C3D10, C3D6, C3D15, C3D8, C3D20 or C3D27 (or S3, CPS3, STRI65, S4, "
+                             "S8R on their boundary), "
+                             "found '{}'",
+                             type));
   }
 
   /// In 27-node hexahedra the 21st node is the centre, followed by the centres of S1 to S6.
@@ -383,20 +474,27 @@ class AbaqusReader {
 
   void read_elements(const Keyword& keyword) {
     const auto known = element_kind(keyword);
+    const std::string set = keyword.value("elset").empty() ? "" : own_name(keyword.value("elset"));
     if (!known) {
+      if (skipped_types_.empty()) line_of_skipped_ = keyword.line;
       skipped_types_.insert(keyword.value("type"));
       while (const auto data = next_data(true)) {
-        skipped_labels_.insert(own_label(data->fields[0], "the number of an element"));
+        const std::uint64_t element = own_label(data->fields[0], "the number of an element");
+        skipped_labels_.insert(element);
+        // Other sets and surfaces may contain this set.
+        if (!set.empty()) add_member(element_sets_, set, element);
       }
       return;
     }
     const ElementKind kind = *known;
-    const std::string set = keyword.value("elset").empty() ? "" : own_name(keyword.value("elset"));
-    while (const auto data = next_data(true, kind.n_nodes + 1)) {
-      if (data->fields.size() != kind.n_nodes + 1) {
+    while (auto data = next_data(true, kind.n_nodes + 1)) {
+      // Some programs end a line that is continued with two commas.
+      std::erase_if(data->fields, [](std::string_view field) { return field.empty(); });
+      if (data->fields.size() < kind.n_nodes + 1) {
         fail(
             fmt::format("expected an element number and {} nodes, found {} values", kind.n_nodes, data->fields.size()));
       }
+      if (data->fields.size() > kind.n_nodes + 1) ++n_long_elements_;
       const Place place{"line", data->line};
       Cell cell;
       cell.kind = kind.kind;
@@ -405,6 +503,7 @@ class AbaqusReader {
       }
       const std::uint64_t element = own_label(data->fields[0], "the number of an element");
       check_limit(options_.name, "elements", cells_.size() + 1, options_.limits.max_elements);
+      if (kind.kind == Cell::Kind::face) builder_.count_surface_cell();
       if (kind.kind == Cell::Kind::solid) {
         if (kind.n_nodes == 27) move_middles(cell.nodes);
         cell.element = builder_.add_element(cell.nodes, place);
@@ -430,7 +529,9 @@ class AbaqusReader {
       fail_at_line(options_.name, keyword.line, fmt::format("expected {0}=NAME in *{0}", kind));
     const std::string name = own_name(keyword.value(kind));
     const Instance* of = current_;
-    if (const std::string instance = keyword.value("instance"); !instance.empty()) {
+    if (const std::string instance = keyword.value("instance"); !instance.empty() && n_instances_ == 0) {
+      ignores_instances_ = true;
+    } else if (!instance.empty()) {
       const auto found = instances_.find(lower_case(instance));
       if (found == instances_.end()) fail(fmt::format("expected a preceding instance, found '{}'", instance));
       of = &found->second;
@@ -445,10 +546,69 @@ class AbaqusReader {
       for (const std::string_view field : data->fields) {
         if (field.empty()) continue;
         const auto members = labels_of(sets, unquoted(field), of);
-        if (!members) fail(fmt::format("expected a number or the name of a preceding set, found {}", quoted(field)));
+        if (!members || is_incomplete(sets, unquoted(field), of)) {
+          later_sets_.push_back({&sets, name, std::string(unquoted(field)), of, line_});
+          ++n_later_[{&sets, lower_case(name)}];
+          continue;
+        }
         for (const std::uint64_t member : *members) add_member(sets, name, member);
       }
     }
+  }
+
+  /// True for a set that contains sets that follow.
+  bool is_incomplete(const LabelSets& sets, std::string_view word, const Instance* of) const {
+    if (n_later_.empty()) return false;
+    const auto key = key_of(sets, word, of);
+    if (!key) return false;
+    const auto found = n_later_.find({&sets, *key});
+    return found != n_later_.end() && found->second > 0;
+  }
+
+  /// A set named in another set before its own definition.
+  struct LaterSet {
+    LabelSets* sets;
+    std::string in;
+    std::string name;
+    const Instance* instance;
+    std::size_t line;
+  };
+
+  /// Adds the members of sets that were named before their definition, innermost sets first.
+  void resolve_later_sets() {
+    // A pass from the last line upwards resolves every chain of sets whose members follow them.
+    constexpr int max_passes = 100;
+    for (int pass = 0; pass < max_passes && !later_sets_.empty(); ++pass) {
+      std::vector<LaterSet> still_open;
+      for (auto later = later_sets_.rbegin(); later != later_sets_.rend(); ++later) {
+        if (is_incomplete(*later->sets, later->name, later->instance)) {
+          still_open.push_back(std::move(*later));
+          continue;
+        }
+        add_later_set(*later);
+        --n_later_[{later->sets, lower_case(later->in)}];
+      }
+      later_sets_.assign(std::make_move_iterator(still_open.rbegin()), std::make_move_iterator(still_open.rend()));
+    }
+    if (later_sets_.empty()) return;
+    line_ = later_sets_.front().line;
+    fail(fmt::format("the sets '{}' and '{}' contain each other", later_sets_.front().in, later_sets_.front().name));
+  }
+
+  void add_later_set(const LaterSet& later) {
+    const auto key = key_of(*later.sets, later.name, later.instance);
+    if (!key) return add_undefined(set_title(*later.sets, later.in), fmt::format("the set '{}'", later.name));
+    const std::vector<std::uint64_t> members = later.sets->at(*key).labels;
+    for (const std::uint64_t member : members) add_member(*later.sets, later.in, member);
+  }
+
+  [[nodiscard]] std::string set_title(const LabelSets& sets, const std::string& name) const {
+    return fmt::format("{} set '{}'", &sets == &node_sets_ ? "node" : "element", name);
+  }
+
+  void add_undefined(const std::string& what, const std::string& member) {
+    Undefined& members = undefined_[what];
+    if (members.count++ == 0) members.first = member;
   }
 
   void read_generate(const DataLine& data, LabelSets& sets, const std::string& name, std::uint64_t offset) {
@@ -472,6 +632,13 @@ class AbaqusReader {
     std::size_t line;
   };
 
+  /// Sides and edges of shells, membranes and rigid elements.
+  static bool is_side_of_shell(std::string_view face) {
+    static const std::set<std::string, std::less<>> names{"spos", "sneg", "s",    "e1",   "e2",
+                                                          "e3",   "e4",   "end1", "end2", "edge"};
+    return names.contains(face);
+  }
+
   void read_surface(const Keyword& keyword) {
     if (keyword.value("name").empty()) fail_at_line(options_.name, keyword.line, "expected NAME=... in *SURFACE");
     const std::string name = own_name(keyword.value("name"));
@@ -486,6 +653,10 @@ class AbaqusReader {
         continue;
       }
       const std::string face = data->fields.size() == 2 ? lower_case(data->fields[1]) : "";
+      if (is_side_of_shell(face)) {
+        ++n_sides_omitted_[name];
+        continue;
+      }
       if (face.size() != 2 || face[0] != 's' || face[1] < '1' || face[1] > '6') {
         fail("expected an element set or element and a face S1 to S6");
       }
@@ -495,52 +666,66 @@ class AbaqusReader {
     }
   }
 
-  std::vector<std::uint64_t> members(const LabelSets& sets, const SurfaceLine& line) {
+  /// None for an unknown set, with a note.
+  std::vector<std::uint64_t> members(const LabelSets& sets, const std::string& surface, const SurfaceLine& line) {
     line_ = line.line;
-    const auto labels = labels_of(sets, line.of, line.instance);
-    if (!labels) fail(fmt::format("expected a number or the name of a set, found {}", quoted(line.of)));
-    return *labels;
+    auto labels = labels_of(sets, line.of, line.instance);
+    if (labels) return std::move(*labels);
+    add_undefined(fmt::format("surface '{}'", surface), fmt::format("the set '{}'", line.of));
+    return {};
   }
 
   void resolve_sets() {
-    const Place at_end{"line", scanner_.line()};
+    resolve_later_sets();
     for (const auto& [key, set] : node_sets_) {
       for (const std::uint64_t node : set.labels)
-        builder_.add_to_node_set(set.spelling, builder_.node_index(node, at_end));
+        add_to_node_set(set.spelling, node, set_title(node_sets_, set.spelling));
     }
     for (const auto& [key, set] : element_sets_) {
       for (const std::uint64_t element : set.labels) {
-        if (!skipped_labels_.contains(element)) add_cell_to_set(set.spelling, find_cell(element, set.spelling));
+        const Cell* cell = find_cell(element, set_title(element_sets_, set.spelling));
+        if (cell != nullptr) add_cell_to_set(set.spelling, *cell);
       }
     }
     for (const auto& [name, line] : surface_nodes_) {
-      for (const std::uint64_t node : members(node_sets_, line)) {
-        builder_.add_to_node_set(name, builder_.node_index(node, {"line", line.line}));
+      for (const std::uint64_t node : members(node_sets_, name, line)) {
+        add_to_node_set(name, node, fmt::format("surface '{}'", name));
       }
     }
     for (const auto& [name, line] : surface_faces_) {
-      for (const std::uint64_t element : members(element_sets_, line)) {
-        if (skipped_labels_.contains(element)) continue;
-        const Cell& cell = find_cell(element, name);
-        if (cell.kind != Cell::Kind::solid)
-          fail(fmt::format("surface '{}': element {} has no faces", name, element % VolumeBuilder::copy_stride));
-        if (!builder_.add_side_of(name, cell.element, line.face)) {
-          fail(
-              fmt::format("surface '{}': element {} has no face S{}; the last face of tetrahedra is S4, of prisms "
-                          "S5, of hexahedra S6",
-                          name, element % VolumeBuilder::copy_stride, line.face + 1));
-        }
-      }
+      for (const std::uint64_t element : members(element_sets_, name, line)) add_side(name, element, line.face);
     }
   }
 
-  const Cell& find_cell(std::uint64_t element, const std::string& set) const {
-    const auto found = cells_.find(element);
-    if (found == cells_.end()) {
-      throw input_error(options_.name, fmt::format("{}: set '{}' contains element {}, which is not defined",
-                                                   options_.name, set, element % VolumeBuilder::copy_stride));
+  void add_to_node_set(const std::string& set, std::uint64_t label, const std::string& what) {
+    if (const auto node = builder_.find_node(label)) {
+      builder_.add_to_node_set(set, *node);
+    } else {
+      add_undefined(what, fmt::format("node {}", label % VolumeBuilder::copy_stride));
     }
-    return found->second;
+  }
+
+  void add_side(const std::string& surface, std::uint64_t element, std::uint8_t side) {
+    const Cell* const cell = find_cell(element, fmt::format("surface '{}'", surface));
+    if (cell == nullptr || cell->kind != Cell::Kind::solid) {
+      if (cell != nullptr || skipped_labels_.contains(element)) ++n_sides_omitted_[surface];
+      return;
+    }
+    if (builder_.add_side_of(surface, cell->element, side)) return;
+    fail(
+        fmt::format("surface '{}': element {} has no face S{}; the last face of tetrahedra is S4, of prisms "
+                    "S5, of hexahedra S6",
+                    surface, element % VolumeBuilder::copy_stride, side + 1));
+  }
+
+  /// Null for an element of an omitted type, and with a note for one that the file does not define.
+  const Cell* find_cell(std::uint64_t element, const std::string& what) {
+    const auto found = cells_.find(element);
+    if (found != cells_.end()) return &found->second;
+    if (!skipped_labels_.contains(element)) {
+      add_undefined(what, fmt::format("element {}", element % VolumeBuilder::copy_stride));
+    }
+    return nullptr;
   }
 
   void add_cell_to_set(const std::string& set, const Cell& cell) {
@@ -570,13 +755,24 @@ class AbaqusReader {
   std::uint64_t max_members_;
   std::uint64_t n_members_ = 0;
   std::size_t n_short_nodes_ = 0;
+  std::size_t n_long_nodes_ = 0, n_repeated_nodes_ = 0, n_long_elements_ = 0;
+  bool ignores_instances_ = false;
   std::map<std::uint64_t, Cell> cells_;
   LabelSets node_sets_;
   LabelSets element_sets_;
   std::vector<std::pair<std::string, SurfaceLine>> surface_nodes_;
   std::vector<std::pair<std::string, SurfaceLine>> surface_faces_;
   std::set<std::string> skipped_, skipped_types_;
+  std::size_t line_of_skipped_ = 0;         ///< of the first of the types
   std::set<std::uint64_t> skipped_labels_;  ///< of non-solid elements
+  std::vector<LaterSet> later_sets_;
+  std::map<std::pair<const LabelSets*, std::string>, std::size_t> n_later_;  ///< of the sets that contain them
+  struct Undefined {
+    std::size_t count = 0;
+    std::string first;
+  };
+  std::map<std::string, Undefined> undefined_;          ///< by the set or surface that contains them
+  std::map<std::string, std::size_t> n_sides_omitted_;  ///< by surfaces
 };
 
 }  // namespace

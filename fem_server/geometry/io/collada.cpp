@@ -32,8 +32,7 @@ class ColladaFile {
     }
     if (!root()) fail_at_line(options.name, 1, "expected the element COLLADA");
     collect(root());
-    meter_ = root().child("asset").child("unit").attribute("meter").as_double(1.0);
-    if (!(meter_ > 0.0) || !std::isfinite(meter_)) fail(root(), "expected a unit above 0 m in 'meter'");
+    read_unit(root().child("asset").child("unit").attribute("meter"));
   }
 
   [[nodiscard]] SurfaceMesh read() {
@@ -52,10 +51,24 @@ class ColladaFile {
   }
 
  private:
+  /// Programs in some languages write a decimal comma.
+  void read_unit(pugi::xml_attribute meter) {
+    if (!meter) return;
+    std::string text(trimmed(meter.value()));
+    const std::size_t comma = text.find(',');
+    if (comma != std::string::npos) text[comma] = '.';
+    if (!parse_number(text, meter_) || !(meter_ > 0.0)) {
+      fail(root(), fmt::format("expected a unit above 0 m in 'meter', found {}", quoted(meter.value())));
+    }
+    if (comma != std::string::npos)
+      builder_.add_note(fmt::format("the unit '{}' was read as {} m", meter.value(), meter_));
+  }
+
   [[nodiscard]] XmlNode root() const { return document_.child("COLLADA"); }
   [[noreturn]] void fail(XmlNode element, const std::string& what) const {
     const std::string id = element.attribute("id").value();
-    fail_at_line(options_.name, 1, fmt::format("{} {}: {}", element.name(), quoted(std::string_view(id)), what));
+    fail_at_line(options_.name, 1,
+                 fmt::format("{}{}: {}", element.name(), id.empty() ? "" : " " + quoted(std::string_view(id)), what));
   }
 
   void collect(XmlNode element) {

@@ -1,4 +1,5 @@
-// Gmsh .msh 2.2 and 4.1, ASCII and binary. Format: Gmsh reference manual, chapter "Gmsh file formats".
+// Gmsh .msh 1, 2, 2.1, 2.2, 4 and 4.1, ASCII and binary (version 1: ASCII). Format: Gmsh reference manual, chapter
+// "Gmsh file formats".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,6 +36,8 @@ constexpr auto cell_types = std::to_array<CellType>({{15, 0, 1},
                                                      {4, 3, 4},
                                                      {11, 3, 10},
                                                      {6, 3, 6},
+                                                     {18, 3, 15},
+                                                     {13, 3, 18},
                                                      {5, 3, 8},
                                                      {17, 3, 20},
                                                      {12, 3, 27}});
@@ -67,7 +70,9 @@ class Values {
     const double z = number("a coordinate");
     return {x, y, z};
   }
-  [[nodiscard]] Place place() const {
+  /// Of the next value.
+  [[nodiscard]] Place place() {
+    if (!binary_) scanner_.skip_blanks();
     return binary_ ? Place{"byte", scanner_.offset()} : Place{"line", scanner_.line()};
   }
   /// Smallest number of bytes of an item with `n` values.
@@ -86,6 +91,9 @@ class Values {
   bool binary_;
 };
 
+/// Layouts of the sections. Versions 2 to 2.2 have the same one.
+enum class Layout { v1, v2, v4, v4_1 };
+
 class GmshReader {
  public:
   GmshReader(std::string_view bytes, const ReadOptions& options)
@@ -96,7 +104,11 @@ class GmshReader {
     for (std::string_view section = scanner_.word(); !section.empty(); section = scanner_.word()) {
       if (section.front() != '$' || section.starts_with("$End"))
         scanner_.fail_expected("a section such as $Nodes", section);
-      read_section(std::string(section.substr(1)));
+      if (layout_ == Layout::v1) {
+        read_section1(section);
+      } else {
+        read_section(std::string(section.substr(1)));
+      }
     }
     if (!has_elements_) scanner_.fail("expected a section $Elements, found the end of the file: it is truncated");
     return builder_.finish();
@@ -104,14 +116,23 @@ class GmshReader {
 
  private:
   void read_format() {
-    if (const auto word = scanner_.word(); word != "$MeshFormat") scanner_.fail_expected("$MeshFormat", word);
-    const std::string_view version = scanner_.word();
-    // The sections read here are identical in versions 2 to 2.2.
-    if (version != "2" && version != "2.0" && version != "2.1" && version != "2.2" && version != "4.1") {
-      scanner_.fail(
-          fmt::format("expected format version 2.2 or 4.1, found {}; save the mesh as version 4.1", quoted(version)));
+    std::string_view word = scanner_.word();
+    for (; word == "$Comments"; word = scanner_.word()) skip("Comments");
+    if (word == "$NOD") {
+      layout_ = Layout::v1;
+      return scanner_.roll_back(0, 1);
     }
-    version4_ = version == "4.1";
+    if (word != "$MeshFormat") scanner_.fail_expected("$MeshFormat, or $NOD in version 1", word);
+    static const std::map<std::string_view, Layout> layouts{
+        {"2", Layout::v2}, {"2.0", Layout::v2}, {"2.1", Layout::v2},  {"2.2", Layout::v2},
+        {"4", Layout::v4}, {"4.0", Layout::v4}, {"4.1", Layout::v4_1}};
+    const std::string_view version = scanner_.word();
+    const auto found = layouts.find(version);
+    if (found == layouts.end()) {
+      scanner_.fail(fmt::format(
+          "expected format version 1, 2, 2.1, 2.2, 4 or 4.1, found {}; save the mesh as version 4.1", quoted(version)));
+    }
+    layout_ = found->second;
     binary_ = scanner_.count("the file type 0 (ASCII) or 1 (binary)", 1) == 1;
     if (scanner_.count("the size of a number") != 8) scanner_.fail("expected 8-byte numbers");
     if (binary_) {
@@ -128,18 +149,54 @@ class GmshReader {
     if (found != "$End" + section) scanner_.fail_expected("$End" + section, found);
   }
 
+  [[nodiscard]] bool has_entities() const { return layout_ == Layout::v4 || layout_ == Layout::v4_1; }
+
+  /// Version 1 has nodes and elements only.
+  void read_section1(std::string_view section) {
+    if (section == "$NOD") {
+      read_nodes2();
+    } else if (section == "$ELM") {
+      has_elements_ = true;
+      read_elements1();
+    } else {
+      scanner_.fail_expected("$NOD or $ELM of a mesh of version 1", section);
+    }
+    const std::string end = "$END" + std::string(section.substr(1));
+    if (const std::string_view found = scanner_.word(); found != end) scanner_.fail_expected(end, found);
+  }
+
+  /// Number, type, physical group, entity, number of nodes, nodes.
+  void read_elements1() {
+    const std::uint64_t n = scanner_.count("the number of elements");
+    Values values = section_body();
+    scanner_.check_count("elements", n, options_.limits.max_elements, values.bytes(6, 0));
+    for (std::uint64_t i = 0; i < n; ++i) {
+      const Place place = values.place();
+      values.integer("the number of an element");
+      const CellType type = cell_type(values.integer("the type of an element"));
+      const std::int64_t physical = values.integer("the physical group of an element");
+      values.integer("the entity of an element");
+      if (const std::int64_t n_nodes = values.integer("the number of nodes of an element");
+          n_nodes != static_cast<std::int64_t>(type.n_nodes)) {
+        scanner_.fail(
+            fmt::format("expected {} nodes of an element of type {}, found {}", type.n_nodes, type.gmsh_type, n_nodes));
+      }
+      read_nodes_of_element2(values, type, std::abs(physical), place);
+    }
+  }
+
   void read_section(const std::string& section) {
     if (section == "PhysicalNames") {
       read_physical_names();
-    } else if (section == "Entities" && version4_) {
+    } else if (section == "Entities" && has_entities()) {
       read_entities();
     } else if (section == "Nodes") {
       scanner_.remaining_line();
-      version4_ ? read_nodes4() : read_nodes2();
+      has_entities() ? read_nodes4() : read_nodes2();
     } else if (section == "Elements") {
       scanner_.remaining_line();
       has_elements_ = true;
-      version4_ ? read_elements4() : read_elements2();
+      has_entities() ? read_elements4() : read_elements2();
     } else if (section == "PartitionedEntities") {
       scanner_.fail("partitioned meshes are not supported; save the mesh unpartitioned");
     } else {
@@ -194,7 +251,7 @@ class GmshReader {
 
   void read_entity(Values& values, int dimension) {
     const std::int64_t tag = values.integer("the tag of an entity");
-    const int n_bounds = dimension == 0 ? 3 : 6;
+    const int n_bounds = dimension == 0 && layout_ == Layout::v4_1 ? 3 : 6;
     for (int i = 0; i < n_bounds; ++i) values.number("a bound of an entity");
     const std::uint64_t n_physical = values.size("the number of physical groups of an entity");
     scanner_.check_count("physical groups", n_physical, options_.limits.max_elements, values.bytes(1, 4));
@@ -269,6 +326,11 @@ class GmshReader {
       const std::int64_t tag = values.integer("a tag of an element");
       if (i == 0) physical = std::abs(tag);
     }
+    read_nodes_of_element2(values, type, physical, place);
+  }
+
+  /// @param physical  0 for none
+  void read_nodes_of_element2(Values& values, CellType type, std::int64_t physical, Place place) {
     CellNodes nodes{};
     for (std::size_t i = 0; i < type.n_nodes; ++i) {
       const auto label = static_cast<std::uint64_t>(values.integer("a node of an element"));
@@ -279,30 +341,58 @@ class GmshReader {
     add_cell(type, nodes, group_, place);
   }
 
+  /// Dimension and tag of the entity of a block; version 4 writes the tag first.
+  DimTag read_block_entity(Values& values) const {
+    std::int64_t dimension = 0, tag = 0;
+    if (layout_ == Layout::v4) tag = values.integer("the tag of an entity");
+    dimension = values.integer("the dimension of an entity");
+    if (layout_ == Layout::v4_1) tag = values.integer("the tag of an entity");
+    if (dimension < 0 || dimension > 3) {
+      scanner_.fail(fmt::format("expected the dimension of an entity between 0 and 3, found {}", dimension));
+    }
+    return {static_cast<int>(dimension), tag};
+  }
+
+  /// The tag of a node or of an element: version 4 writes 32 bits.
+  std::uint64_t read_tag(Values& values, std::string_view what) const {
+    if (layout_ == Layout::v4_1) return values.size(what);
+    const std::int64_t tag = values.integer(what);
+    if (tag < 0) scanner_.fail(fmt::format("expected {}, found {}", what, tag));
+    return static_cast<std::uint64_t>(tag);
+  }
+
+  /// The smallest and the largest tag of a section, which version 4 does not write.
+  void skip_tag_range(Values& values) const {
+    if (layout_ != Layout::v4_1) return;
+    values.size("the smallest tag");
+    values.size("the largest tag");
+  }
+
   void read_nodes4() {
     Values values(scanner_, binary_);
     const std::uint64_t n_blocks = values.size("the number of node blocks");
     const std::uint64_t n = values.size("the number of nodes");
-    values.size("the smallest node tag");
-    values.size("the largest node tag");
-    scanner_.check_count("nodes", n, options_.limits.max_nodes, values.bytes(4, 32));
+    skip_tag_range(values);
+    scanner_.check_count("nodes", n, options_.limits.max_nodes, values.bytes(4, 28));
     scanner_.check_count("node blocks", n_blocks, options_.limits.max_nodes, values.bytes(4, 20));
     std::vector<std::uint64_t> labels;
     for (std::uint64_t block = 0; block < n_blocks; ++block) {
-      const std::int64_t dimension = values.integer("the dimension of an entity");
-      values.integer("the tag of an entity");
+      const int dimension = read_block_entity(values).first;
       const bool parametric = values.integer("the parametric flag") != 0;
       const std::uint64_t n_in_block = values.size("the number of nodes of a block");
       if (n_in_block > n - builder_.n_nodes()) {
         scanner_.fail(fmt::format("expected {} nodes in all, found more", n));
       }
+      // Version 4.1 writes all tags of a block before its coordinates.
+      const bool tags_first = layout_ == Layout::v4_1;
       labels.clear();
-      for (std::uint64_t i = 0; i < n_in_block; ++i) labels.push_back(values.size("the tag of a node"));
-      for (const std::uint64_t label : labels) {
+      for (std::uint64_t i = 0; tags_first && i < n_in_block; ++i)
+        labels.push_back(read_tag(values, "the tag of a node"));
+      for (std::uint64_t i = 0; i < n_in_block; ++i) {
         const Place place = values.place();
+        const std::uint64_t label = tags_first ? labels[i] : read_tag(values, "the tag of a node");
         builder_.add_node(label, values.position(), place);
-        for (std::int64_t k = 0; parametric && k < std::min<std::int64_t>(dimension, 3); ++k)
-          values.number("a parameter");
+        for (int k = 0; parametric && k < dimension; ++k) values.number("a parameter");
       }
     }
     if (builder_.n_nodes() != n) scanner_.fail(fmt::format("expected {} nodes, found {}", n, builder_.n_nodes()));
@@ -312,27 +402,25 @@ class GmshReader {
     Values values(scanner_, binary_);
     const std::uint64_t n_blocks = values.size("the number of element blocks");
     const std::uint64_t n = values.size("the number of elements");
-    values.size("the smallest element tag");
-    values.size("the largest element tag");
-    scanner_.check_count("elements", n, options_.limits.max_elements, values.bytes(2, 16));
+    skip_tag_range(values);
+    scanner_.check_count("elements", n, options_.limits.max_elements, values.bytes(2, 8));
     scanner_.check_count("element blocks", n_blocks, options_.limits.max_elements, values.bytes(4, 20));
     std::uint64_t done = 0;
     static const std::vector<std::string> empty_groups;
     for (std::uint64_t block = 0; block < n_blocks; ++block) {
-      const auto dimension = static_cast<int>(values.integer("the dimension of an entity"));
-      const std::int64_t entity = values.integer("the tag of an entity");
+      const DimTag entity = read_block_entity(values);
       const CellType type = cell_type(values.integer("the type of an element"));
       const std::uint64_t n_in_block = values.size("the number of elements of a block");
       if (n_in_block > n - done) scanner_.fail(fmt::format("expected {} elements in all, found more", n));
       done += n_in_block;
-      const auto found = groups_.find({dimension, entity});
+      const auto found = groups_.find(entity);
       const auto& groups = found == groups_.end() ? empty_groups : found->second;
       for (std::uint64_t i = 0; i < n_in_block; ++i) {
         const Place place = values.place();
-        values.size("the tag of an element");
+        read_tag(values, "the tag of an element");
         CellNodes nodes{};
         for (std::size_t k = 0; k < type.n_nodes; ++k) {
-          nodes[k] = builder_.node_index(values.size("a node of an element"), place);
+          nodes[k] = builder_.node_index(read_tag(values, "a node of an element"), place);
         }
         add_cell(type, nodes, groups, place);
       }
@@ -343,15 +431,9 @@ class GmshReader {
   [[nodiscard]] CellType cell_type(std::int64_t type) const {
     const auto found = std::ranges::find(cell_types, type, &CellType::gmsh_type);
     if (found != cell_types.end()) return *found;
-    if (type == 13 || type == 18) {
-      scanner_.fail(
-          fmt::format("prisms with {} nodes (Gmsh type {}) are not supported by any finite element; export "
-                      "prisms with 6 nodes (type 6)",
-                      type == 13 ? 18 : 15, type));
-    }
     scanner_.fail(fmt::format(
-        "expected tetrahedra with 4 or 10 nodes (Gmsh types 4 and 11), prisms with 6 (6) or hexahedra with 8, 20 "
-        "or 27 (5, 17, 12) and their boundary (1, 2, 3, 8, 9, 10, 15, 16), found element type {}",
+        "expected tetrahedra with 4 or 10 nodes (Gmsh types 4 and 11), prisms with 6, 15 or 18 (6, 18, 13) or "
+        "hexahedra with 8, 20 or 27 (5, 17, 12) and their boundary (1, 2, 3, 8, 9, 10, 15, 16), found element type {}",
         type));
   }
 
@@ -361,6 +443,7 @@ class GmshReader {
       const std::uint32_t element = add_element(from_gmsh(nodes), place);
       for (const std::string& group : groups) builder_.add_to_element_set(group, element);
     } else if (type.dimension == 2) {
+      builder_.count_surface_cell();
       for (const std::string& group : groups) builder_.add_boundary(nodes, group);
     } else {
       for (const std::string& group : groups) {
@@ -370,10 +453,13 @@ class GmshReader {
   }
 
   std::uint32_t add_element(std::span<const std::uint32_t> nodes, Place place) {
-    if (version4_) return builder_.add_element(nodes, place);
+    if (has_entities()) return builder_.add_element(nodes, place);
     // Version 2 repeats an element for every physical group it belongs to.
     std::array<std::uint32_t, 8> key{};
-    std::copy_n(nodes.begin(), element_topology(static_cast<std::uint32_t>(nodes.size())).n_corners, key.begin());
+    const std::size_t n_corners = nodes.size() == 15 || nodes.size() == 18
+                                      ? 6
+                                      : element_topology(static_cast<std::uint32_t>(nodes.size())).n_corners;
+    std::copy_n(nodes.begin(), n_corners, key.begin());
     std::sort(key.begin(), key.end());
     const auto known = element_index_.find(key);
     if (known != element_index_.end()) return known->second;
@@ -383,7 +469,7 @@ class GmshReader {
   const ReadOptions& options_;
   Scanner scanner_;
   VolumeBuilder builder_;
-  bool version4_ = false;
+  Layout layout_ = Layout::v2;
   bool binary_ = false;
   bool has_elements_ = false;
   std::map<DimTag, std::string> names_;

@@ -63,7 +63,7 @@ void SurfaceBuilder::add_polygon(std::span<const std::uint32_t> corners, Place p
 }
 
 SurfaceMesh SurfaceBuilder::finish() {
-  if (mesh_.triangles.empty()) {
+  if (mesh_.triangles.empty() && !(options_.points_suffice && !mesh_.vertices.empty())) {
     throw input_error(options_.name, fmt::format("{}: expected a surface, found no triangle", options_.name));
   }
   if (mesh_.group_names.size() == 1 && mesh_.group_names.front().empty()) {
@@ -100,6 +100,11 @@ void VolumeBuilder::add_node(std::uint64_t label, const Vector3& position, Place
   if (!fresh) fail(options_, place, fmt::format("node {} is repeated", label % copy_stride));
   nodes_.push_back(position);
   labels_.push_back(label % copy_stride);
+}
+
+std::optional<std::uint32_t> VolumeBuilder::find_node(std::uint64_t label) const {
+  const auto found = index_of_label_.find(label);
+  return found == index_of_label_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::uint32_t VolumeBuilder::node_index(std::uint64_t label, Place place) const {
@@ -144,6 +149,10 @@ void VolumeBuilder::count_cell() {
 }
 
 std::uint32_t VolumeBuilder::add_element(std::span<const std::uint32_t> nodes, Place place) {
+  if (nodes.size() == 15 || nodes.size() == 18) {
+    ++n_straight_prisms_;
+    return add_element(nodes.first(6), place);
+  }
   count_cell();
   const auto order = static_cast<std::uint32_t>(nodes.size());
   if (mesh_.connectivity.empty()) mesh_.nodes_per_element = order;
@@ -215,8 +224,28 @@ void VolumeBuilder::match_triangles() {
       }
     }
   }
+  check_unmatched(matched);
+}
+
+/// Triangles that are not a face of any element. @param matched  one entry for each triangle
+void VolumeBuilder::check_unmatched(const std::vector<bool>& matched) {
   const auto unmatched = std::find(matched.begin(), matched.end(), false);
   if (unmatched == matched.end()) return;
+  if (omits_foreign_triangles_) {
+    std::vector<std::size_t> n_foreign(triangle_set_names_.size(), 0), n_all(triangle_set_names_.size(), 0);
+    for (std::size_t i = 0; i < triangles_.size(); ++i) {
+      ++n_all[triangles_[i].set];
+      if (!matched[i]) ++n_foreign[triangles_[i].set];
+    }
+    for (std::size_t set = 0; set < n_all.size(); ++set) {
+      if (n_foreign[set] == 0) continue;
+      add_note(
+          fmt::format("set '{}': {} of its {} triangles of shells and membranes are not faces of solid elements and "
+                      "were omitted",
+                      triangle_set_names_[set], n_foreign[set], n_all[set]));
+    }
+    return;
+  }
   const BoundaryTriangle& triangle = triangles_[static_cast<std::size_t>(unmatched - matched.begin())];
   throw input_error(
       options_.name,
@@ -253,13 +282,21 @@ void VolumeBuilder::complete_hexahedra() {
 
 VolumeMesh VolumeBuilder::finish() {
   if (mesh_.connectivity.empty()) {
-    throw input_error(options_.name, fmt::format("{}: expected tetrahedra, prisms or hexahedra, found {} nodes and {} "
-                                                 "triangles only; mesh the surface to a volume first",
-                                                 options_.name, nodes_.size(), triangles_.size()));
+    throw input_error(
+        options_.name,
+        fmt::format("{}: expected tetrahedra, prisms or hexahedra, found {} nodes and {} triangles or quadrilaterals "
+                    "only; mesh the surface to a volume first, or export it as STL or OBJ",
+                    options_.name, nodes_.size(), n_surface_cells_));
   }
   mesh_.nodes = std::move(nodes_);
   if (of_vtk_) reorder_gmsh_prisms();
   complete_hexahedra();
+  if (n_straight_prisms_ > 0) {
+    add_note(
+        fmt::format("{} prisms have 15 or 18 nodes and were read as prisms with 6: their mid-side nodes were omitted, "
+                    "so that their edges are straight",
+                    n_straight_prisms_));
+  }
   match_triangles();
   for (auto& [name, faces] : mesh_.face_sets) {
     sort_unique(faces);

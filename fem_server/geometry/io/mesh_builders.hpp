@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -72,15 +73,22 @@ class VolumeBuilder {
   void add_node(std::uint64_t label, const Vector3& position, Place place);
   /// @throws Error{invalid_input} for an unknown label
   [[nodiscard]] std::uint32_t node_index(std::uint64_t label, Place place) const;
+  /// None for an unknown label.
+  [[nodiscard]] std::optional<std::uint32_t> find_node(std::uint64_t label) const;
   [[nodiscard]] std::size_t n_nodes() const { return nodes_.size(); }
+  [[nodiscard]] bool has_elements() const { return !mesh_.connectivity.empty(); }
+  [[nodiscard]] const Vector3& node(std::uint32_t index) const { return nodes_[index]; }
 
-  /// Tetrahedron with 4 or 10 nodes, prism with 6, or hexahedron with 8, 20 or 27, in the order of VolumeMesh.
+  /// Tetrahedron with 4 or 10 nodes, prism with 6, or hexahedron with 8, 20 or 27, in the order of VolumeMesh. Of a
+  /// prism with 15 or 18 nodes, the 6 corners are taken with a note: no finite element has the other nodes.
   /// @return its index
   /// @throws Error{invalid_input} for mixed kinds, a repeated node, or a mid-side node of a quadratic hexahedron that
   ///         does not lie between its neighbours (different numbering in the file); Error{limit}
   std::uint32_t add_element(std::span<const std::uint32_t> nodes, Place place);
   /// Side of the boundary with 3 or 6 nodes, or with 4, 8 or 9, corners first; becomes a face of `set`.
   void add_boundary(std::span<const std::uint32_t> nodes, const std::string& set);
+  /// Counts a cell of a surface, whether or not it belongs to a set, for messages.
+  void count_surface_cell() { ++n_surface_cells_; }
 
   void add_to_element_set(const std::string& set, std::uint32_t element) { mesh_.element_sets[set].push_back(element); }
   void add_to_node_set(const std::string& set, std::uint32_t node) { mesh_.node_sets[set].push_back(node); }
@@ -90,6 +98,9 @@ class VolumeBuilder {
   /// VTK numbers prisms from the top (the first triangle faces outward), but many programs do not: if most prisms are
   /// inverted in the VTK order, all are read in the other order, with a note.
   void expect_vtk_prisms() { of_vtk_ = true; }
+  /// Triangles that are not a face of any element are omitted with a note for each set instead of rejected: shells
+  /// beside solids.
+  void omit_foreign_triangles() { omits_foreign_triangles_ = true; }
   void add_note(std::string note) { mesh_.notes.push_back(std::move(note)); }
 
   /// Inverted elements are kept; check_volume reports them.
@@ -105,6 +116,7 @@ class VolumeBuilder {
   void check_middles(std::span<const std::uint32_t> nodes, Place place) const;
   void complete_hexahedra();
   void match_triangles();
+  void check_unmatched(const std::vector<bool>& matched);
   void reorder_gmsh_prisms();
   void count_cell();
 
@@ -114,7 +126,10 @@ class VolumeBuilder {
   std::vector<std::uint64_t> labels_;
   std::unordered_map<std::uint64_t, std::uint32_t> index_of_label_;
   std::uint64_t n_cells_ = 0;
+  std::uint64_t n_surface_cells_ = 0;
+  std::uint64_t n_straight_prisms_ = 0;  ///< with 15 or 18 nodes, of which the corners were taken
   bool of_vtk_ = false;
+  bool omits_foreign_triangles_ = false;
   std::vector<BoundaryTriangle> triangles_;
   std::vector<std::string> triangle_set_names_;
   std::map<std::string, std::uint32_t> triangle_set_index_;

@@ -40,6 +40,7 @@ struct Element {
 struct Header {
   Encoding encoding = Encoding::ascii;
   std::vector<Element> elements;
+  std::vector<std::string> notes;
 };
 
 template <class T>
@@ -92,6 +93,10 @@ void read_format(Scanner& scanner, Header& header) {
   header.encoding = found->second;
 }
 
+bool is_comment(std::string_view keyword) {
+  return keyword == "comment" || keyword == "obj_info";
+}
+
 Header read_header(Scanner& scanner) {
   if (scanner.remaining_line() != "ply") scanner.fail("expected 'ply' in the first line");
   Header header;
@@ -116,7 +121,13 @@ Header read_header(Scanner& scanner) {
       scanner.remaining_line();
       if (!has_format) scanner.fail("expected a 'format' line in the header, found none");
       return header;
-    } else if (!keyword.empty() && keyword != "comment" && keyword != "obj_info") {
+    } else if (!keyword.empty() && has_format && header.elements.empty() && !is_comment(keyword)) {
+      // Old versions of Blender write a comment without its keyword.
+      const std::size_t line = scanner.line();
+      const std::string text = fmt::format("{} {}", keyword, scanner.remaining_line());
+      header.notes.push_back(fmt::format("line {} of the header, {}, was ignored", line, quoted(text)));
+      continue;
+    } else if (!keyword.empty() && !is_comment(keyword)) {
       scanner.fail_expected("'format', 'element', 'property', 'comment' or 'end_header'", keyword);
     }
     scanner.remaining_line();
@@ -148,6 +159,17 @@ class BodyReader {
   BodyReader(Scanner& scanner, SurfaceBuilder& builder, Encoding encoding)
       : scanner_(scanner), builder_(builder), encoding_(encoding) {}
 
+  void read(const Element& element) {
+    if (element.name == "vertex") {
+      read_vertex(element);
+    } else if (element.name == "face") {
+      read_face(element);
+    } else {
+      for (const Property& property : element.properties) skip(property);
+    }
+  }
+
+ private:
   void read_vertex(const Element& element) {
     Vector3 position = Vector3::Constant(std::numeric_limits<double>::quiet_NaN());
     for (const Property& property : element.properties) {
@@ -188,7 +210,6 @@ class BodyReader {
     }
   }
 
- private:
   void skip_list(const Property& property) {
     const auto n = read_index(scanner_, encoding_, property.length_type, "the length of a list",
                               max_list_size(scanner_, encoding_, property.type));
@@ -237,6 +258,35 @@ void check_elements(const Scanner& scanner, const Header& header, const ReadOpti
     scanner.fail("expected the elements 'vertex' and 'face': a point cloud is not a surface");
 }
 
+bool is_read(const Element& element) {
+  return element.name == "vertex" || element.name == "face";
+}
+
+/// True if the rest of the file has as many lines as elements. The format asks for it, but files with several elements
+/// in a line, or with one in several lines, are read, too.
+bool has_a_line_for_each(const Header& header, std::string_view bytes, std::size_t offset) {
+  std::uint64_t n_elements = 0, n_lines = 0;
+  for (const Element& element : header.elements) n_elements += element.count;
+  Scanner scanner("", bytes.substr(offset));
+  while (!scanner.at_end() && n_lines <= n_elements) n_lines += scanner.remaining_line().empty() ? 0 : 1;
+  return n_lines == n_elements;
+}
+
+/// Values at the ends of lines that no property declares, e.g. colours.
+struct Surplus {
+  std::size_t n_lines = 0;
+  std::size_t first_line = 0;
+
+  /// @param line  that of the first value of the element
+  void skip(Scanner& scanner, const Element& element, std::size_t line) {
+    if (scanner.line() != line) {
+      fail_at_line(scanner.name(), line,
+                   fmt::format("expected all values of the element '{}' in this line, found fewer", element.name));
+    }
+    if (!scanner.remaining_line().empty() && n_lines++ == 0) first_line = line;
+  }
+};
+
 }  // namespace
 
 SurfaceMesh read_ply(std::string_view bytes, const ReadOptions& options) {
@@ -244,20 +294,24 @@ SurfaceMesh read_ply(std::string_view bytes, const ReadOptions& options) {
   const Header header = read_header(scanner);
   check_elements(scanner, header, options);
   SurfaceBuilder builder(options);
+  for (const std::string& note : header.notes) builder.add_note(note);
   BodyReader body(scanner, builder, header.encoding);
+  const bool by_lines = header.encoding == Encoding::ascii && has_a_line_for_each(header, bytes, scanner.offset());
+  Surplus surplus;
   for (const Element& element : header.elements) {
-    const bool vertices = element.name == "vertex";
-    const bool faces = element.name == "face";
     for (std::uint64_t i = 0; i < element.count; ++i) {
-      if (vertices) {
-        body.read_vertex(element);
-      } else if (faces) {
-        body.read_face(element);
-      } else {
-        for (const Property& property : element.properties) body.skip(property);
-      }
+      if (by_lines) scanner.skip_blanks();
+      const std::size_t line = scanner.line();
+      body.read(element);
+      if (by_lines) surplus.skip(scanner, element, line);
     }
-    if (!vertices && !faces) builder.add_note(fmt::format("element '{}' was omitted", element.name));
+    if (!is_read(element)) builder.add_note(fmt::format("element '{}' was omitted", element.name));
+  }
+  if (surplus.n_lines > 0) {
+    builder.add_note(
+        fmt::format("{} lines have more values than declared properties, line {} the first; the surplus was "
+                    "ignored",
+                    surplus.n_lines, surplus.first_line));
   }
   return builder.finish();
 }

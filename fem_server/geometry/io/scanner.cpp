@@ -82,8 +82,12 @@ bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return a.size() == b.size() && lower_case(a) == lower_case(b);
 }
 
-std::string_view Scanner::word() {
+void Scanner::skip_blanks() {
   while (!at_end() && is_space(bytes_[offset_])) skip_character();
+}
+
+std::string_view Scanner::word() {
+  skip_blanks();
   return word_in_line();
 }
 
@@ -95,12 +99,14 @@ void Scanner::skip_character() {
 
 std::string_view Scanner::word_in_line() {
   while (!at_end() && is_space(bytes_[offset_]) && bytes_[offset_] != '\n' && bytes_[offset_] != '\r') ++offset_;
+  line_of_last_ = line_;
   const std::size_t begin = offset_;
   while (!at_end() && !is_space(bytes_[offset_])) ++offset_;
   return bytes_.substr(begin, offset_ - begin);
 }
 
 std::string_view Scanner::remaining_line() {
+  line_of_last_ = line_;
   const std::size_t begin = offset_;
   const std::size_t end = std::min(bytes_.find_first_of("\r\n", begin), bytes_.size());
   offset_ = end;
@@ -117,12 +123,14 @@ std::string_view Scanner::raw(std::size_t n, std::string_view what) {
   const std::string_view piece = bytes_.substr(offset_, n);
   line_ += static_cast<std::size_t>(std::count(piece.begin(), piece.end(), '\n'));
   offset_ += n;
+  line_of_last_ = line_;
   return piece;
 }
 
 void Scanner::roll_back(std::size_t offset, std::size_t line) {
   offset_ = offset;
   line_ = line;
+  line_of_last_ = line;
 }
 
 double Scanner::number(std::string_view what) {
@@ -154,7 +162,7 @@ Vector3 Scanner::vector(std::string_view what) {
 }
 
 void Scanner::fail(const std::string& message) const {
-  fail_at_line(name_, line_, message);
+  fail_at_line(name_, line_of_last_, message);
 }
 
 void Scanner::fail_expected(std::string_view what, std::string_view found) const {

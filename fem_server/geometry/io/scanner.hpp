@@ -37,12 +37,12 @@ void check_limit(const std::string& name, std::string_view what, std::uint64_t c
 /// ASCII comparison, case-insensitive.
 [[nodiscard]] bool equal_ignoring_case(std::string_view a, std::string_view b);
 
-/// Words and lines of a text. Lines are numbered from 1 and end with LF, CR LF or CR. Every `expected_...` call throws
-/// Error{invalid_input} at the current line.
+/// Words and lines of a text. Lines are numbered from 1 and end with LF, CR LF or CR. Every failing call throws
+/// Error{invalid_input} at the line of the word or line that was read last.
 class Scanner {
  public:
   Scanner(std::string name, std::string_view bytes, std::size_t first_line = 1)
-      : name_(std::move(name)), bytes_(bytes), line_(first_line) {}
+      : name_(std::move(name)), bytes_(bytes), line_(first_line), line_of_last_(first_line) {}
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::size_t line() const { return line_; }
@@ -50,6 +50,8 @@ class Scanner {
   [[nodiscard]] std::size_t remaining() const { return bytes_.size() - offset_; }
   [[nodiscard]] bool at_end() const { return offset_ == bytes_.size(); }
 
+  /// Advances to the next word, across lines, so that line() is its line.
+  void skip_blanks();
   /// Next word, across lines; empty at the end.
   std::string_view word();
   /// Next word of the current line; empty at its end.
@@ -81,6 +83,7 @@ class Scanner {
   std::string_view bytes_;
   std::size_t offset_ = 0;
   std::size_t line_;
+  std::size_t line_of_last_;  ///< of the word or line that was read last
 };
 
 /// Fixed-size values of a binary file.

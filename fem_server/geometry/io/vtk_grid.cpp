@@ -31,24 +31,10 @@ struct CellKind {
 };
 
 /// Types 69 to 72 are Lagrange cells of arbitrary order; the listed ones have the node order of the cells above.
-constexpr auto cell_kinds = std::to_array<CellKind>({{1, 0, 1},
-                                                     {2, 0, 0},
-                                                     {3, 1, 2},
-                                                     {4, 1, 0},
-                                                     {21, 1, 3},
-                                                     {5, 2, 3},
-                                                     {22, 2, 6},
-                                                     {10, 3, 4},
-                                                     {24, 3, 10},
-                                                     {8, 2, 4},
-                                                     {9, 2, 4},
-                                                     {11, 3, 8},
-                                                     {12, 3, 8},
-                                                     {13, 3, 6},
-                                                     {23, 2, 8},
-                                                     {28, 2, 9},
-                                                     {25, 3, 20},
-                                                     {29, 3, 27}});
+constexpr auto cell_kinds =
+    std::to_array<CellKind>({{1, 0, 1},   {2, 0, 0},   {3, 1, 2},  {4, 1, 0},  {21, 1, 3},  {5, 2, 3},  {22, 2, 6},
+                             {10, 3, 4},  {24, 3, 10}, {8, 2, 4},  {9, 2, 4},  {11, 3, 8},  {12, 3, 8}, {13, 3, 6},
+                             {26, 3, 15}, {32, 3, 18}, {23, 2, 8}, {28, 2, 9}, {25, 3, 20}, {29, 3, 27}});
 constexpr auto lagrange_kinds =
     std::to_array<CellKind>({{69, 2, 3}, {69, 2, 6}, {70, 2, 4}, {71, 3, 4}, {71, 3, 10}, {72, 3, 8}});
 
@@ -62,10 +48,12 @@ CellKind cell_kind(const ReadOptions& options, std::size_t cell, std::int64_t ty
   }
   throw input_error(
       options.name,
-      fmt::format("{}, cell {}: expected tetrahedra (VTK types 10, 24, 71), prisms with 6 nodes (13) or hexahedra "
-                  "with 8, 20 or 27 (11, 12, 25, 29) and their boundary (1 to 5, 8, 9, 21, 22, 23, 28, 69), found type "
-                  "{} with {} nodes",
-                  options.name, cell, type, n_nodes));
+      fmt::format(
+          "{}, cell {}: expected tetrahedra (VTK types 10, 24, 71), prisms with 6, 15 or 18 nodes (13, 26, 32) or "
+          "hexahedra with 8, 20 or 27 (11, 12, 25, 29) and their boundary (1 to 5, 8, 9, 21, 22, 23, 28, 69), found "
+          "type "
+          "{} with {} nodes",
+          options.name, cell, type, n_nodes));
 }
 
 /// Pixels and voxels number the corners of the second row in the direction of the first one.
@@ -190,8 +178,10 @@ void add_grid(const VtkGrid& grid, const ReadOptions& options, VolumeBuilder& bu
     }
     flip_rows(grid.types[cell], nodes);
     // VTK starts with the triangle whose normal points out of the prism, VolumeMesh with the other one.
-    if (kind.dimension == 3 && kind.n_nodes == 6) std::rotate(nodes.begin(), nodes.begin() + 3, nodes.begin() + 6);
+    const bool is_prism = kind.n_nodes == 6 || kind.n_nodes == 15 || kind.n_nodes == 18;
+    if (kind.dimension == 3 && is_prism) std::rotate(nodes.begin(), nodes.begin() + 3, nodes.begin() + 6);
     std::uint32_t element = 0;
+    if (kind.dimension == 2) builder.count_surface_cell();
     if (kind.dimension == 3) element = builder.add_element(nodes, place);
     add_sets(grid, cell, kind, nodes, element, builder);
     begin = end;

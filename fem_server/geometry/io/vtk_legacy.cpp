@@ -58,7 +58,9 @@ class LegacyReader {
     if (!first.starts_with("# vtk DataFile Version"))
       scanner_.fail("expected '# vtk DataFile Version' in the first line");
     scanner_.remaining_line();  // title
-    const std::string encoding = lower_case(scanner_.remaining_line());
+    // Some programs write a blank line after the title.
+    std::string encoding;
+    while (encoding.empty() && !scanner_.at_end()) encoding = lower_case(scanner_.remaining_line());
     if (encoding != "ascii" && encoding != "binary") scanner_.fail_expected("ASCII or BINARY", encoding);
     binary_ = encoding == "binary";
     std::string section = lower_case(scanner_.word());

@@ -66,6 +66,14 @@ TEST_F(ReadFile, RejectsOtherThanFiles) {
   EXPECT_THAT(rejection_error("/proc/self/mem", ErrorCode::file), HasSubstr("cannot be read: Input/output error"));
 }
 
+TEST_F(ReadFile, NamesPointersOfGitLfs) {
+  const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+  EXPECT_THAT(rejection_error(written("walk.c3d", pointer), ErrorCode::invalid_input),
+              testing::AllOf(HasSubstr("found a pointer of Git LFS"), HasSubstr("git lfs pull")));
+  const std::string notes = pointer + std::string(2000, 'x');
+  EXPECT_EQ(read_file(written("notes.txt", notes), "mesh"), notes);
+}
+
 TEST_F(ReadFile, RejectsFilesAboveTheLimitBeforeReading) {
   const fs::path path = written("large", "x");
   fs::resize_file(path, 3ULL << 30U);  // sparse

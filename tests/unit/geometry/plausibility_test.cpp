@@ -63,6 +63,9 @@ TEST(Plausibility, ReportsFlatElements) {
   mesh.connectivity = {0, 1, 2, 3};
   EXPECT_THAT(find_quality_warnings("a.msh", check_volume(mesh)),
               ElementsAre(HasSubstr("a.msh: there are nearly flat tetrahedra")));
+  mesh.nodes[3].z() = -0.001;
+  EXPECT_THAT(find_quality_warnings("a.msh", check_volume(mesh)),
+              ElementsAre(HasSubstr("a.msh: 1 of 1 tetrahedra are inverted, the first one is element 0")));
   mesh.nodes[3].z() = 1.0;
   EXPECT_THAT(find_quality_warnings("a.msh", check_volume(mesh)), IsEmpty());
 }

@@ -237,6 +237,27 @@ TEST(Prisms, OfALayerStayWhole) {
   EXPECT_NEAR(surface_volume(boundary_surface(whole.mesh).surface), report.volume, 1e-12 * report.volume);
 }
 
+TEST(Prisms, OfSecondOrderAreReadWithStraightEdges) {
+  std::string nodes = "*NODE\n1,0,0,0\n2,1,0,0\n3,0,1,0\n4,0,0,2\n5,1,0,2\n6,0,1,2\n";
+  for (int i = 7; i <= 15; ++i) nodes += std::to_string(i) + ",0.5,0.5,1\n";
+  const std::string text = nodes + "*ELEMENT, TYPE=C3D15, ELSET=all\n1,1,2,3,4,5,6,7,8,9,10,11,12,13,14,\n15\n" +
+                           "*SURFACE, NAME=top\nall, S2\n";
+  const VolumeMesh mesh = read("c3d15.inp", text);
+  ASSERT_EQ(mesh.nodes_per_element, 6U);
+  ASSERT_EQ(mesh.nodes.size(), 6U);
+  EXPECT_DOUBLE_EQ(check_volume(mesh).volume, 1.0);
+  EXPECT_EQ(mesh.face_sets.at("top").size(), 1U);
+  EXPECT_THAT(mesh.notes, testing::Contains(HasSubstr("1 prisms have 15 or 18 nodes")));
+  const std::string gmsh =
+      "$MeshFormat\n2.2 0 8\n$EndMeshFormat\n$Nodes\n7\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 2\n5 1 0 2\n6 0 1 2\n"
+      "7 0 0 1\n$EndNodes\n$Elements\n1\n1 18 0 1 2 3 4 5 6 7 7 7 7 7 7 7 7 7\n$EndElements\n";
+  EXPECT_DOUBLE_EQ(check_volume(read("quadratic.msh", gmsh)).volume, 1.0);
+  const std::string grid =
+      "# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 7 float\n0 0 0 1 0 0 0 1 0 0 0 2 1 0 2 "
+      "0 1 2 0 0 1\nCELLS 1 16\n15 3 4 5 0 1 2 6 6 6 6 6 6 6 6 6\nCELL_TYPES 1\n26\n";
+  EXPECT_DOUBLE_EQ(check_volume(read("quadratic.vtk", grid)).volume, 1.0);
+}
+
 TEST(Prisms, MalformedFilesAreReported) {
   const auto replaced = [](std::string text, const std::string& from, const std::string& to) {
     const auto at = text.find(from);
@@ -247,13 +268,11 @@ TEST(Prisms, MalformedFilesAreReported) {
       reading_error("side.inp", replaced(abaqus, "1, S3", "1, S6")),
       HasSubstr("surface 'flank': element 1 has no face S6; the last face of tetrahedra is S4, of prisms S5, of "
                 "hexahedra S6"));
-  EXPECT_THAT(reading_error("kind.inp", replaced(abaqus, "C3D6", "C3D15")), HasSubstr("C3D6, C3D8, C3D20 or C3D27"));
+  EXPECT_THAT(reading_error("kind.inp", replaced(abaqus, "C3D6", "C3D5")), HasSubstr("C3D6, C3D15, C3D8, C3D20"));
   EXPECT_THAT(reading_error("few.inp", replaced(abaqus, "1,1,2,3,5,6,7", "1,1,2,3,5,6")),
               HasSubstr("expected an element number and 6 nodes, found 6 values"));
   EXPECT_THAT(reading_error("twice.msh", replaced(gmsh22, "1 2 3 5 6 7", "1 2 3 5 6 6")),
               HasSubstr("uses node 6 twice"));
-  EXPECT_THAT(reading_error("quadratic.msh", replaced(gmsh22, "4 6 2 2 1", "4 18 2 2 1")),
-              HasSubstr("prisms with 15 nodes (Gmsh type 18) are not supported"));
   EXPECT_THAT(reading_error("pyramid.msh", replaced(gmsh22, "4 6 2 2 1", "4 7 2 2 1")),
               HasSubstr("found element type 7"));
   EXPECT_THAT(

@@ -347,11 +347,49 @@ TEST(SurfaceReaders, ColladaErrorsAreReported) {
   EXPECT_THAT(message("url=\"#cube\"", "url=\"#cub\""), testing::HasSubstr("'#cub'"));
   EXPECT_THAT(message("0 4 6 0 6 2", "0 4 6 0 6 8"), testing::HasSubstr("below 8, found 8"));
   EXPECT_THAT(message("<scale>2 1", "<scale>2 one"), testing::HasSubstr("'one'"));
-  EXPECT_THAT(message("meter=\"0.01\"", "meter=\"-1\""), testing::HasSubstr("above 0"));
+  EXPECT_THAT(message("meter=\"0.01\"", "meter=\"-1\""), testing::HasSubstr("above 0 m in 'meter', found '-1'"));
+  EXPECT_EQ(message("meter=\"0.01\"", "meter=\"0,01\""), "accepted") << "a decimal comma";
   EXPECT_THAT(message("</asset>", ""), testing::HasSubstr("invalid XML"));
   // A node that instances itself would not terminate.
   EXPECT_THAT(message("<translate>0 0 8</translate>", "<instance_node url=\"#far\"/>"),
               testing::HasSubstr("cyclic references"));
+}
+
+TEST(SurfaceReaders, PlyHeaderWithACommentWithoutItsKeyword) {
+  const SurfaceMesh mesh = read_surface(
+      "ply\nformat ascii 1.0\nCreated by a program\nelement vertex 3\nproperty float x\nproperty float y\nproperty "
+      "float "
+      "z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n",
+      named("x.ply"));
+  EXPECT_EQ(mesh.triangles.size(), 1U);
+  EXPECT_THAT(mesh.notes, testing::Contains("line 3 of the header, 'Created by a program', was ignored"));
+}
+
+// Values that no property declares, e.g. colours, are at the ends of lines.
+TEST(SurfaceReaders, PlyAsciiWithSurplusValues) {
+  const std::string text =
+      "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\n"
+      "element face 4\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0 255\n0 1 0\n0 0 1\n"
+      "3 0 2 1 255 0 0\n3 0 1 3\n3 1 2 3\n3 0 3 2\n";
+  const SurfaceMesh mesh = read_surface(text, named("x.ply"));
+  EXPECT_EQ(mesh.triangles.size(), 4U);
+  EXPECT_DOUBLE_EQ(check_surface(mesh).volume, 1.0 / 6.0);
+  EXPECT_THAT(mesh.notes,
+              testing::Contains(testing::HasSubstr("2 lines have more values than declared properties, line "
+                                                   "11 the first")));
+}
+
+TEST(SurfaceReaders, OuterSurfaceOfAVolumeIsTakenOnRequest) {
+  const SurfaceMesh mesh = read_outer_surface(samples::vtk_ascii(), named("x.vtk"));
+  EXPECT_EQ(mesh.triangles.size(), 6U);
+  EXPECT_DOUBLE_EQ(check_surface(mesh).volume, 0.5);
+  EXPECT_THAT(mesh.notes, testing::Contains("the outer surface of 2 tetrahedra was taken"));
+  expect_unit_cube(read_outer_surface(write_stl(samples::cube()), named("x.stl")));
+}
+
+TEST(VolumeReaders, LegacyVtkWithABlankLineAfterItsTitle) {
+  std::string text = samples::vtk_ascii();
+  expect_two_tetrahedra(read_volume(text.insert(text.find("ASCII"), "\n"), named("x.vtk")));
 }
 
 TEST(VolumeReaders, Gmsh22Ascii) {
@@ -359,6 +397,57 @@ TEST(VolumeReaders, Gmsh22Ascii) {
 }
 TEST(VolumeReaders, Gmsh41Ascii) {
   expect_groups(read_volume(samples::msh41(), named("x.msh")));
+}
+
+TEST(VolumeReaders, GmshVersionsBeforeAndBetween) {
+  std::string text = samples::msh22();
+  for (const char* version : {"2", "2.0", "2.1"}) {
+    expect_two_tetrahedra(read_volume(std::string(text).replace(text.find("2.2 0"), 3, version), named("x.msh")));
+  }
+  expect_two_tetrahedra(read_volume("$Comments\nmade by hand\n$EndComments\n" + text, named("x.msh")));
+  const std::string v1 =
+      "$NOD\n6\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 1 1\n99 7 7 7\n$ENDNOD\n$ELM\n4\n1 15 4 1 1 4\n2 2 3 1 3 1 3 "
+      "2\n3 4 1 1 4 1 2 3 4\n4 4 2 2 4 2 5 3 4\n$ENDELM\n";
+  const VolumeMesh old = read_volume(v1, named("x.msh"));
+  expect_two_tetrahedra(old);
+  EXPECT_THAT(old.element_sets.at("volume_2"), ElementsAre(1));
+  EXPECT_THAT(old.face_sets.at("surface_3"), ElementsAre(ElementFace{0, 0}));
+  EXPECT_EQ(read_volume(v1, named("x")).n_elements(), 2U) << "known by its content";
+}
+
+// Version 4.0: boxes of points, tags before dimensions, no ranges of tags, every node with its tag.
+TEST(VolumeReaders, Gmsh40AsciiAndBinary) {
+  const std::string names =
+      "$PhysicalNames\n4\n3 1 \"soft\"\n3 2 \"hard\"\n2 3 \"bottom\"\n0 4 \"tip\"\n$EndPhysicalNames\n";
+  const VolumeMesh ascii = read_volume(
+      "$MeshFormat\n4 0 8\n$EndMeshFormat\n" + names +
+          "$Entities\n1 0 1 2\n7 0 0 1 0 0 1 1 4\n1 0 0 0 1 1 0 1 3 0\n1 0 0 0 1 1 1 1 1 1 1\n2 0 0 0 1 1 1 1 2 0\n"
+          "$EndEntities\n$Nodes\n2 6\n1 3 0 5\n1 0 0 0\n2 1 0 0\n3 0 1 0\n4 0 0 1\n5 1 1 1\n9 0 0 1\n99 7 7 7\n"
+          "$EndNodes\n$Elements\n4 4\n7 0 15 1\n1 4\n1 2 2 1\n2 1 3 2\n1 3 4 1\n3 1 2 3 4\n2 3 4 1\n4 2 5 3 4\n"
+          "$EndElements\n",
+      named("x.msh"));
+  expect_two_tetrahedra(ascii);
+  EXPECT_THAT(ascii.element_sets.at("hard"), ElementsAre(1));
+  EXPECT_THAT(ascii.face_sets.at("bottom"), ElementsAre(ElementFace{0, 0}));
+  EXPECT_THAT(ascii.node_sets.at("tip"), ElementsAre(3));
+
+  std::string bytes = "$MeshFormat\n4 1 8\n";
+  samples::put(bytes, std::int32_t{1});
+  bytes += "\n$EndMeshFormat\n$Nodes\n";
+  for (const std::uint64_t n : {1, 5}) samples::put(bytes, n);
+  for (const std::int32_t value : {1, 3, 0}) samples::put(bytes, value);
+  samples::put(bytes, std::uint64_t{5});
+  for (std::int32_t node = 1; node <= 5; ++node) {
+    samples::put(bytes, node);
+    for (const double x : ascii.nodes[static_cast<std::size_t>(node - 1)]) samples::put(bytes, x);
+  }
+  bytes += "\n$EndNodes\n$Elements\n";
+  for (const std::uint64_t n : {1, 2}) samples::put(bytes, n);
+  for (const std::int32_t value : {1, 3, 4}) samples::put(bytes, value);
+  samples::put(bytes, std::uint64_t{2});
+  for (const std::int32_t value : {1, 1, 2, 3, 4, 2, 2, 5, 3, 4}) samples::put(bytes, value);
+  bytes += "\n$EndElements\n";
+  expect_two_tetrahedra(read_volume(bytes, named("x.msh")));
 }
 
 TEST(VolumeReaders, Gmsh22Binary) {
@@ -564,6 +653,82 @@ TEST(VolumeReaders, AbaqusElementsOtherThanSolidsAreOmitted) {
   expect_two_tetrahedra(mesh);
   EXPECT_THAT(mesh.element_sets.at("some"), ElementsAre(0));
   EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("SPRINGA")));
+}
+
+// Decks of whole models: sets name nodes and elements of other files, sets that follow, and elements that are no
+// solids.
+TEST(VolumeReaders, AbaqusSetsKeepTheMembersThatTheFileDefines) {
+  const VolumeMesh mesh =
+      read_volume(samples::inp() + "*NSET, NSET=some\n4, 77, 78\n*ELSET, ELSET=part\n20, 99, nothing\n" +
+                      "*SURFACE, NAME=partly\npart, S2\nnowhere, S1\n",
+                  named("x.inp"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.node_sets.at("some"), ElementsAre(3));
+  EXPECT_THAT(mesh.element_sets.at("part"), ElementsAre(1));
+  EXPECT_THAT(mesh.face_sets.at("partly"), ElementsAre(ElementFace{1, 1}));
+  EXPECT_THAT(mesh.notes, testing::IsSupersetOf({testing::HasSubstr("node set 'some' contains 2 members that the file "
+                                                                    "does not define; they were omitted, the first one "
+                                                                    "is node 77"),
+                                                 testing::HasSubstr("element set 'part' contains 2 members"),
+                                                 testing::HasSubstr("surface 'partly' contains 2 members")}));
+}
+
+TEST(VolumeReaders, AbaqusLinesMayHaveSurplusValues) {
+  const VolumeMesh mesh = read_volume(
+      "*NODE\n1, 0, 0, 0, 0, 0, 1\n2, 1, 0, 0\n3, 0, 1, 0\n4, 0, 0, 1\n4, 0, 0, 1\n5, 1, 1, 1\n*ELEMENT, TYPE=C3D4\n"
+      "1, 1, 2,,\n3, 4\n2, 2, 5, 3, 4, 1, 2,\n*NSET, NSET=tip, INSTANCE=Part-1-1\n4\n",
+      named("a.inp"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.node_sets.at("tip"), ElementsAre(3));
+  EXPECT_THAT(mesh.notes, testing::IsSupersetOf({testing::HasSubstr("1 nodes have more than three coordinates"),
+                                                 testing::HasSubstr("1 nodes are repeated with the same coordinates"),
+                                                 testing::HasSubstr("1 elements list more nodes than their type has"),
+                                                 testing::HasSubstr("the instances of sets were ignored")}));
+}
+
+TEST(VolumeReaders, AbaqusSetsMayPrecedeTheirMembers) {
+  const VolumeMesh mesh = read_volume(
+      "*ELSET, ELSET=all\nupper, lower\n*ELSET, ELSET=upper\nhard\n*ELSET, ELSET=lower\nsoft\n" + samples::inp(),
+      named("x.inp"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.element_sets.at("all"), ElementsAre(0, 1));
+  EXPECT_THAT(mesh.element_sets.at("upper"), ElementsAre(1));
+}
+
+TEST(VolumeReaders, AbaqusShellsBesideSolidsAreOmitted) {
+  const VolumeMesh mesh = read_volume(
+      samples::inp() +
+          "*ELEMENT, TYPE=S3, ELSET=skin\n31, 1, 3, 2\n32, 1, 2, 5\n*ELEMENT, TYPE=B31, ELSET=beam\n33, 1, 2\n"
+          "*ELSET, ELSET=everything\nsoft, beam, skin\n*SURFACE, NAME=top\nskin, SPOS\nsoft, S2\n"
+          "*SURFACE, NAME=all\neverything, S1\n",
+      named("x.inp"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.element_sets.at("everything"), ElementsAre(0));
+  EXPECT_THAT(mesh.face_sets.at("top"), ElementsAre(ElementFace{0, 1}));
+  EXPECT_THAT(mesh.face_sets.at("all"), ElementsAre(ElementFace{0, 0}));
+  // The face of the first tetrahedron below the plane of the shell is kept as a face of the set.
+  EXPECT_THAT(mesh.face_sets.at("skin"), ElementsAre(ElementFace{0, 0}));
+  EXPECT_THAT(mesh.notes, testing::IsSupersetOf(
+                              {testing::HasSubstr("set 'skin': 1 of its 2 triangles of shells"),
+                               testing::HasSubstr("surface 'top': 1 side of elements that are not solids was"),
+                               testing::HasSubstr("surface 'all': 3 sides of elements that are not solids were")}));
+}
+
+TEST(VolumeReaders, AbaqusTextBeforeTheFirstKeywordIsATitle) {
+  const VolumeMesh mesh = read_volume("Model of a foot\n# made by hand\n" + samples::inp(), named("x.inp"));
+  expect_two_tetrahedra(mesh);
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("2 lines of text before the first keyword were omitted: "
+                                                               "'Model of a foot'")));
+}
+
+TEST(VolumeReaders, AbaqusPartsMayFollowTheirInstances) {
+  std::string text = assembly();
+  const auto begin = text.find("*Part"), end = text.find("*Assembly");
+  text = text.substr(0, begin) + text.substr(end) + text.substr(begin, end - begin);
+  const VolumeMesh mesh = read_volume(text, named("a.inp"));
+  ASSERT_EQ(mesh.n_elements(), 2U);
+  EXPECT_LT((mesh.nodes[1] - Vector3(1, 1, 0)).norm(), 1e-15);
+  EXPECT_THAT(mesh.node_sets.at("few"), ElementsAre(1, 4, 5, 6));
 }
 
 TEST(VolumeWriters, VtuAndMshKeepMeshAndSets) {

@@ -48,7 +48,10 @@ inline models::MeshImportOptions mesh_import_options() {
   return {.read = [](const std::filesystem::path& file) -> Triangles {
     std::ostringstream bytes;
     bytes << std::ifstream(file, std::ios::binary).rdbuf();
-    fem::SurfaceMesh mesh = surface_in(bytes.str(), file.string());
+    fem::ReadOptions options;
+    options.name = file.string();
+    options.points_suffice = true;
+    fem::SurfaceMesh mesh = fem::read_outer_surface(bytes.str(), options);
     return {.vertices = std::move(mesh.vertices), .triangles = std::move(mesh.triangles)};
   }};
 }

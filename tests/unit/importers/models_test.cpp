@@ -234,6 +234,10 @@ TEST(UrdfImport, InvalidInertiasAreReportedTogetherAndRepairedOnRequest) {
   EXPECT_THAT(message_of(bad),
               AllOf(HasSubstr("arm.urdf: 2 links are invalid"), HasSubstr("link 'upper'"), HasSubstr("link 'slider'"),
                     HasSubstr("--balance-inertia"), HasSubstr("--bound-mass")));
+  const std::string twice = changed(bad, R"(ixx="0.012")", R"(ixx="0.12")");
+  const std::string message = message_of(twice);
+  EXPECT_THAT(message, HasSubstr("arm.urdf: 3 links are invalid"));
+  EXPECT_EQ(message.find("--balance-inertia"), message.rfind("--balance-inertia")) << "a remedy is stated once";
   const Import import = imported(bad, test::urdf_options(), {.balance = true, .min_mass = 0.25, .min_moment = 0.0});
   const Scenario scenario = test::scenario_from(import.scenario);
   // The mean of the principal moments is a third of the trace.
@@ -255,6 +259,52 @@ TEST(UrdfImport, MasslessLinksBetweenJointsAreMerged) {
   ASSERT_EQ(scenario.bodies.size(), 2u);
   EXPECT_EQ(scenario.bodies[0].mass, 2e-9);
   EXPECT_THAT(import.omissions, Contains(HasSubstr("link cross: its missing mass")));
+}
+
+TEST(UrdfImport, AnUndeclaredWorldIsTheGround) {
+  const std::string slider =
+      R"(<link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+      <joint name="slide" type="prismatic"><parent link="world"/><child link="a"/><axis xyz="0 0 1"/></joint>)";
+  const Import import = imported("<robot name='r'>" + slider + "</robot>");
+  EXPECT_EQ(test::scenario_from(import.scenario).bodies.size(), 1U);
+  EXPECT_THAT(import.scenario, HasSubstr("bodies: [ground, a]"));
+  EXPECT_THAT(message_of("<robot name='r'>" + changed(slider, "world", "base") + "</robot>"),
+              HasSubstr("joint 'slide': expected a link of the file as its parent, found 'base'; the links are 'a'"));
+}
+
+TEST(UrdfImport, SphericalJointsOfBullet) {
+  const Import import = imported(R"(<robot name="r"><link name="base"/><link name="a"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1"/></inertial></link><joint name="ball" type="spherical"><parent link="base"/>
+    <child link="a"/><origin xyz="0 0 1"/></joint></robot>)");
+  const Scenario scenario = test::scenario_from(import.scenario);
+  ASSERT_EQ(scenario.joints.size(), 1U);
+  EXPECT_EQ(scenario.joints[0].type, "spherical");
+}
+
+TEST(UrdfImport, FilesOfXacroAndInvalidXmlAreNamed) {
+  const std::string arm = test::arm_urdf;
+  EXPECT_THAT(message_of(changed(arm, R"(<mass value="2.5"/>)", R"x(<mass value="$(optenv MASS 2)"/>)x")),
+              HasSubstr("link 'upper': expected values, found '$(optenv MASS 2)' in 'value' of mass, which xacro "
+                        "substitutes; expand the file first"));
+  EXPECT_THAT(message_of(changed(arm, R"(<link name="table"/>)", R"(<link name="${prefix}table"/>)")),
+              HasSubstr("'${prefix}table' in 'name' of link"));
+  EXPECT_EQ(message_of(changed(arm, R"(<gazebo reference="lower"/>)", R"(<gazebo file="$(find x)/a"/>)")), "accepted");
+  EXPECT_THAT(message_of(changed(arm, R"(<mass value="2.5"/>)", R"(<inertia ixx="1"ixy="0"/>)")),
+              HasSubstr("expected a blank between two attributes, found '\"ixy'"));
+}
+
+/// The outer surface of a volume mesh is written.
+TEST(UrdfImport, VolumeMeshesBecomeTheirSurfaces) {
+  const test::ModelFolder folder("volume");
+  folder.write(
+      "solid.vtk",
+      "# vtk DataFile Version 3.0\nx\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS 4 float\n0 0 0 1 0 0 0 1 0 0 0 1\n"
+      "CELLS 1 5\n4 0 1 2 3\nCELL_TYPES 1\n10\n");
+  const Import import =
+      import_tree(read_urdf(with_mesh("solid.vtk"), folder.write("arm.urdf", ""), test::urdf_options()));
+  ASSERT_EQ(import.meshes.size(), 1u);
+  EXPECT_EQ(import.meshes[0].to, "meshes/solid.obj");
+  EXPECT_NEAR(fem::signed_volume(test::surface_in(import.meshes[0].content, "solid.obj")), 1.0 / 6.0, 1e-15);
 }
 
 TEST(UrdfImport, InvalidTreesAreRejected) {
@@ -345,6 +395,67 @@ TEST(MjcfImport, ErrorsAreReported) {
   EXPECT_THAT(message("<mujoco><asset><model name='m' file='wrong.xml'/></asset><worldbody><body name='b'><attach "
                       "model='m' body='b' prefix='p'/></body></worldbody></mujoco>"),
               HasSubstr("nesting depth"));
+}
+
+/// Models attached to themselves to the limit of nesting, and bodies as deep: neither overflows the stack.
+TEST(MjcfImport, DeepModelsAreReadWithoutRecursion) {
+  const test::ModelFolder folder("deep");
+  std::string text = "<mujoco><worldbody>", end;
+  for (int i = 0; i < 900; ++i) {
+    text += fmt::format("<body name='b{0}' pos='0 0 0.01'><joint name='j{0}'/><geom size='0.01'/>", i);
+    end += "</body>";
+  }
+  const TreeModel tree = test::mjcf(folder.write("deep.xml", text + end + "</worldbody></mujoco>"));
+  ASSERT_EQ(tree.links.size(), 900U);
+  EXPECT_EQ(tree.links[899].parent, 898U);
+  EXPECT_EQ(tree.links[899].joint, "j899");
+}
+
+/// MuJoCo takes the convex hull of a file with points only.
+TEST(MjcfImport, PointsBecomeTheirHull) {
+  const test::ModelFolder folder("points");
+  folder.write("points.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0.1 0.1 0.1\n");
+  const Import import = import_tree(test::mjcf(folder.write("points.xml", R"(<mujoco>
+    <asset><mesh name="m" file="points.obj"/></asset>
+    <worldbody><body name="b"><freejoint/><geom type="mesh" mesh="m" density="6"/></body></worldbody></mujoco>)")));
+  EXPECT_NEAR(test::scenario_from(import.scenario).bodies[0].mass, 1.0, 1e-12);
+  ASSERT_EQ(import.meshes.size(), 1u);
+  EXPECT_EQ(test::surface_in(import.meshes[0].content, "hull.obj").triangles.size(), 4U);
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("the convex hull of its points")));
+}
+
+TEST(MjcfImport, MissingIncludesNameTheirFile) {
+  const test::ModelFolder folder("include");
+  folder.write("parts/arm.xml", "<mujoco><include file='gone.xml'/></mujoco>");
+  try {
+    (void)test::mjcf(folder.write("robot.xml", "<mujoco><include file='parts/arm.xml'/></mujoco>"));
+    ADD_FAILURE() << "was read";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("expected the file 'gone.xml' included by"), HasSubstr("parts/arm.xml")));
+  }
+}
+
+/// A slider of 2 kg with an armature of 3 kg falls with 2/5 of the acceleration of gravity; a wheel of 0.5 kg m^2 with
+/// an armature of 1.5 kg m^2 swings on its spring with the period of 2 kg m^2.
+TEST(MjcfImport, ArmaturesAreInertiasOfTheirCoordinates) {
+  const test::ModelFolder folder("armature");
+  const Import import = import_tree(test::mjcf(folder.write("armature.xml", R"(<mujoco><compiler angle="radian"/>
+    <option gravity="0 0 -10"/><worldbody>
+    <body name="lift"><joint name="up" type="slide" armature="3"/>
+      <inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/></body>
+    <body name="wheel" pos="1 0 0"><joint name="spin" axis="0 1 0" armature="1.5" stiffness="8" springref="0.5"/>
+      <inertial pos="0 0 0" mass="1" diaginertia="0.5 0.5 0.5"/></body>
+    <body name="loose" pos="3 0 0"><joint name="ball" type="ball" armature="0.25"/>
+      <inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body></worldbody></mujoco>)")));
+  EXPECT_THAT(import.omissions,
+              Contains(HasSubstr("joint ball: its armature 0.25, which is imported for joints with one "
+                                 "coordinate only: the body accelerates more than in MuJoCo")));
+  EXPECT_THAT(import.imported, Contains(HasSubstr("joint up: its armature 3 as the inertia of the body up_rotor")));
+  const test::RecordedRun run = test::run_local(test::scenario_from(import.scenario, {"analysis.end_time=0.4"}));
+  ASSERT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
+  EXPECT_NEAR(run.column("lift.z_m").back(), -0.5 * 4.0 * 0.4 * 0.4, 1e-7);
+  const double omega = std::sqrt(8.0 / 2.0);
+  EXPECT_NEAR(2.0 * std::asin(run.column("wheel.qy").back()), 0.5 * (1.0 - std::cos(omega * 0.4)), 1e-7);
 }
 
 /// Files of MuJoCo 3: keys and values that its earlier readers reject, limits without `limited`.
