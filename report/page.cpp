@@ -465,7 +465,7 @@ std::string energy_table(std::span<const RunData> runs, const PageUnits& units) 
                           const EnergyBalance& energy = run->summary->energy;
                           return balance_error_is_rounding(energy) ? 0.0 : energy.balance_error;
                         }),
-              texts_of("of work and dissipation", rows, [](R run) { return share_text(run->summary->energy); })}) +
+              texts_of("of the energy exchanged", rows, [](R run) { return share_text(run->summary->energy); })}) +
          (prescribed ? "<p class=\"note\">For prescribed motion, the balance is without the contact, whose work is its "
                        "stored and dissipated energy.</p>"
                      : "");

@@ -253,6 +253,18 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
   }
 }
 
+/// Velocities of the points of bodies that move as rigid ones: without the part that no impulses change, which in a
+/// step comes from axes that are not unit vectors. In a groove, impulses between the walls would grow without limit in
+/// order to reduce it.
+[[nodiscard]] VectorXd rigid_velocities(const ImpactProblem& problem, const VectorXd& u) {
+  if (!problem.is_free || !has_friction(problem)) return u;
+  // A tenth of the error that solve_coulomb() accepts: a smaller part is rounding.
+  constexpr double rounding = 1e-10;
+  const MatrixXd V = range_of(problem.W);
+  VectorXd rigid = V * (V.transpose() * u);
+  return (u - rigid).norm() > rounding * u.norm() ? rigid : u;
+}
+
 /// 0 <= P_n perpendicular to u_n >= 0 with Coulomb friction, u = W P + q.
 /// @returns false without solution; P is then admissible, and without floors in q creates no energy
 [[nodiscard]] bool solve_coulomb(const ImpactProblem& problem, const VectorXd& q, VectorXd& P) {
@@ -353,8 +365,9 @@ bool solve_normal(const MatrixXd& A, const VectorXd& b, VectorXd& p) {
   return error <= 1e-9 * size;
 }
 
-ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_before) {
+ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_of_step) {
   ImpactSolution solution;
+  const VectorXd u_before = rigid_velocities(problem, u_of_step);
   VectorXd P, P_law;
   solution.converged = solve_coulomb(problem, u_before, P);
   const bool poisson = std::ranges::find(problem.law, ImpactLaw::poisson) != problem.law.end();
@@ -389,8 +402,9 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_befo
   return solution;
 }
 
-ImpactSolution solve_contact(const ImpactProblem& problem, const VectorXd& u_free, const VectorXd& floor) {
+ImpactSolution solve_contact(const ImpactProblem& problem, const VectorXd& u_of_step, const VectorXd& floor) {
   ImpactSolution solution;
+  const VectorXd u_free = rigid_velocities(problem, u_of_step);
   solution.converged = solve_coulomb(problem, shifted_by_floor(u_free, floor), solution.P);
   solution.u = u_free + problem.W * solution.P;
   solution.energy = energy_of(problem.W, solution.P, u_free);

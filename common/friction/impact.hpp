@@ -32,6 +32,8 @@ struct ImpactProblem {
   Eigen::VectorXd mu;           ///< [-] >= 0, one per point
   Eigen::VectorXd restitution;  ///< [-] in [0, 1], one per point
   std::vector<ImpactLaw> law;   ///< one per point
+  /// True if velocities that no impulses change are errors of a step: no body is driven.
+  bool is_free = false;
 };
 
 struct ImpactSolution {

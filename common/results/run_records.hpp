@@ -3,6 +3,8 @@
 /// Description of an assembled model for people: joints and drivers, their equations, degrees of freedom.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -71,7 +73,31 @@ struct EnergyBalance {
   double dissipated = 0.0;     ///< [J]
   double external_work = 0.0;  ///< [J] by applied loads and drivers
   double balance_error = 0.0;  ///< [J] final - initial - external_work + dissipated; NaN for a static analysis
+  double max_kinetic = 0.0;    ///< [J] largest at the end of a step
 };
+
+/// Whether the error of the energy balance is rounding: below 1e-9 of the energies at the start and at the end.
+[[nodiscard]] inline bool balance_error_is_rounding(const EnergyBalance& energy) {
+  return std::abs(energy.balance_error) <= 1e-9 * (std::abs(energy.initial) + std::abs(energy.final));
+}
+/// [J] Work of loads and drivers plus dissipation, at least the largest kinetic energy.
+[[nodiscard]] inline double exchanged_energy(const EnergyBalance& energy) {
+  return std::max(std::abs(energy.external_work) + std::abs(energy.dissipated), energy.max_kinetic);
+}
+/// [-] error of the energy balance relative to the exchanged energy; none if that is zero or the error is unknown.
+/// Rounding may be many times the exchanged energy of a run almost at rest (balance_error_is_rounding).
+[[nodiscard]] inline std::optional<double> relative_balance_error(const EnergyBalance& energy) {
+  const double share = std::abs(energy.balance_error) / exchanged_energy(energy);
+  return std::isfinite(share) ? std::optional(share) : std::nullopt;
+}
+/// True for an error of the energy balance that invalidates an integrated motion: a second-order method with steps that
+/// resolve the motion has errors of a few parts in a thousand, the explicit coupling schemes of the examples some per
+/// cent.
+[[nodiscard]] inline bool is_outlier(const EnergyBalance& energy) {
+  constexpr double outlier_fraction = 0.1;
+  return std::abs(energy.balance_error) > outlier_fraction * exchanged_energy(energy) &&
+         !balance_error_is_rounding(energy);
+}
 
 /// Statistics of a coupling scheme with macro steps.
 struct CouplingStatistics {

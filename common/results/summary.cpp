@@ -74,6 +74,7 @@ Json energy_json(const EnergyBalance& e) {
           {"final_J", e.final},
           {"dissipated_J", e.dissipated},
           {"external_work_J", e.external_work},
+          {"max_kinetic_J", e.max_kinetic},
           {"balance_error_J", e.balance_error},
           {"relative_balance_error", share ? Json(*share) : Json()}};
 }
@@ -169,7 +170,8 @@ RunSummary summary_from(const Json& json) {
               .final = number_at(energy, "final_J"),
               .dissipated = number_at(energy, "dissipated_J"),
               .external_work = number_at(energy, "external_work_J"),
-              .balance_error = number_at(energy, "balance_error_J")};
+              .balance_error = number_at(energy, "balance_error_J"),
+              .max_kinetic = number_at(energy, "max_kinetic_J")};
   for (const Json& episode : json.at("contacts")) s.contacts.push_back(episode_from(episode));
   s.max_position_violation = number_at(json.at("constraints"), "max_position_violation");
   s.max_velocity_violation = number_at(json.at("constraints"), "max_velocity_violation_1_s");
@@ -212,16 +214,6 @@ std::string text_of(const Json& json) {
 }
 
 }  // namespace
-
-bool balance_error_is_rounding(const EnergyBalance& energy) {
-  return std::abs(energy.balance_error) <= 1e-9 * (std::abs(energy.initial) + std::abs(energy.final));
-}
-
-std::optional<double> relative_balance_error(const EnergyBalance& energy) {
-  const double converted = std::abs(energy.external_work) + std::abs(energy.dissipated);
-  const double share = std::abs(energy.balance_error) / converted;
-  return converted > 0.0 && std::isfinite(share) ? std::optional(share) : std::nullopt;
-}
 
 std::string summary_json(const RunSummary& s, const FileDigests& files) {
   Json json = outcome(s);

@@ -23,13 +23,6 @@ namespace heelstrike {
 /// The keys of both in one object, for use without a folder.
 [[nodiscard]] std::string summary_and_timing_json(const RunSummary& summary);
 
-/// Whether the error of the energy balance is rounding: below 1e-9 of the energies at the start and at the end.
-[[nodiscard]] bool balance_error_is_rounding(const EnergyBalance& energy);
-/// [-] error of the energy balance relative to the converted energy: work of loads and drivers plus dissipation; none
-/// if that is zero or the error is unknown. Rounding may be many times the converted energy of a run almost at rest
-/// (balance_error_is_rounding).
-[[nodiscard]] std::optional<double> relative_balance_error(const EnergyBalance& energy);
-
 /// @param file_name  for messages
 /// @throws Error{file} for text that is not such a summary
 [[nodiscard]] RunSummary parse_summary(std::string_view json, const std::string& file_name);

@@ -184,9 +184,9 @@ std::string statistics_text(const RunSummary& summary, const Scenario& scenario)
   if (std::isnan(energy.balance_error)) return text;
   text += "            error of the balance " + joule(energy.balance_error, 3);
   if (const auto share = relative_balance_error(energy); share && !balance_error_is_rounding(energy)) {
-    text += fmt::format(", {:.2g} % of work and dissipation", 100.0 * *share);
+    text += fmt::format(", {:.2g} % of the energy exchanged", 100.0 * *share);
     // The warning that the run itself gives, from the data of the summary.
-    if (*share > 0.1 && scenario.analysis.traits.finds_events) text += ": do not trust this motion";
+    if (scenario.analysis.traits.finds_events && is_outlier(energy)) text += ": do not trust this motion";
   }
   if (scenario.analysis.traits.prescribed)
     text += ": without the contact, whose work is its stored and dissipated energy";

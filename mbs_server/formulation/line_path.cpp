@@ -340,6 +340,8 @@ MovingPath::Spread MovingPath::at_junctions(const Fixed& fixed, const std::vecto
       }
     }
   }
+  // The solver of Eigen does not accept a right-hand side without columns.
+  if (n == 0) return {.gradient = now.gradient.head(0), .hessian = Eigen::MatrixXd(0, 0)};
   const Eigen::MatrixXd mixed = now.hessian.topRightCorner(n, 3 * count) * across;
   return {.gradient = now.gradient.head(n),
           .hessian = now.hessian.topLeftCorner(n, n) - mixed * stiffness_of(now).fullPivLu().solve(mixed.transpose())};

@@ -76,7 +76,8 @@ class Moreau final : public Integrator {
   /// Effect of contact over a step: velocities at its end.
   struct ContactStep {
     Vector v;
-    double dissipated = 0.0;  ///< [J]
+    double dissipated = 0.0;   ///< [J]
+    double driver_work = 0.0;  ///< [J]
   };
   [[nodiscard]] double next_time(double t_end) {
     // After an impact the grid is unchanged. The remainder to the next grid point may be too short for a step.
@@ -171,9 +172,11 @@ std::vector<double> Moreau::apply_simultaneous_impact(std::span<const std::size_
   }
   const Vector before = contacts.velocities(from_y_.segment(n_, n_));
   const friction::ImpactSolution solution = friction::solve_impact(problem, before);
+  const Vector v = from_y_.segment(n_, n_);
   contacts.apply(solution.P, from_y_.segment(n_, n_));
   contacts.note_impact(solution, before, at_rest);
   from_z_[0] -= solution.energy;
+  from_z_[1] += contacts.driver_work(solution.P, 0.5 * (v + from_y_.segment(n_, n_)));
   std::vector<double> after(touching.size());
   for (std::size_t k = 0; k < after.size(); ++k) after[k] = solution.u[3 * static_cast<Eigen::Index>(k)];
   return after;
@@ -265,6 +268,7 @@ Moreau::ContactStep Moreau::apply_contact(double h, const Vector& q_m, const Vec
   ContactStep contact_step{.v = v_free};
   contacts->apply(solution.P, contact_step.v);
   contact_step.dissipated = -0.5 * solution.P.dot(before + solution.u);
+  contact_step.driver_work = contacts->driver_work(solution.P, 0.5 * (v + contact_step.v));
   if (last) contacts->note_contact(solution);
   return contact_step;
 }
@@ -295,6 +299,7 @@ void Moreau::try_step(double h) {
   problem_.project(from_t_ + h, end_y_);
   end_z_ = from_z_ + h * work;
   end_z_[0] += contact_step.dissipated;
+  end_z_[1] += contact_step.driver_work;
 }
 
 Moreau::Gaps Moreau::gaps_at(double t, const Vector& y) {

@@ -50,6 +50,9 @@ class RigidContacts {
   [[nodiscard]] virtual Vector velocities(const ConstRef& qd) const = 0;
   /// Adds to `qd` the effect of impulses at the selected points (or to `q` that of lengths instead of impulses).
   virtual void apply(const ConstRef& impulses, MutableRef qd) const = 0;
+  /// [J] Work of drivers while impulses act at the selected points: they keep driven bodies on their motion.
+  /// @param qd  rates of all coordinates, mean of those before and after the impulses
+  [[nodiscard]] virtual double driver_work(const ConstRef& impulses, const ConstRef& qd) const = 0;
 
   /// Reports a step for rows and summaries: its start at `t`, optionally with an impact at the selected points; contact
   /// over the step, of which the last report is valid; its end at `t`. @{

@@ -98,6 +98,7 @@ const friction::ImpactProblem& RigidContactSet::select_points(std::span<const st
   problem_.mu.resize(m);
   problem_.restitution.resize(m);
   problem_.law.resize(points.size());
+  problem_.is_free = system_.model().drivers.empty();
   for (std::size_t k = 0; k < points.size(); ++k) {
     const RigidPoint& point = points_[points[k]];
     add_rows(3 * k, point, geometry_[points[k]]);
@@ -111,6 +112,16 @@ const friction::ImpactProblem& RigidContactSet::select_points(std::span<const st
   problem_.W.noalias() = J_ * X_;
   problem_.W = (0.5 * (problem_.W + problem_.W.transpose())).eval();
   return problem_;
+}
+
+/// The impulses P of contact and those of the constraints cause the change of momentum, M X P = J^T P + r; r acts at
+/// the rates qd, which only drivers make different from zero along it.
+double RigidContactSet::driver_work(const ConstRef& impulses, const ConstRef& qd) const {
+  if (system_.model().drivers.empty()) return 0.0;
+  VectorX reaction(qd.size());
+  system_.multiply_mass(X_ * impulses, reaction);
+  reaction.noalias() -= J_.transpose() * impulses;
+  return qd.dot(reaction);
 }
 
 void RigidContactSet::begin_step(double t, double nominal) {

@@ -35,6 +35,7 @@ class RigidContactSet final : public RigidContacts {
   const friction::ImpactProblem& select_points(std::span<const std::size_t> points) override;
   [[nodiscard]] Vector velocities(const ConstRef& qd) const override { return J_ * qd; }
   void apply(const ConstRef& impulses, MutableRef qd) const override { qd += X_ * impulses; }
+  [[nodiscard]] double driver_work(const ConstRef& impulses, const ConstRef& qd) const override;
   void begin_step(double t, double nominal) override;
   void note_impact(const friction::ImpactSolution& impact, const ConstRef& before, bool at_rest) override;
   void note_unfinished_impacts(std::span<const std::size_t> points, int impacts, double approach) override;

@@ -32,6 +32,7 @@ void to_proto(const EnergyBalance& from, v1::EnergyBalance& to) {
   to.set_dissipated(from.dissipated);
   to.set_external_work(from.external_work);
   to.set_balance_error(from.balance_error);
+  to.set_max_kinetic(from.max_kinetic);
 }
 
 /// Numbers of a summary need not be finite: a failed run must be able to report that its energy became NaN.
@@ -40,7 +41,8 @@ EnergyBalance from_proto(const v1::EnergyBalance& from) {
           .final = from.final(),
           .dissipated = from.dissipated(),
           .external_work = from.external_work(),
-          .balance_error = from.balance_error()};
+          .balance_error = from.balance_error(),
+          .max_kinetic = from.max_kinetic()};
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <Eigen/Dense>
+#include <cmath>
 #include <cstdlib>
+#include <numbers>
 #include <random>
 
 #include "common/friction/solve_friction.hpp"
@@ -98,6 +100,38 @@ TEST(Impact, RedundantPointsWithFrictionHaveMinimalForces) {
   };
   check_rest(2.0, 1.0 / 6.0, {{-0.5, 0.0, 0.0}, {0.0, 0.0, 0.0}, {0.5, 0.0, 0.0}});
   check_rest(8.0, 1.0, {{0.4, 0.3, -0.7}, {-0.4, 0.3, -0.7}, {-0.4, -0.3, -0.7}, {0.4, -0.3, -0.7}});
+}
+
+// A ball in a groove of 90 degrees, with velocities of its points that are not those of a rigid motion, as in a step of
+// a rotating body: impulses between both walls, which the friction cones contain from a coefficient of 1 on, remain
+// those of the weight.
+TEST(Impact, BallInAGrooveIsNotWedgedByErrorsOfAStep) {
+  std::mt19937 engine(1);
+  std::uniform_real_distribution<double> any(-1.0, 1.0);
+  const double radius = 0.1, slope = 0.2, h = 1e-3, half = 0.25 * std::numbers::pi;
+  MatrixXd J(6, 6);
+  for (const int i : {0, 1}) {
+    const Vector3d n((i == 0 ? 1.0 : -1.0) * std::cos(half), 0.0, std::sin(half));
+    J.middleRows<3>(3 * i) = rows_of(n, -radius * n);
+  }
+  J.rightCols<3>() /= std::sqrt(0.4 * radius * radius);
+  for (const double mu : {0.9, 1.0, 1.1, 1.5}) {
+    auto problem = problem_of(J, mu, 0.0, ImpactLaw::newton);
+    problem.is_free = true;
+    for (int k = 0; k < 200; ++k) {
+      VectorXd v = VectorXd::Zero(6);
+      v[1] = h * 9.81 * std::sin(slope);
+      v[2] = -h * 9.81 * std::cos(slope);
+      VectorXd u = J * v;
+      const double error = std::pow(10.0, -12.0 + 8.0 * std::abs(any(engine)));
+      u[2] += error;
+      u[5] += any(engine) * error;
+      const auto solution = solve_contact(problem, u, VectorXd::Zero(2));
+      EXPECT_TRUE(solution.converged) << mu << " " << error;
+      EXPECT_LT(solution.P.norm(), h * 9.81) << mu << " " << error;
+      EXPECT_GT(std::min(solution.u[0], solution.u[3]), -1e-12) << mu << " " << error;
+    }
+  }
 }
 
 // A table that slides along x: the front legs carry more by the moment of friction, both the same.

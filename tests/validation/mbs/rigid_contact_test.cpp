@@ -661,6 +661,60 @@ TEST(RigidContact, SlipEndsInRolling) {
   EXPECT_NEAR(spinning.column("b0.vx_m_s").back(), 0.5, 1e-12);
 }
 
+// A block set down on a belt of 1 m/s: half of the driver's work becomes its kinetic energy, half is dissipated.
+TEST(RigidContact, DriversWorkOnContact) {
+  const auto run = completed(scenario_from(R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  block: {mass: 1, inertia: [1, 1, 1], position: [0, 0, 0.1]}
+  belt: {mass: 1, inertia: [1, 1, 1]}
+drivers:
+  motor: {body: belt, x: {polynomial: [0, 1]}, y: {polynomial: [0]}, z: {polynomial: [0]},
+          rx: {polynomial: [0]}, ry: {polynomial: [0]}, rz: {polynomial: [0]}}
+contact:
+  c:
+    main: {body: block, surface: {block: {lengths: [0.2, 0.2, 0.2]}}}
+    partner: {body: belt, surface: {plane: {normal: [0, 0, 1]}}}
+    backend: rigid_coulomb
+    parameters: {friction: 0.3}
+analysis: {end_time: 0.6}
+output: {interval: 0.1}
+)"));
+  EXPECT_NEAR(run.column("block.vx_m_s").back(), 1.0, 1e-12);
+  EXPECT_NEAR(run.summary.energy.external_work, 1.0, 1e-6);
+  EXPECT_NEAR(run.summary.energy.dissipated, 0.5, 1e-6);
+  EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-9);
+}
+
+// A ball rolls down a groove of 90 degrees whose walls the friction cones join (coefficient 1): the forces remain those
+// of the weight, and nothing is dissipated.
+TEST(RigidContact, BallRollsDownAGrooveWithoutWedging) {
+  const auto run = completed(scenario_from(R"(
+heelstrike: 1
+gravity: [0, 1.9489, -9.6145]
+bodies:
+  ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.14142135623730950]}
+contact:
+  left:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}}
+    partner: {body: ground, surface: {plane: {normal: [0.70710678118654752, 0, 0.70710678118654752]}}}
+    backend: rigid_coulomb
+    parameters: {friction: 1}
+  right:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}}
+    partner: {body: ground, surface: {plane: {normal: [-0.70710678118654752, 0, 0.70710678118654752]}}}
+    backend: rigid_coulomb
+    parameters: {friction: 1}
+analysis: {end_time: 0.5}
+output: {interval: 0.01}
+)"));
+  for (const double force : run.column("left.fx_N")) EXPECT_LT(std::abs(force), 10.0);
+  // The lever of the contact points about the axis of rolling is R sin(45 degrees).
+  EXPECT_NEAR(run.column("ball.y_m").back(), 0.5 * 1.9489 / 1.8 * 0.25, 1e-5);
+  EXPECT_NEAR(run.summary.energy.dissipated, 0.0, 2e-3);
+}
+
 /// Bodies of 1 kg, rigid cylinders in contact with each other or with blocks of the ground; friction 0.5.
 RecordedRun with_cylinders(const std::string& bodies, const std::vector<std::array<std::string, 3>>& pairs,
                            double end_time) {
