@@ -171,16 +171,30 @@ std::vector<std::vector<double>> motion_columns(std::string_view text, const std
   return columns;
 }
 
-std::size_t remove_duplicate_times(std::vector<std::vector<double>>& columns) {
+std::vector<double> remove_duplicate_times(std::vector<std::vector<double>>& columns) {
   const std::vector<double> times = columns.front();
+  std::vector<double> removed;
   std::size_t n = 0;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    if (i + 1 < times.size() && times[i + 1] == times[i]) continue;
+    if (i + 1 < times.size() && times[i + 1] == times[i]) {
+      removed.push_back(times[i]);
+      continue;
+    }
     for (auto& column : columns) column[n] = column[i];
     ++n;
   }
   for (auto& column : columns) column.resize(n);
-  return times.size() - n;
+  return removed;
+}
+
+std::string duplicate_times_note(const std::string& file_name, std::span<const double> times) {
+  if (times.empty()) return "";
+  constexpr std::size_t n_listed = 3;
+  const auto listed = times.first(std::min(times.size(), n_listed));
+  return fmt::format(
+      "{}: {} rows have the time of the following row and were skipped, the last row of each time is used: t = {:.6g}"
+      "{} s; for a jump, give the second row a later time",
+      file_name, times.size(), fmt::join(listed, ", "), times.size() > n_listed ? ", ..." : "");
 }
 
 std::vector<double> motion_column(std::string_view text, const std::string& file_name, const std::string& heading) {
@@ -316,6 +330,21 @@ const std::vector<double>& MotionTable::column(const std::string& heading) const
                                         suggestion(heading, headings, "name a column of the file")));
 }
 
+std::optional<AngleUnit> angle_unit_in_heading(std::string_view heading) {
+  const std::string name = lower(trimmed(heading));
+  const auto last = name.find_last_not_of(")]");
+  if (last == std::string::npos) return std::nullopt;
+  const bool in_brackets = last + 1 < name.size();
+  const std::string_view text = std::string_view(name).substr(0, last + 1);
+  const auto before = text.find_last_of(in_brackets ? "([" : "_");
+  if (before == std::string_view::npos) return std::nullopt;
+  const std::string_view unit = trimmed(text.substr(before + 1));
+  const auto is = [&](std::initializer_list<std::string_view> words) { return std::ranges::count(words, unit) > 0; };
+  if (is({"deg", "degree", "degrees", "\u00b0"})) return AngleUnit{.degrees = true, .stated = true};
+  if (is({"rad", "radian", "radians"})) return AngleUnit{.degrees = false, .stated = true};
+  return std::nullopt;
+}
+
 AngleUnit angle_unit_of(std::string_view text, const std::string& file_name) {
   return angle_unit(read_header(text, file_name), text, file_name);
 }
@@ -341,10 +370,8 @@ MotionTable read_motion_table(std::string_view text, const std::string& file_nam
     throw input_error("file", fmt::format("{}: expected rows below the headings, found none", file_name));
   }
   check_times(table, lines);
-  if (const std::size_t n = remove_duplicate_times(table.columns); n > 0) {
-    table.notes.push_back(
-        fmt::format("{}: {} rows have the time of the following row and were skipped", table.file_name, n));
-  }
+  const std::vector<double> removed = remove_duplicate_times(table.columns);
+  if (!removed.empty()) table.notes.push_back(duplicate_times_note(table.file_name, removed));
   return table;
 }
 

@@ -181,7 +181,8 @@ TEST(MotionTable, LastRowOfEqualTimesAndFirstOfEqualHeadingsAreUsed) {
   const MotionTable rows = read_motion_table("time,q\n0,1\n0.5,2\n0.5,3\n0.5,4\n1,5\n", "a.csv");
   EXPECT_THAT(rows.times(), ElementsAre(0.0, 0.5, 1.0));
   EXPECT_THAT(rows.column("q"), ElementsAre(1.0, 4.0, 5.0));
-  EXPECT_THAT(rows.notes, ElementsAre(HasSubstr("2 rows have the time of the following row")));
+  EXPECT_THAT(rows.notes,
+              ElementsAre(AllOf(HasSubstr("2 rows have the time of the following row"), HasSubstr("t = 0.5, 0.5 s"))));
   const MotionTable headings = read_motion_table("time,q,p,q\n0,1,2,3\n1,4,5,6\n", "a.csv");
   EXPECT_THAT(headings.headings, ElementsAre("time", "q", "p"));
   EXPECT_THAT(headings.column("q"), ElementsAre(1.0, 4.0));
