@@ -45,6 +45,14 @@ char separator_of(std::string_view headings) {
   return blanks;
 }
 
+/// A line of the header without the separators that spreadsheets append, and without enclosing quotes.
+std::string_view header_text(std::string_view line) {
+  std::string_view text = trimmed(line);
+  text = text.substr(0, text.find_last_not_of(",; \t") + 1);
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
+  return trimmed(text);
+}
+
 std::optional<double> number_of(std::string_view entry, char separator) {
   std::string with_point;
   if (separator == ';' && entry.find(',') != std::string_view::npos) {
@@ -78,7 +86,7 @@ class Lines {
       const std::string_view text = trimmed(line->text);
       number_ = line->number;
       if (in_header_) {
-        in_header_ = text != "endheader";
+        in_header_ = header_text(text) != "endheader";
       } else if (text.starts_with('#')) {
         comment_ = text.substr(std::min(text.find_first_not_of('#'), text.size()));
         comment_number_ = number_;
@@ -162,8 +170,13 @@ std::vector<std::vector<double>> motion_columns(std::string_view text, const std
     for (std::size_t i = 0; i < places.size(); ++i) {
       const auto value = lines.number_in(places[i]);
       if (!value) {
-        throw input_error("file", fmt::format("{}: expected a number, found '{}'; correct the file", where,
-                                              lines.entries()[places[i]]));
+        const std::string_view entry = lines.entries()[places[i]];
+        const bool is_vector = entry.find(',') != std::string_view::npos;
+        throw input_error("file",
+                          fmt::format("{}: expected a number in column '{}', found '{}'; {}", where, headings[i], entry,
+                                      is_vector ? "write each component of a vector or quaternion (DataType) "
+                                                  "as a column"
+                                                : "correct the file"));
       }
       columns[i].push_back(*value);
     }
@@ -234,7 +247,7 @@ std::size_t count_in(std::string_view key, std::string_view value, const TextLin
 
 /// One line of the header: `key=value` of OpenSim, `key value` of SIMM.
 void read_header_line(const TextLine& line, const std::string& file_name, Header& header) {
-  const std::string_view text = trimmed(line.text);
+  const std::string_view text = header_text(line.text);
   const auto split = text.find_first_of("= \t");
   if (split == std::string_view::npos) return;
   const std::string_view key = text.substr(0, split);
@@ -262,7 +275,7 @@ Header read_header(std::string_view text, const std::string& file_name) {
   const MarkedText marked(text);
   if (marked.bytes().find("endheader") == std::string_view::npos) return header;
   TextLines lines(marked.bytes());
-  for (auto line = lines.next(); line && trimmed(line->text) != "endheader"; line = lines.next()) {
+  for (auto line = lines.next(); line && header_text(line->text) != "endheader"; line = lines.next()) {
     read_header_line(*line, file_name, header);
   }
   return header;
