@@ -77,6 +77,39 @@ std::vector<ForcePlate> read_force_plates(const MotionTable& table) {
   return plates;
 }
 
+void check_forces(std::span<const ForcePlate> plates, const std::string& file_name) {
+  for (const ForcePlate& plate : plates) {
+    const auto is_wrong = [](const Vector3& f) { return !f.allFinite(); };
+    const auto wrong = std::ranges::find_if(plate.force, is_wrong);
+    if (wrong == plate.force.end()) continue;
+    throw input_error(
+        "plates", fmt::format("{}: {}: expected finite forces, found {}, {}, {} N at t = {:.6g} s ({} of {} rows are "
+                              "like that); fill or remove these rows",
+                              file_name, plate.name, wrong->x(), wrong->y(), wrong->z(),
+                              plate.times[static_cast<std::size_t>(wrong - plate.force.begin())],
+                              std::ranges::count_if(plate.force, is_wrong), plate.force.size()));
+  }
+}
+
+std::vector<std::string> reverse_loads_on_plates(std::span<ForcePlate> plates, const Vector3& up, double threshold) {
+  std::vector<std::string> notes;
+  for (ForcePlate& plate : plates) {
+    double sum = 0.0, lowest = 0.0;
+    for (const Vector3& f : plate.force) {
+      sum += f.dot(up);
+      lowest = std::min(lowest, f.dot(up));
+    }
+    if (!(sum < 0.0 && lowest < -threshold)) continue;
+    for (Vector3& f : plate.force) f = -f;
+    for (Vector3& m : plate.moment) m = -m;
+    notes.push_back(
+        fmt::format("{}: its peak load, {:.4g} N, points into the floor, against that of the run: the file "
+                    "contains the force on the plate; force and moment are reversed",
+                    plate.name, -lowest));
+  }
+  return notes;
+}
+
 std::vector<Stance> stances(const ForcePlate& plate, const Vector3& up, double threshold, double min_duration) {
   std::vector<Stance> found;
   Stance current;

@@ -28,6 +28,16 @@ struct ForcePlate {
 /// @throws Error{invalid_input} for a table without plates, and for a plate with missing columns
 [[nodiscard]] std::vector<ForcePlate> read_force_plates(const MotionTable& table);
 
+/// @throws Error{invalid_input} with the file, plate and time for a force that is not finite
+void check_forces(std::span<const ForcePlate> plates, const std::string& file_name);
+
+/// Reverses force and moment of plates whose load points downwards: their file has the load on the plate.
+/// @param up         unit vector of the axes of the plates, against gravity
+/// @param threshold  [N] plates with smaller loads are left as they are
+/// @returns a note for each of them
+[[nodiscard]] std::vector<std::string> reverse_loads_on_plates(std::span<ForcePlate> plates, const Vector3& up,
+                                                               double threshold);
+
 /// The plates as an OpenSim motion file with the headings of read_force_plates.
 /// @param times  [s] of the rows of every plate, not decreasing; of several rows at one time the last is written
 /// @param name   first line of the file

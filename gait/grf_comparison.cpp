@@ -269,6 +269,7 @@ PooledComparison pooled(std::span<const StanceComparison> stances) {
 }
 
 Vector3 vertical_axis(std::span<const ForcePlate> plates) {
+  check_forces(plates, "plates");
   Vector3 sum = Vector3::Zero();
   for (const ForcePlate& plate : plates) {
     for (const Vector3& f : plate.force) sum += f;

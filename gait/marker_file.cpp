@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "common/errors/error.hpp"
 #include "common/parameters/parameter.hpp"
@@ -20,36 +22,48 @@ namespace {
 
 constexpr double unregistered = std::numeric_limits<double>::quiet_NaN();
 
-/// Tab-separated entries without surrounding blanks.
-std::vector<std::string_view> entries_of(std::string_view line) {
+/// Entries without surrounding blanks.
+std::vector<std::string_view> entries_of(std::string_view line, char separator) {
   std::vector<std::string_view> entries;
   while (true) {
-    const auto tab = line.find('\t');
-    entries.push_back(trimmed(line.substr(0, tab)));
-    if (tab == std::string_view::npos) return entries;
-    line.remove_prefix(tab + 1);
+    const auto end = line.find(separator);
+    entries.push_back(trimmed(line.substr(0, end)));
+    if (end == std::string_view::npos) return entries;
+    line.remove_prefix(end + 1);
   }
 }
 
-/// Nonempty entries of a header line, separated by tabs or, in a line without tabs, by blanks.
-std::vector<std::string_view> header_entries_of(std::string_view line) {
-  auto entries = entries_of(line);
-  if (entries.size() == 1) {
-    line = entries.front();
-    entries.clear();
-    for (std::size_t at = 0; (at = line.find_first_not_of(' ', at)) != std::string_view::npos;) {
-      const std::size_t end = std::min(line.find(' ', at), line.size());
-      entries.push_back(line.substr(at, end - at));
-      at = end;
-    }
+/// Appends the parts of a text that are separated by at least `n` blanks.
+void append_parts(std::string_view text, std::size_t n, std::vector<std::string_view>& parts) {
+  const std::string blanks(n, ' ');
+  while (!(text = trimmed(text)).empty()) {
+    const std::size_t end = std::min(text.find(blanks), text.size());
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end);
   }
-  std::erase(entries, std::string_view());
-  return entries;
+}
+
+/// Nonempty entries of a header line. Also separated by blanks: in a line without separators by one, else by two or
+/// more, because the names of markers may contain a blank.
+std::vector<std::string_view> header_entries_of(std::string_view line, char separator) {
+  const auto entries = entries_of(line, separator);
+  std::vector<std::string_view> parts;
+  for (const std::string_view entry : entries) append_parts(entry, entries.size() == 1 ? 1 : 2, parts);
+  return parts;
+}
+
+/// Spreadsheets save a .trc file with commas or semicolons.
+char separator_of(std::string_view text) {
+  constexpr std::string_view first_entry = "PathFileType";
+  if (!text.starts_with(first_entry) || text.size() == first_entry.size()) return '\t';
+  const char next = text[first_entry.size()];
+  return next == ',' || next == ';' ? next : '\t';
 }
 
 class TrcReader {
  public:
-  TrcReader(std::string_view text, const std::string& file_name) : text_(text), lines_(text_.bytes()) {
+  TrcReader(std::string_view text, const std::string& file_name)
+      : text_(text), lines_(text_.bytes()), separator_(separator_of(text_.bytes())) {
     trial_.file_name = file_name;
   }
 
@@ -58,9 +72,12 @@ class TrcReader {
     read_names();
     while (const auto line = lines_.next()) {
       line_ = line->number;
-      if (!trimmed(line->text).empty()) read_row(entries_of(line->text));
+      std::vector<std::string_view> entries = entries_of(line->text, separator_);
+      const auto is_empty = [](std::string_view entry) { return entry.empty(); };
+      if (!std::ranges::all_of(entries, is_empty)) read_row(std::move(entries));
     }
     check_frames();
+    check_size();
     return std::move(trial_);
   }
 
@@ -76,12 +93,18 @@ class TrcReader {
       reject(
           fmt::format("expected the header line with {}, found nothing; a .trc file has five header lines", meaning));
     }
-    return header_entries_of(line->text);
+    return header_entries_of(line->text, separator_);
   }
 
   double number(std::string_view entry, const std::string& meaning) const {
     if (entry.empty()) return unregistered;
     if (entry.front() == '+') entry.remove_prefix(1);
+    std::string with_point;
+    if (separator_ == ';' && entry.find(',') != std::string_view::npos) {
+      with_point = entry;
+      std::ranges::replace(with_point, ',', '.');
+      entry = with_point;
+    }
     double value = 0.0;
     const auto result = std::from_chars(entry.data(), entry.data() + entry.size(), value);
     if (result.ec != std::errc() || result.ptr != entry.data() + entry.size() || std::isinf(value)) {
@@ -100,8 +123,8 @@ class TrcReader {
   }
 
   void read_values() {
-    const std::string_view first = header_line("PathFileType").front();
-    if (first.substr(0, first.find(' ')) != "PathFileType") {
+    const auto first = header_line("PathFileType");
+    if (first.empty() || first.front().substr(0, first.front().find(' ')) != "PathFileType") {
       reject("expected 'PathFileType' at the start of a .trc file, found other text; check that it is a .trc file");
     }
     const auto keys = header_line("the names of the data values (DataRate, NumFrames, ...)");
@@ -134,35 +157,68 @@ class TrcReader {
     if (entries.size() < 3 || !is(0, "frame") || !is(1, "time")) {
       reject("expected 'Frame#', 'Time' and marker names, found other text; correct the header");
     }
-    for (std::size_t i = 2; i < entries.size(); ++i) {
-      const std::string name(entries[i]);
-      if (std::ranges::find(trial_.names, name) != trial_.names.end()) {
-        reject(fmt::format("expected unique marker names, found '{}' twice; rename one", name));
-      }
-      trial_.names.push_back(name);
-    }
+    for (std::size_t i = 2; i < entries.size(); ++i) add_name(std::string(entries[i]));
     const std::size_t n = trial_.names.size();
     trial_.positions.resize(n);
-    const auto columns = header_line("X1, Y1, Z1, ...");
-    if (columns.size() != 3 * n) {
-      reject(
-          fmt::format("expected the columns X1, Y1, Z1, ... of {} markers, one for each name above, found {} columns; "
-                      "correct the header",
-                      n, columns.size()));
-    }
+    read_columns(n);
     if (static_cast<double>(n) != n_markers_) {
       note(fmt::format("NumMarkers is {}, the file has {} markers; all are used", n_markers_, n));
     }
   }
 
+  /// The line X1, Y1, Z1, ..., which some programs leave empty, or write for some of the markers.
+  void read_columns(std::size_t n_names) {
+    const auto line = lines_.next();
+    line_ += 1;
+    if (!line) reject("expected the header line with X1, Y1, Z1, ..., found the end of the file");
+    n_columns_ = header_entries_of(line->text, separator_).size();
+    if (n_columns_ == 0) n_columns_ = 3 * n_names;
+    if (n_columns_ > 3 * n_names || n_columns_ % 3 != 0) reject_columns();
+    if (n_columns_ == 3 * n_names) return;
+    trial_.notes.push_back(
+        fmt::format("{}:{}: there are the columns X1, Y1, Z1, ... of {} markers, but {} names and "
+                    "as many columns in the rows, which are used",
+                    trial_.file_name, line_, n_columns_ / 3, n_names));
+  }
+
+  [[noreturn]] void reject_columns() const {
+    reject(
+        fmt::format("expected the columns X1, Y1, Z1, ... of {} markers, one for each name above, found {} columns; "
+                    "correct the header",
+                    trial_.names.size(), n_columns_));
+  }
+
+  /// True for a row with an empty entry in front of frame and time.
+  static bool begins_with_separator(std::vector<std::string_view> entries, std::size_t expected) {
+    while (entries.size() > expected && entries.back().empty()) entries.pop_back();
+    return entries.size() == expected + 1 && entries.front().empty();
+  }
+
+  /// The name of the next marker; duplicates are numbered, as in C3D files.
+  void add_name(const std::string& name) {
+    const auto is_known = [&](const std::string& other) {
+      return std::ranges::find(trial_.names, other) != trial_.names.end();
+    };
+    std::string unique = name;
+    for (int k = 2; is_known(unique); ++k) unique = fmt::format("{}_{}", name, k);
+    trial_.names.push_back(unique);
+    if (unique == name) return;
+    trial_.notes.push_back(fmt::format("{}:{}: marker {} is named {}: '{}' is the name of another one, too",
+                                       trial_.file_name, line_, trial_.names.size(), unique, name));
+  }
+
   void read_row(std::vector<std::string_view> entries) {
     const std::size_t expected = 2 + 3 * trial_.names.size();
+    if (trial_.times.empty()) is_indented_ = begins_with_separator(entries, expected);
+    if (is_indented_ && entries.front().empty()) entries.erase(entries.begin());
     // Trailing tabs are common; an unseen marker at the end of a row may be omitted together with its tabs.
     while (entries.size() > expected && entries.back().empty()) entries.pop_back();
     if (entries.size() > expected && (entries.size() - expected) % 3 == 0) {
       n_unnamed_ = std::max(n_unnamed_, (entries.size() - expected) / 3);
       entries.resize(expected);
     }
+    const bool is_full = entries.size() >= expected;
+    if (!is_full && n_columns_ < 3 * trial_.names.size()) reject_columns();
     if (entries.size() < 2 || entries.size() > expected) {
       reject(fmt::format("expected {} entries (frame, time and {} markers), found {}; correct the row", expected,
                          trial_.names.size(), entries.size()));
@@ -203,12 +259,43 @@ class TrcReader {
     }
   }
 
+  /// [m] Diagonal of the box about the seen markers of a frame; none for fewer than three.
+  [[nodiscard]] std::optional<double> extent(std::size_t frame) const {
+    Eigen::AlignedBox3d box;
+    std::size_t n = 0;
+    for (const auto& marker : trial_.positions) {
+      if (!is_seen(marker[frame])) continue;
+      box.extend(marker[frame]);
+      ++n;
+    }
+    return n < 3 ? std::nullopt : std::optional(box.diagonal().norm());
+  }
+
+  /// A wrong unit is a factor of 10 to 1000, far outside of the sizes of persons, limbs and objects.
+  void check_size() {
+    constexpr double min_extent = 0.02, max_extent = 20.0;  // [m]
+    std::vector<double> extents;
+    for (std::size_t frame = 0; frame < trial_.frames(); ++frame) {
+      if (const auto found = extent(frame)) extents.push_back(*found);
+    }
+    if (extents.empty()) return;
+    // The median: single frames may have a marker that is far away.
+    const auto middle = extents.begin() + static_cast<std::ptrdiff_t>(extents.size() / 2);
+    std::ranges::nth_element(extents, middle);
+    if (*middle >= min_extent && *middle <= max_extent) return;
+    note(
+        fmt::format("Units is {}, by which the markers of a frame extend over {:.3g} m; correct the unit (mm, cm or "
+                    "m) if this is not their size",
+                    values_.at("Units"), *middle));
+  }
+
   void note(const std::string& what) {
     trial_.notes.push_back(fmt::format("{}:{}: {}", trial_.file_name, values_line_, what));
   }
 
   MarkedText text_;
   TextLines lines_;
+  char separator_;
   std::size_t line_ = 0;
   std::size_t values_line_ = 0;
   std::vector<std::string> keys_;
@@ -216,6 +303,8 @@ class TrcReader {
   double scale_ = 0.0;
   double n_frames_ = 0.0;
   double n_markers_ = 0.0;
+  std::size_t n_columns_ = 0;
+  bool is_indented_ = false;  ///< the rows begin with a separator
   std::size_t n_unnamed_ = 0;
   MarkerTrial trial_;
 };

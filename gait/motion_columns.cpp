@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "common/errors/error.hpp"
 #include "common/motion/motion_file.hpp"
@@ -34,10 +35,9 @@ void check_span(const TimeFunction& function, const std::string& where, double e
 /// Factor that converts a column of angles to radians; conversions and assumptions are noted.
 double angle_factor(const FunctionSpec& spec, const std::string& text, std::vector<std::string>& notes) {
   constexpr double degree = std::numbers::pi / 180.0;
-  // Headings have the same unit suffixes as those of a run.
-  const bool in_heading = spec.column.ends_with("_deg") || spec.column.ends_with("_rad");
-  const AngleUnit unit =
-      in_heading ? AngleUnit{.degrees = spec.column.ends_with("_deg"), .stated = true} : angle_unit_of(text, spec.file);
+  if (spec.in_degrees) return *spec.in_degrees ? degree * spec.scale : spec.scale;
+  const std::optional<AngleUnit> in_heading = angle_unit_in_heading(spec.column);
+  const AngleUnit unit = in_heading ? *in_heading : angle_unit_of(text, spec.file);
   const bool has_unit_conversion = std::abs(spec.scale) != 1.0;
   const auto note = [&](const std::string& what) {
     notes.push_back(fmt::format("{}: column '{}' of {} {}", spec.where, spec.column, spec.file, what));
@@ -53,7 +53,8 @@ double angle_factor(const FunctionSpec& spec, const std::string& text, std::vect
         "is in degrees and was multiplied by scale = {} to radians; omit `scale` to convert degrees to radians",
         spec.scale));
   }
-  if (!unit.stated && !has_unit_conversion) note("does not state whether it is in degrees; radians are assumed");
+  if (!unit.stated && !has_unit_conversion)
+    note("does not state whether it is in degrees; radians are assumed (state it by `angles`)");
   return spec.scale;
 }
 
@@ -71,18 +72,35 @@ void filter_column(const FunctionSpec& spec, const std::vector<double>& times, s
   values = low_pass(values, {.order = spec.order, .cutoff = *spec.cutoff, .rate = 1.0 / interval});
 }
 
-void read_column(FunctionSpec& spec, double end_time, const FileContent& content_of, std::vector<std::string>& notes) {
-  if (spec.file.empty()) return;
+void note_overshoot(const FunctionSpec& spec, double end_time, std::vector<std::string>& notes) {
+  if (!spec.function) return;
+  const auto found = find_overshoot(*spec.function, 0.0, end_time);
+  if (!found) return;
+  notes.push_back(fmt::format(
+      "{}: the spline reaches {:.4g} at t = {:.4g} s, the rows are within {:.4g} and {:.4g}; add rows where "
+      "the values bend, or use `spline: linear` (loads and activations), `cutoff`, or an expression with "
+      "`step`",
+      spec.where, found->value, found->time, found->low, found->high));
+}
+
+void read_file_column(FunctionSpec& spec, double end_time, const FileContent& content_of,
+                      std::vector<std::string>& notes) {
   const std::string& text = required_content(content_of, spec.file, spec.where, "file");
   read_table_at(spec.where, [&] {
     const double factor = spec.is_angle ? angle_factor(spec, text, notes) : spec.scale;
     const std::array<std::string, 2> headings{spec.time_column, spec.column};
     auto columns = motion_columns(text, spec.file, headings);
-    remove_duplicate_times(columns);
+    const std::vector<double> removed = remove_duplicate_times(columns);
+    if (!removed.empty()) notes.push_back(spec.where + ": " + duplicate_times_note(spec.file, removed));
     if (spec.cutoff) filter_column(spec, columns[0], columns[1]);
     spec.function = make_scaled(make_spline(columns[0], columns[1], spec.degree), factor, 0.0);
   });
   check_span(*spec.function, spec.where, end_time);
+}
+
+void read_column(FunctionSpec& spec, double end_time, const FileContent& content_of, std::vector<std::string>& notes) {
+  if (!spec.file.empty()) read_file_column(spec, end_time, content_of, notes);
+  note_overshoot(spec, end_time, notes);
 }
 
 void check_bodies(const RecordSpec& spec, double end_time) {

@@ -9,12 +9,22 @@ namespace heelstrike::config {
 
 namespace {
 
-KeySchema degree_key() {
-  return {.name = "spline",
-          .kind = KeyKind::text,
-          .meaning = "natural interpolating spline: cubic has two continuous derivatives, quintic four",
-          .fallback = "cubic",
-          .choices = {"cubic", "quintic"}};
+KeySchema degree_key(Joins joins) {
+  KeySchema key{.name = "spline",
+                .kind = KeyKind::text,
+                .meaning = "natural interpolating spline: cubic has two continuous derivatives, quintic four",
+                .fallback = "cubic",
+                .choices = {"cubic", "quintic"}};
+  if (joins == Joins::smooth_or_linear) {
+    key.choices.emplace_back("linear");
+    key.meaning += "; linear joins the rows by lines, and the integrator stops at each of them";
+  }
+  return key;
+}
+
+int degree_of(const std::string& spline) {
+  if (spline == "linear") return 1;
+  return spline == "quintic" ? 5 : 3;
 }
 
 /// Adds the position in the file to errors of a function of time.
@@ -37,8 +47,9 @@ void check_span(const Field& field, const TimeFunction& function, double end_tim
 }  // namespace
 
 /// A function of time.
-KeySchema function_keys(std::string name, const std::string& unit, const std::string& meaning) {
-  return {
+KeySchema function_keys(std::string name, const std::string& unit, const std::string& meaning, Joins joins) {
+  const bool may_be_angle = unit == "rad" || unit == coordinate_unit;
+  KeySchema keys = {
       .name = std::move(name),
       .kind = KeyKind::one_of,
       .unit = unit,
@@ -52,7 +63,7 @@ KeySchema function_keys(std::string name, const std::string& unit, const std::st
            .kind = KeyKind::map,
            .meaning = "values at given times, joined by a spline; it must cover the run",
            .keys = {required(number_list("times", "s", instants, "increasing times")),
-                    required(number_list("values", unit, function_numbers, "as many values")), degree_key(),
+                    required(number_list("values", unit, function_numbers, "as many values")), degree_key(joins),
                     number("scale", "-", function_numbers, "factor on the values, e.g. 0.0174532925 for degrees", 1)}},
           {.name = "file",
            .kind = KeyKind::map,
@@ -64,16 +75,22 @@ KeySchema function_keys(std::string name, const std::string& unit, const std::st
                 .kind = KeyKind::text,
                 .meaning = "heading of the column with the times [s]",
                 .fallback = "time"},
-               degree_key(),
+               degree_key(joins),
                number("cutoff", "Hz", frequencies,
                       "zero-lag low-pass of the column, which must have equal intervals: 3 dB frequency after both "
                       "passes; unfiltered by default"),
                integer("order", {.min = 2.0, .max = 16.0}, "order of the low-pass, both passes together; even", 4),
                number("scale", "-", function_numbers,
-                      unit == "rad" ? "factor on the values; if it is 1 or -1, degrees (`inDegrees=yes` "
-                                      "in the header, or a heading that ends in _deg) become radians"
-                                    : "factor on the values, e.g. 0.0174532925 for degrees",
+                      may_be_angle ? "factor on the values; if it is 1 or -1, degrees (`inDegrees=yes` "
+                                     "in the header, or a heading that ends in _deg) become radians"
+                                   : "factor on the values, e.g. 0.0174532925 for degrees",
                       1)}}}};
+  if (may_be_angle) {
+    keys.keys.back().keys.push_back(choice("angles", {"degrees", "radians"},
+                                           "unit of a column of angles, in place of what the file or the heading "
+                                           "states"));
+  }
+  return keys;
 }
 
 FunctionSpec read_function(const Field& choice, double end_time, std::vector<std::string>& files, bool is_angle) {
@@ -87,7 +104,7 @@ FunctionSpec read_function(const Field& choice, double end_time, std::vector<std
   } else if (field.name() == "expression") {
     spec.function = made_function(field, [&] { return make_expression(field.text()); });
   } else {
-    spec.degree = field["spline"].text() == "quintic" ? 5 : 3;
+    spec.degree = degree_of(field["spline"].text());
     spec.scale = field["scale"].number();
     if (field.name() == "file") {
       spec.file = field["name"].text();
@@ -95,6 +112,7 @@ FunctionSpec read_function(const Field& choice, double end_time, std::vector<std
       spec.time_column = field["time"].text();
       spec.cutoff = field.optional_number("cutoff");
       spec.order = static_cast<int>(field["order"].number());
+      if (field.has("angles")) spec.in_degrees = field["angles"].text() == "degrees";
       if (spec.order % 2 != 0) {
         field["order"].reject("an even number (two passes)", fmt::format("{}", spec.order), "choose e.g. 4");
       }

@@ -1,6 +1,7 @@
 /// Coordinates of joints from measured positions of markers: task and result.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,12 +53,18 @@ struct InverseKinematicsFrame {
   bool converged = true;  ///< false = the number of evaluations is exhausted
 };
 
+/// A coordinate that the markers of some frames do not determine, alone or together with others.
+struct UndeterminedCoordinate {
+  std::string name;
+  std::vector<std::size_t> frames;  ///< increasing
+};
+
 struct InverseKinematicsResult {
   std::vector<std::string> coordinates;  ///< of all joints, dependent ones included
   std::vector<bool> rotates;
   std::vector<InverseKinematicsFrame> frames;
-  std::vector<std::string> undetermined;  ///< coordinates that move no marker of the first frame
-  std::vector<std::string> absent;        ///< in `coupled` and `coordinates`, but no free coordinate of the model
+  std::vector<UndeterminedCoordinate> undetermined;  ///< in the order of `coordinates`
+  std::vector<std::string> absent;  ///< in `coupled` and `coordinates`, but no free coordinate of the model
 };
 
 }  // namespace heelstrike

@@ -42,12 +42,13 @@ struct FunctionSpec {
   std::string file;
   std::string column;
   std::string time_column;
-  int degree = 3;                     ///< of the spline through the column
-  std::optional<double> cutoff = {};  ///< [Hz] of a low-pass of the column; none = unfiltered
-  int order = 4;                      ///< of the filter, both passes together
-  double scale = 1.0;                 ///< factor on the column's values
-  bool is_angle = false;              ///< in rad; the column of a file may be in degrees
-  std::string where;                  ///< "file:line: key", for messages
+  int degree = 3;                       ///< of the spline through the column
+  std::optional<double> cutoff = {};    ///< [Hz] of a low-pass of the column; none = unfiltered
+  int order = 4;                        ///< of the filter, both passes together
+  double scale = 1.0;                   ///< factor on the column's values
+  bool is_angle = false;                ///< in rad; the column of a file may be in degrees
+  std::optional<bool> in_degrees = {};  ///< of an angle; none = as the file states
+  std::string where;                    ///< "file:line: key", for messages
 };
 
 /// Force and torque on a body: a constant part, and components that follow functions of time.

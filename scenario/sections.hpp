@@ -33,8 +33,13 @@ void check_start(const Field& field, const BodySpec& body, const std::vector<Bod
 [[nodiscard]] LoadSpec read_load(const Field& field, Scenario& scenario);
 
 // functions.cpp
+/// Unit of a coordinate of a joint.
+inline constexpr const char* coordinate_unit = "rad or m";
+/// Whether a table may be piecewise linear: a driver needs two derivatives, a load none.
+enum class Joins { smooth, smooth_or_linear };
 /// A function of time.
-[[nodiscard]] KeySchema function_keys(std::string name, const std::string& unit, const std::string& meaning);
+[[nodiscard]] KeySchema function_keys(std::string name, const std::string& unit, const std::string& meaning,
+                                      Joins joins = Joins::smooth);
 /// @param is_angle  its values are angles in rad
 [[nodiscard]] FunctionSpec read_function(const Field& choice, double end_time, std::vector<std::string>& files,
                                          bool is_angle = false);

@@ -8,11 +8,13 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string_view>
 
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
 #include "common/errors/error.hpp"
+#include "common/errors/plain_text.hpp"
 #include "common/files/output_file.hpp"
 #include "common/text/table.hpp"
 #include "gait/foot_loads.hpp"
@@ -36,8 +38,13 @@ struct CompareGrfOptions {
   double threshold = stance_threshold;
 };
 
-std::vector<ForcePlate> plates_in(const fs::path& file, const std::string& what) {
-  return read_force_plates(read_motion_table(read_file(file, what), file.string()));
+/// The measured plates. @param notes  receives those of the file
+std::vector<ForcePlate> measured_plates(const fs::path& file, std::vector<std::string>& notes) {
+  const MotionTable table = read_motion_table(read_file(file, "measured"), file.string());
+  notes.insert(notes.end(), table.notes.begin(), table.notes.end());
+  std::vector<ForcePlate> plates = read_force_plates(table);
+  check_forces(plates, file.string());
+  return plates;
 }
 
 /// The first file of the run folder that has columns of force plates.
@@ -82,7 +89,61 @@ struct GrfReport {
   std::vector<ForcePlate> plates;         ///< of the file, for the body mass
   std::vector<ForcePlate> measured;       ///< of the feet
   std::vector<ForcePlate> predicted;
+  std::vector<std::string> notes;
 };
+
+/// True if all forces are finite and one is not zero.
+bool is_loaded(std::span<const ForcePlate> plates) {
+  bool any = false;
+  for (const ForcePlate& plate : plates) {
+    for (const Vector3& f : plate.force) {
+      if (!f.allFinite()) return false;
+      any = any || !f.isZero(0.0);
+    }
+  }
+  return any;
+}
+
+/// Determines the vertical, which is that of the run, and reverses measured loads on the plates.
+void find_vertical(const CompareGrfOptions& options, GrfReport& report) {
+  report.up = vertical_axis(report.plates);
+  if (!is_loaded(report.predicted)) return;
+  const Vector3 up = vertical_axis(report.predicted);
+  if (std::abs(up.dot(report.up)) < 0.5) {
+    const auto name = [](const Vector3& axis) {
+      Eigen::Index k = 0;
+      axis.cwiseAbs().maxCoeff(&k);
+      return "xyz"[k];
+    };
+    throw input_error("measured", fmt::format("{}: expected the mean load along {}, as that of the run, found it along "
+                                              "{}; rotate the axes of the file to those of the recording",
+                                              options.measured.string(), name(up), name(report.up)));
+  }
+  report.up = up;
+  for (const std::string& note : reverse_loads_on_plates(report.plates, up, options.threshold)) {
+    report.notes.push_back(fmt::format("{}: {}", options.measured.string(), note));
+  }
+}
+
+/// Reason for a measurement without a stance during the run.
+std::string missing_stance_reason(const GrfReport& report) {
+  const auto peak = [&](std::span<const ForcePlate> plates) {
+    double largest = 0.0;
+    for (const ForcePlate& plate : plates) {
+      for (const Vector3& f : plate.force) largest = std::max(largest, f.dot(report.up));
+    }
+    return largest;
+  };
+  const double measured = peak(report.plates), predicted = peak(report.predicted);
+  // Forces of two persons differ by less than a factor of ten.
+  if (measured > 0.0 && predicted > 100.0 * measured) {
+    return fmt::format(
+        "its largest force is {:.3g}, that of the run {:.4g} N, {:.0f} times as large: convert the "
+        "forces to N, if they are in kN",
+        measured, predicted, predicted / measured);
+  }
+  return "check that both have the same clock";
+}
 
 /// Reads the scenario of the run folder.
 void read_making(const fs::path& run, GrfReport& report) {
@@ -154,8 +215,8 @@ GrfReport compare_all(const CompareGrfOptions& given) {
   report.predicted = predicted_plates(options.run);
   if (options.measured.empty()) options.measured = options.run / measured_reactions_file;
   report.measured_file = options.measured;
-  report.plates = plates_in(options.measured, "measured");
-  report.up = vertical_axis(report.plates);
+  report.plates = measured_plates(options.measured, report.notes);
+  find_vertical(options, report);
   read_making(options.run, report);
   find_mass(options, report);
   report.measured = measured_feet(options, report);
@@ -174,12 +235,10 @@ GrfReport compare_all(const CompareGrfOptions& given) {
                                               options.measured.string(), fmt::join(names, ", ")));
   }
   if (report.stances.empty()) {
-    throw input_error(
-        "measured",
-        fmt::format("{}: expected a stance (force above {} N) during the run, {} to {} s, found none; check that "
-                    "both have the same clock",
-                    options.measured.string(), options.threshold, report.predicted.front().times.front(),
-                    report.predicted.front().times.back()));
+    throw input_error("measured",
+                      fmt::format("{}: expected a stance (force above {} N) during the run, {} to {} s, found none; {}",
+                                  options.measured.string(), options.threshold, report.predicted.front().times.front(),
+                                  report.predicted.front().times.back(), missing_stance_reason(report)));
   }
   report.directions = direction_names(report.stances, report.up);
   add_mean_curves(report.stances, report.directions);
@@ -461,11 +520,14 @@ std::string rows_csv(const GrfReport& report) {
 
 ExitCode compare_grf(const CompareGrfOptions& options, bool json) {
   const GrfReport report = compare_all(options);
+  for (const std::string& note : report.notes) fmt::print(stderr, "heelstrike: note: {}\n", printable(note));
   const fs::path page = report::write_grf_report(options.run / "compare-grf", page_of(report, options));
   write_whole_file(page.parent_path() / "stances.csv", rows_csv(report));
   if (json) {
-    nlohmann::json out = {
-        {"body_mass_kg", report.mass}, {"body_mass_basis", report.mass_basis}, {"stances", nlohmann::json::array()}};
+    nlohmann::json out = {{"body_mass_kg", report.mass},
+                          {"body_mass_basis", report.mass_basis},
+                          {"notes", report.notes},
+                          {"stances", nlohmann::json::array()}};
     for (const auto& c : report.stances) out["stances"].push_back(to_json(c, report));
     out["all"] = to_json(report.all, report.mass * 9.80665);
     fmt::print("{}\n", out.dump(2));

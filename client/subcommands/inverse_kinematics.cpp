@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numbers>
@@ -171,6 +172,60 @@ std::string errors_text(const InverseKinematicsTask& task, const InverseKinemati
   return text;
 }
 
+/// First and last time of successive frames.
+struct TimeRange {
+  double from = 0.0, to = 0.0;  ///< [s]
+};
+
+std::vector<TimeRange> ranges_of(const std::vector<std::size_t>& frames, const std::vector<double>& times) {
+  std::vector<TimeRange> ranges;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (i == 0 || frames[i] != frames[i - 1] + 1) ranges.push_back({.from = times[frames[i]], .to = 0.0});
+    ranges.back().to = times[frames[i]];
+  }
+  return ranges;
+}
+
+nlohmann::ordered_json undetermined_json(const InverseKinematicsTask& task, const InverseKinematicsResult& result) {
+  auto json = nlohmann::ordered_json::array();
+  for (const UndeterminedCoordinate& found : result.undetermined) {
+    auto ranges = nlohmann::ordered_json::array();
+    for (const TimeRange& range : ranges_of(found.frames, task.times)) ranges.push_back({range.from, range.to});
+    json.push_back({{"coordinate", found.name}, {"frames", found.frames.size()}, {"ranges_s", ranges}});
+  }
+  return json;
+}
+
+std::string ranges_text(const std::vector<TimeRange>& ranges) {
+  constexpr std::size_t n_listed = 4;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(ranges.size(), n_listed); ++i) {
+    text += fmt::format("{}{:.6g} to {:.6g} s", i == 0 ? "" : ", ", ranges[i].from, ranges[i].to);
+  }
+  if (ranges.size() > n_listed) text += fmt::format(" and {} more ranges (--json lists all)", ranges.size() - n_listed);
+  return text;
+}
+
+/// One warning for the coordinates that are not determined in the same frames.
+void warn_of_undetermined(const InverseKinematicsTask& task, const InverseKinematicsResult& result) {
+  std::map<std::vector<std::size_t>, std::vector<std::string>> by_frames;
+  for (const UndeterminedCoordinate& found : result.undetermined) by_frames[found.frames].push_back(found.name);
+  for (const auto& [frames, names] : by_frames) {
+    if (frames.size() == result.frames.size()) {
+      fmt::print(stderr,
+                 "heelstrike: warning: no marker determines {}, which stay near their initial values; lock or couple "
+                 "them, or add markers\n",
+                 fmt::join(names, ", "));
+      continue;
+    }
+    fmt::print(stderr,
+               "heelstrike: warning: in {} of {} frames the markers that are seen do not determine {}: {}; the values "
+               "are interpolated linearly between the frames before and after, and constant before the first and "
+               "after the last one; fill the gaps of the markers, or choose other times\n",
+               frames.size(), result.frames.size(), fmt::join(names, ", "), ranges_text(ranges_of(frames, task.times)));
+  }
+}
+
 void print_summary(const Fit& fit, const InverseKinematicsResult& result, const fs::path& motion,
                    const fs::path& errors, bool as_json) {
   std::vector<Errors> by_marker(fit.task.markers.size());
@@ -186,7 +241,7 @@ void print_summary(const Fit& fit, const InverseKinematicsResult& result, const 
         {"frames", result.frames.size()},
         {"marker_error_rms_m", all.rms()},
         {"marker_error_max_m", all.largest},
-        {"undetermined", result.undetermined},
+        {"undetermined", undetermined_json(fit.task, result)},
         {"motion", motion.string()},
         {"errors", errors.string()},
         {"not_converged", std::ranges::count(result.frames, false, &InverseKinematicsFrame::converged)}};
@@ -220,12 +275,7 @@ void print_warnings(const Fit& fit, const InverseKinematicsResult& result) {
     fmt::print(stderr, "heelstrike: note: tasks and couplings of {}, which the model does not have or has locked\n",
                printable(fmt::format("{}", fmt::join(result.absent, ", "))));
   }
-  if (!result.undetermined.empty()) {
-    fmt::print(stderr,
-               "heelstrike: warning: no marker moves with {}, which stay at their initial values; lock or couple them, "
-               "or add markers\n",
-               fmt::join(result.undetermined, ", "));
-  }
+  warn_of_undetermined(fit.task, result);
   std::vector<double> times;
   for (std::size_t i = 0; i < result.frames.size(); ++i) {
     if (!result.frames[i].converged) times.push_back(fit.task.times[i]);

@@ -45,6 +45,14 @@ char separator_of(std::string_view headings) {
   return blanks;
 }
 
+/// A line of the header without the separators that spreadsheets append, and without enclosing quotes.
+std::string_view header_text(std::string_view line) {
+  std::string_view text = trimmed(line);
+  text = text.substr(0, text.find_last_not_of(",; \t") + 1);
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
+  return trimmed(text);
+}
+
 std::optional<double> number_of(std::string_view entry, char separator) {
   std::string with_point;
   if (separator == ';' && entry.find(',') != std::string_view::npos) {
@@ -78,7 +86,7 @@ class Lines {
       const std::string_view text = trimmed(line->text);
       number_ = line->number;
       if (in_header_) {
-        in_header_ = text != "endheader";
+        in_header_ = header_text(text) != "endheader";
       } else if (text.starts_with('#')) {
         comment_ = text.substr(std::min(text.find_first_not_of('#'), text.size()));
         comment_number_ = number_;
@@ -162,8 +170,13 @@ std::vector<std::vector<double>> motion_columns(std::string_view text, const std
     for (std::size_t i = 0; i < places.size(); ++i) {
       const auto value = lines.number_in(places[i]);
       if (!value) {
-        throw input_error("file", fmt::format("{}: expected a number, found '{}'; correct the file", where,
-                                              lines.entries()[places[i]]));
+        const std::string_view entry = lines.entries()[places[i]];
+        const bool is_vector = entry.find(',') != std::string_view::npos;
+        throw input_error("file",
+                          fmt::format("{}: expected a number in column '{}', found '{}'; {}", where, headings[i], entry,
+                                      is_vector ? "write each component of a vector or quaternion (DataType) "
+                                                  "as a column"
+                                                : "correct the file"));
       }
       columns[i].push_back(*value);
     }
@@ -171,16 +184,30 @@ std::vector<std::vector<double>> motion_columns(std::string_view text, const std
   return columns;
 }
 
-std::size_t remove_duplicate_times(std::vector<std::vector<double>>& columns) {
+std::vector<double> remove_duplicate_times(std::vector<std::vector<double>>& columns) {
   const std::vector<double> times = columns.front();
+  std::vector<double> removed;
   std::size_t n = 0;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    if (i + 1 < times.size() && times[i + 1] == times[i]) continue;
+    if (i + 1 < times.size() && times[i + 1] == times[i]) {
+      removed.push_back(times[i]);
+      continue;
+    }
     for (auto& column : columns) column[n] = column[i];
     ++n;
   }
   for (auto& column : columns) column.resize(n);
-  return times.size() - n;
+  return removed;
+}
+
+std::string duplicate_times_note(const std::string& file_name, std::span<const double> times) {
+  if (times.empty()) return "";
+  constexpr std::size_t n_listed = 3;
+  const auto listed = times.first(std::min(times.size(), n_listed));
+  return fmt::format(
+      "{}: {} rows have the time of the following row and were skipped, the last row of each time is used: t = {:.6g}"
+      "{} s; for a jump, give the second row a later time",
+      file_name, times.size(), fmt::join(listed, ", "), times.size() > n_listed ? ", ..." : "");
 }
 
 std::vector<double> motion_column(std::string_view text, const std::string& file_name, const std::string& heading) {
@@ -220,7 +247,7 @@ std::size_t count_in(std::string_view key, std::string_view value, const TextLin
 
 /// One line of the header: `key=value` of OpenSim, `key value` of SIMM.
 void read_header_line(const TextLine& line, const std::string& file_name, Header& header) {
-  const std::string_view text = trimmed(line.text);
+  const std::string_view text = header_text(line.text);
   const auto split = text.find_first_of("= \t");
   if (split == std::string_view::npos) return;
   const std::string_view key = text.substr(0, split);
@@ -248,7 +275,7 @@ Header read_header(std::string_view text, const std::string& file_name) {
   const MarkedText marked(text);
   if (marked.bytes().find("endheader") == std::string_view::npos) return header;
   TextLines lines(marked.bytes());
-  for (auto line = lines.next(); line && trimmed(line->text) != "endheader"; line = lines.next()) {
+  for (auto line = lines.next(); line && header_text(line->text) != "endheader"; line = lines.next()) {
     read_header_line(*line, file_name, header);
   }
   return header;
@@ -316,6 +343,21 @@ const std::vector<double>& MotionTable::column(const std::string& heading) const
                                         suggestion(heading, headings, "name a column of the file")));
 }
 
+std::optional<AngleUnit> angle_unit_in_heading(std::string_view heading) {
+  const std::string name = lower(trimmed(heading));
+  const auto last = name.find_last_not_of(")]");
+  if (last == std::string::npos) return std::nullopt;
+  const bool in_brackets = last + 1 < name.size();
+  const std::string_view text = std::string_view(name).substr(0, last + 1);
+  const auto before = text.find_last_of(in_brackets ? "([" : "_");
+  if (before == std::string_view::npos) return std::nullopt;
+  const std::string_view unit = trimmed(text.substr(before + 1));
+  const auto is = [&](std::initializer_list<std::string_view> words) { return std::ranges::count(words, unit) > 0; };
+  if (is({"deg", "degree", "degrees", "\u00b0"})) return AngleUnit{.degrees = true, .stated = true};
+  if (is({"rad", "radian", "radians"})) return AngleUnit{.degrees = false, .stated = true};
+  return std::nullopt;
+}
+
 AngleUnit angle_unit_of(std::string_view text, const std::string& file_name) {
   return angle_unit(read_header(text, file_name), text, file_name);
 }
@@ -341,10 +383,8 @@ MotionTable read_motion_table(std::string_view text, const std::string& file_nam
     throw input_error("file", fmt::format("{}: expected rows below the headings, found none", file_name));
   }
   check_times(table, lines);
-  if (const std::size_t n = remove_duplicate_times(table.columns); n > 0) {
-    table.notes.push_back(
-        fmt::format("{}: {} rows have the time of the following row and were skipped", table.file_name, n));
-  }
+  const std::vector<double> removed = remove_duplicate_times(table.columns);
+  if (!removed.empty()) table.notes.push_back(duplicate_times_note(table.file_name, removed));
   return table;
 }
 

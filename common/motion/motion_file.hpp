@@ -5,6 +5,7 @@
 /// A complete motion file: OpenSim .mot and .sto, or CSV. The first column is the time.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,8 +25,11 @@ namespace heelstrike {
 
 /// Keeps the last of consecutive rows at the same time, which result from an event or from few digits.
 /// @param columns  the time first
-/// @returns number of removed rows
-std::size_t remove_duplicate_times(std::vector<std::vector<double>>& columns);
+/// @returns the times of the removed rows
+std::vector<double> remove_duplicate_times(std::vector<std::vector<double>>& columns);
+
+/// Note for the times of remove_duplicate_times: the number of rows, and the first times. Empty without any.
+[[nodiscard]] std::string duplicate_times_note(const std::string& file_name, std::span<const double> times);
 
 /// One column.
 [[nodiscard]] std::vector<double> motion_column(std::string_view text, const std::string& file_name,
@@ -44,6 +48,9 @@ struct AngleUnit {
 /// degrees in a .mot file before version 1 (SIMM), else radians, as in OpenSim.
 /// @throws Error{invalid_input} for an inDegrees that is neither yes nor no
 [[nodiscard]] AngleUnit angle_unit_of(std::string_view text, const std::string& file_name);
+
+/// Unit in a heading: `q_deg`, `q [deg]`, `q (degrees)`, `q_rad`, ... None for headings without a unit of angles.
+[[nodiscard]] std::optional<AngleUnit> angle_unit_in_heading(std::string_view heading);
 
 /// Columns of the file, in its units.
 struct MotionTable {

@@ -155,7 +155,7 @@ class Spline final : public TimeFunction {
 };
 
 void check_table(const std::vector<double>& times, const std::vector<double>& values, int degree) {
-  const std::size_t least = degree == 3 ? 2 : 3;
+  const std::size_t least = degree == 5 ? 3 : 2;
   if (times.size() != values.size()) {
     throw input_error("table",
                       fmt::format("expected as many values as times ({}), found {}", times.size(), values.size()));
@@ -226,6 +226,38 @@ TimeFunctionPtr make_spline(std::vector<double> times, const std::vector<double>
   check_table(times, values, degree);
   auto c = coefficients(times, values, degree);
   return std::make_shared<Spline>(std::move(times), std::move(c));
+}
+
+std::optional<Overshoot> find_overshoot(const TimeFunction& f, double from, double to) {
+  constexpr double tolerance = 0.2;  // [-] of the range
+  constexpr int n_samples = 16;      // in an interval, where the largest value of a cubic is met within 1 %
+  const std::vector<double> rows = f.marks();
+  if (rows.size() < 2) return std::nullopt;
+  Overshoot found{.low = f.at(rows.front()).f, .high = f.at(rows.front()).f};
+  for (const double t : rows) {
+    const double value = f.at(t).f;
+    found.low = std::min(found.low, value);
+    found.high = std::max(found.high, value);
+  }
+  const double range = found.high - found.low;
+  // Rows that differ by rounding only have no range.
+  if (!(range > 1e-9 * std::max(std::abs(found.low), std::abs(found.high)))) return std::nullopt;
+  double largest = tolerance * range;
+  bool exceeds = false;
+  for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+    for (int k = 1; k < n_samples; ++k) {
+      const double t = rows[i] + (rows[i + 1] - rows[i]) * k / n_samples;
+      if (t < from || t > to) continue;
+      const double value = f.at(t).f;
+      const double excess = std::max(found.low - value, value - found.high);
+      if (!(excess > largest)) continue;
+      exceeds = true;
+      largest = excess;
+      found.value = value;
+      found.time = t;
+    }
+  }
+  return exceeds ? std::optional(found) : std::nullopt;
 }
 
 }  // namespace heelstrike

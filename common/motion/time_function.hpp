@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -65,11 +66,25 @@ using TimeFunctionPtr = std::shared_ptr<const TimeFunction>;
 /// coefficients[0] + coefficients[1] t + ...
 [[nodiscard]] TimeFunctionPtr make_polynomial(std::vector<double> coefficients);
 
-/// Natural interpolating spline of degree 3 (f'' = 0 at both ends) or 5 (f''' = f'''' = 0 at both ends); outside of the
-/// table the end polynomial extrapolates, so that a trial step just beyond the end can be evaluated.
-/// @param times  at least 2 (cubic) or 3 (quintic), strictly increasing
+/// Natural interpolating spline of degree 3 (f'' = 0 at both ends) or 5 (f''' = f'''' = 0 at both ends), or of degree
+/// 1, which is piecewise linear; outside of the table the end polynomial extrapolates, so that a trial step just beyond
+/// the end can be evaluated.
+/// @param times  at least 2 (linear, cubic) or 3 (quintic), strictly increasing
 /// @throws Error{invalid_input} with the wrong entry
 [[nodiscard]] TimeFunctionPtr make_spline(std::vector<double> times, const std::vector<double>& values, int degree);
+
+/// A value of a function outside of the range of its rows.
+struct Overshoot {
+  double low = 0.0, high = 0.0;  ///< range of the rows
+  double value = 0.0;            ///< the one that is farthest from that range
+  double time = 0.0;             ///< [s] of this value
+};
+
+/// The largest overshoot of a spline through rows (TimeFunction::marks) between two times, if it is larger than 20 % of
+/// the range of the rows. A step between rows at equal intervals overshoots by 13 % of its height, a sine with four or
+/// more rows per period by 21 % of the range of its rows at most; more results from rows whose intervals are too
+/// different, or too few rows.
+[[nodiscard]] std::optional<Overshoot> find_overshoot(const TimeFunction& f, double from, double to);
 
 /// Quintic Hermite interpolation of values and derivatives, exact at the given times.
 /// @param times  at least 2, strictly increasing @throws Error{invalid_input} with the wrong entry

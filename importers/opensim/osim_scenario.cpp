@@ -688,13 +688,17 @@ std::string Importer::motion_column_text(const Joint& joint, const std::string& 
   if (import_options_.cutoff) {
     filter = fmt::format(", cutoff: {}, order: {}", *import_options_.cutoff, import_options_.filter_order);
   }
+  const double unit = is_rotation(joint, coordinate) ? unit_of(coordinate) : 1.0;
+  // A column in radians may be in a file that states degrees.
+  const char* radians = "";
+  if (is_rotation(joint, coordinate) && (!import_options_.in_section || unit == 1.0)) radians = ", angles: radians";
   if (!import_options_.in_section) {
-    return fmt::format("file: {{name: {}, column: {}{}}}", nlohmann::json(motion_name()).dump(), plain(coordinate),
-                       filter);
+    return fmt::format("file: {{name: {}, column: {}{}{}}}", nlohmann::json(motion_name()).dump(), plain(coordinate),
+                       radians, filter);
   }
-  return fmt::format("file: {{name: {}, column: \"{}\", time: \"{}\", scale: {}{}}}",
+  return fmt::format("file: {{name: {}, column: \"{}\", time: \"{}\", scale: {}{}{}}}",
                      named(motion.file, motion.file.filename().string()), heading_of(coordinate, motion.table),
-                     motion.table.headings.front(), is_rotation(joint, coordinate) ? unit_of(coordinate) : 1.0, filter);
+                     motion.table.headings.front(), unit, radians, filter);
 }
 
 /// Drives all coordinates that are columns of the motion or prescribed in the model.
@@ -850,9 +854,10 @@ std::string Importer::driver_function_text(const Axis& driven_axis, double sign,
     }
     const std::string name = motion.file.filename().string();
     import_.imported.push_back(what + "driven by " + name);
-    return fmt::format("file: {{name: {}, column: \"{}\", time: \"{}\", scale: {}}}", named(motion.file, name),
-                       heading_of(driven_axis.coordinate(), motion.table), motion.table.headings.front(),
-                       sign * unit_of(driven_axis.coordinate()));
+    const double unit = unit_of(driven_axis.coordinate());
+    return fmt::format("file: {{name: {}, column: \"{}\", time: \"{}\", scale: {}{}}}", named(motion.file, name),
+                       heading_of(driven_axis.coordinate(), motion.table), motion.table.headings.front(), sign * unit,
+                       unit == 1.0 ? ", angles: radians" : "");
   }
   const double by = sign * (*import_options_.flexion - coordinate_of(*driven_joint_, driven_axis.coordinate())->value);
   import_.imported.push_back(what +

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <unsupported/Eigen/NonLinearOptimization>
 #include <utility>
 
@@ -160,14 +162,17 @@ class MarkerFit {
     }
   }
 
-  /// @param u  near the solution. @throws RecoverableError for a frame without markers, or poses that are not reached
+  [[nodiscard]] bool is_any_seen(std::size_t frame) const {
+    return std::ranges::any_of(markers_, [&](const FittedMarker& m) { return m.source->measured[frame].allFinite(); });
+  }
+
+  /// @param u  near the solution. @throws RecoverableError for poses that are not reached
   void begin(std::size_t frame, const Eigen::VectorXd& u) {
     frame_ = frame;
     seen_.clear();
     for (std::size_t m = 0; m < markers_.size(); ++m) {
       if (markers_[m].source->measured[frame].allFinite()) seen_.push_back(m);
     }
-    if (seen_.empty()) throw RecoverableError("no marker is seen; choose other times");
     system_.reset_factorisation();
     is_at_ = false;
     start_ = u;
@@ -207,16 +212,28 @@ class MarkerFit {
     return 0;
   }
 
-  /// Unknowns that move no marker of the frame: their columns are zero up to rounding.
-  [[nodiscard]] std::vector<Eigen::Index> undetermined(const Eigen::VectorXd& u) {
-    constexpr double rounding = 1e-9;
-    const Eigen::MatrixXd jacobian = marker_derivatives(u);
-    std::vector<Eigen::Index> unknowns;
-    for (Eigen::Index i = 0; i < n_unknowns_; ++i) {
-      if (std::ranges::find(pulls_, i, &Pull::unknown) != pulls_.end()) continue;
-      if (jacobian.col(i).norm() < rounding * jacobian.norm()) unknowns.push_back(i);
+  /// For every unknown, whether the markers and tasks of the frame leave it undetermined, alone or together with
+  /// others.
+  [[nodiscard]] std::vector<bool> undetermined(const Eigen::VectorXd& u) {
+    if (n_unknowns_ == 0) return {};
+    if (!move_to(u)) throw RecoverableError(error_);
+    Eigen::MatrixXd jacobian = Eigen::MatrixXd::Zero(values() - static_cast<int>(n_unknowns_), n_unknowns_);
+    jacobian.topRows(n_marker_values()) = marker_derivatives(u);
+    for (Eigen::Index row = n_marker_values(); const Pull& pull : pulls_) {
+      jacobian(row++, pull.unknown) = pull.root_weight;
     }
-    return unknowns;
+    // Along directions with smaller singular values, the pull to the start of the frame is stronger than the markers.
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> squares(jacobian.transpose() * jacobian);
+    constexpr double part = 0.05;  // [-] of a coordinate in these directions
+    std::vector<bool> result(static_cast<std::size_t>(n_unknowns_));
+    for (Eigen::Index i = 0; i < n_unknowns_; ++i) {
+      double square = 0.0;
+      for (Eigen::Index k = 0; k < n_unknowns_; ++k) {
+        if (squares.eigenvalues()[k] < damping * damping) square += std::pow(squares.eigenvectors()(i, k), 2);
+      }
+      result[static_cast<std::size_t>(i)] = square > part * part;
+    }
+    return result;
   }
 
   /// The frame at the unknowns u.
@@ -349,23 +366,12 @@ void remove_turns(const std::vector<Coordinate>& coordinates, Eigen::VectorXd& u
   }
 }
 
-/// Coordinates that the markers of a frame do not determine.
-std::vector<std::string> undetermined(MarkerFit& fit, const std::vector<Coordinate>& coordinates,
-                                      const Eigen::VectorXd& u) {
-  const std::vector<Eigen::Index> unknowns = fit.undetermined(u);
-  std::vector<std::string> names;
-  for (const Coordinate& coordinate : coordinates) {
-    if (coordinate.unknown < 0 || coordinate.f) continue;
-    if (std::ranges::find(unknowns, coordinate.unknown) != unknowns.end()) names.push_back(coordinate.name);
-  }
-  return names;
-}
-
 /// Solves a frame from its start u, which becomes the solution.
+/// @param is_first  of the frames with markers
 InverseKinematicsFrame fitted_frame(MarkerFit& fit, std::size_t frame, const InverseKinematicsTask& task,
-                                    const std::vector<Coordinate>& coordinates, Eigen::VectorXd& u) {
+                                    const std::vector<Coordinate>& coordinates, bool is_first, Eigen::VectorXd& u) {
   // The first frame is far from its start, which the pull would leave in its coordinates: repeated, it forgets it.
-  const int repetitions = frame == 0 ? 4 : 1;
+  const int repetitions = is_first ? 4 : 1;
   int n_evaluations = 0;
   bool converged = true;
   for (int repetition = 0; repetition < repetitions; ++repetition) {
@@ -376,12 +382,85 @@ InverseKinematicsFrame fitted_frame(MarkerFit& fit, std::size_t frame, const Inv
     const Eigen::LevenbergMarquardtSpace::Status status = solver.minimize(u);
     converged = status != Eigen::LevenbergMarquardtSpace::TooManyFunctionEvaluation;
     n_evaluations += static_cast<int>(solver.nfev);
-    if (frame == 0) remove_turns(coordinates, u);
+    if (is_first) remove_turns(coordinates, u);
   }
   InverseKinematicsFrame solved = fit.frame_at(u);
   solved.n_evaluations = n_evaluations;
   solved.converged = converged;
   return solved;
+}
+
+/// Solution of a frame, and which unknowns its markers do not determine.
+struct SolvedFrame {
+  Eigen::VectorXd u;
+  std::vector<bool> undetermined;
+};
+
+/// Value of unknown i at the time of `frame`: linear between the frames that determine it, at the ends that of the
+/// nearest one.
+/// @param determining  increasing, not empty
+double interpolated_unknown(const std::vector<SolvedFrame>& solved, const std::vector<double>& times,
+                            const std::vector<std::size_t>& determining, std::size_t frame, std::size_t i) {
+  const auto value = [&](std::size_t k) { return solved[k].u[static_cast<Eigen::Index>(i)]; };
+  const auto next = std::ranges::lower_bound(determining, frame);
+  if (next == determining.begin()) return value(determining.front());
+  if (next == determining.end()) return value(determining.back());
+  const std::size_t before = *(next - 1), after = *next;
+  const double share = (times[frame] - times[before]) / (times[after] - times[before]);
+  return (1.0 - share) * value(before) + share * value(after);
+}
+
+/// Starts of the frames for a second solution: interpolated where other frames determine an unknown.
+std::vector<Eigen::VectorXd> interpolated_starts(const std::vector<SolvedFrame>& solved,
+                                                 const std::vector<double>& times) {
+  std::vector<Eigen::VectorXd> starts;
+  for (const SolvedFrame& frame : solved) starts.push_back(frame.u);
+  for (std::size_t i = 0; i < solved.front().undetermined.size(); ++i) {
+    std::vector<std::size_t> determining;
+    for (std::size_t frame = 0; frame < solved.size(); ++frame) {
+      if (!solved[frame].undetermined[i]) determining.push_back(frame);
+    }
+    if (determining.empty()) continue;
+    for (std::size_t frame = 0; frame < solved.size(); ++frame) {
+      if (!solved[frame].undetermined[i]) continue;
+      starts[frame][static_cast<Eigen::Index>(i)] = interpolated_unknown(solved, times, determining, frame, i);
+    }
+  }
+  return starts;
+}
+
+std::vector<UndeterminedCoordinate> undetermined_coordinates(const std::vector<SolvedFrame>& solved,
+                                                             const std::vector<Coordinate>& coordinates) {
+  std::vector<UndeterminedCoordinate> result;
+  for (const Coordinate& coordinate : coordinates) {
+    if (coordinate.unknown < 0 || coordinate.f) continue;
+    UndeterminedCoordinate found{.name = coordinate.name, .frames = {}};
+    for (std::size_t frame = 0; frame < solved.size(); ++frame) {
+      if (solved[frame].undetermined[static_cast<std::size_t>(coordinate.unknown)]) found.frames.push_back(frame);
+    }
+    if (!found.frames.empty()) result.push_back(std::move(found));
+  }
+  return result;
+}
+
+/// @throws Error{solver_failed} with the time for a RecoverableError of `solve`
+template <typename Solve>
+void solve_at(double time, Solve solve) {
+  try {
+    solve();
+  } catch (const RecoverableError& error) {
+    throw Error(ErrorCode::solver_failed, fmt::format("inverse kinematics at t = {:.6g} s: {}", time, error.what()));
+  }
+}
+
+/// Index of the first frame with a marker. @throws Error{invalid_input} if there is none
+std::size_t first_seen_frame(const MarkerFit& fit, std::size_t n_frames) {
+  for (std::size_t frame = 0; frame < n_frames; ++frame) {
+    if (fit.is_any_seen(frame)) return frame;
+  }
+  throw input_error("trial", fmt::format("expected a frame in which a marker of the model is seen, found none in {} "
+                                         "frames; choose other times",
+                                         n_frames));
 }
 
 }  // namespace
@@ -408,17 +487,28 @@ InverseKinematicsResult solve_inverse_kinematics(const Scenario& scenario, Inver
     result.rotates.push_back(coordinate.map->is_rotation(coordinate.place));
     if (coordinate.unknown >= 0 && !coordinate.f) u[coordinate.unknown] = coordinate.initial;
   }
+  const std::size_t first = first_seen_frame(fit, task.times.size());
+  std::vector<SolvedFrame> solved;
   for (std::size_t frame = 0; frame < task.times.size() && !stop.stop_requested(); ++frame) {
-    try {
+    solve_at(task.times[frame], [&] {
       fit.begin(frame, u);
-      if (frame == 0) result.undetermined = undetermined(fit, coordinates, u);
-      result.frames.push_back(fitted_frame(fit, frame, task, coordinates, u));
-    } catch (const RecoverableError& error) {
-      throw Error(ErrorCode::solver_failed,
-                  fmt::format("inverse kinematics at t = {:.6g} s: {}", task.times[frame], error.what()));
-    }
+      result.frames.push_back(fitted_frame(fit, frame, task, coordinates, frame == first, u));
+      solved.push_back({.u = u, .undetermined = fit.undetermined(u)});
+    });
     on_frame(frame + 1);
   }
+  if (stop.stop_requested()) return result;
+  std::vector<Eigen::VectorXd> starts = interpolated_starts(solved, task.times);
+  for (std::size_t frame = 0; frame < solved.size(); ++frame) {
+    if (starts[frame] == solved[frame].u) continue;
+    const int n_evaluations = result.frames[frame].n_evaluations;
+    solve_at(task.times[frame], [&] {
+      fit.begin(frame, starts[frame]);
+      result.frames[frame] = fitted_frame(fit, frame, task, coordinates, false, starts[frame]);
+    });
+    result.frames[frame].n_evaluations += n_evaluations;
+  }
+  result.undetermined = undetermined_coordinates(solved, coordinates);
   return result;
 }
 

@@ -8,7 +8,11 @@
 /// to the solution of the frame before. All independent coordinates have drivers; the bodies follow from the
 /// constraints at their values, and the direction J_k = dq/du_k of coordinate k gives the derivative of every marker,
 /// which is affine in q: the derivatives are exact. The Levenberg-Marquardt method of MINPACK (in Eigen) starts from
-/// the solution of the frame before. Coordinates that move no marker that is seen keep their values.
+/// the solution of the frame before.
+///
+/// The null space of the derivatives contains the coordinates that the seen markers of a frame do not determine, alone
+/// or together with others. Their values are interpolated in time between the frames that determine them (outside of
+/// these frames: the nearest one), and the frame is solved again from there: what markers determine is not changed.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +25,8 @@
 namespace heelstrike::mbs {
 
 /// @param on_frame  after every frame, with the number of frames done
-/// @throws Error{invalid_input} for an unknown body or coordinate, no markers, no frames; Error{solver_failed} with the
-///         time for a frame in which no marker is seen or whose poses cannot be reached
+/// @throws Error{invalid_input} for an unknown body or coordinate, no markers, no frames, no frame with a
+///         marker; Error{solver_failed} with the time for a frame whose poses cannot be reached
 [[nodiscard]] InverseKinematicsResult solve_inverse_kinematics(const Scenario& scenario, InverseKinematicsTask task,
                                                                const std::function<void(std::size_t)>& on_frame,
                                                                const std::stop_token& stop);

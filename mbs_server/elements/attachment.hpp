@@ -42,6 +42,9 @@ using HasCoordinate = bool (*)(const JointCoordinates& coordinates);
 /// The joint with the coordinate `name`. @param field  for messages. @throws Issue if no joint has it
 const JointSpec& read_coordinate_name(const config::Field& field, const std::string& name, const Scenario& scenario);
 
+/// True if the coordinate `name` of a joint rotates it, so that its values are in rad, else m.
+[[nodiscard]] bool is_rotation(const JointSpec& joint, const std::string& name);
+
 /// A coordinate of a joint in a model.
 struct CoordinateReference {
   const Joint* joint = nullptr;

@@ -475,7 +475,11 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
   // With factors of a point at distance d an iteration reduces the residual by a factor of order d: below 1e-8 old
   // factors still gain eight digits.
   constexpr double reuse = 1e-8;
+  // Coordinates that are sensitive to the pose, such as an angle about an axis that hardly rotates the body, amplify the
+  // rounding of q in the residuals: a correction below that rounding cannot improve them.
+  constexpr double sensitive = 1e-8;
   double last = std::numeric_limits<double>::infinity();
+  double step = std::numeric_limits<double>::infinity();   // of the last iteration
   double moved = std::numeric_limits<double>::infinity();  // since the last factorisation
   for (int iteration = 0; iteration <= max_iterations; ++iteration) {
     evaluate_residual(t, q);
@@ -484,9 +488,13 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
     }
     const double residual = gamma_.cwiseAbs().maxCoeff();
     // Converged, or limited by rounding: far from the origin by that of the positions.
-    const double stagnation = 1e-11 * std::max(1.0, q.lpNorm<Eigen::Infinity>());
-    const bool converged = residual <= tolerance || (residual < stagnation && residual >= 0.5 * last);
-    if (moved > reuse) {
+    const double size = std::max(1.0, q.lpNorm<Eigen::Infinity>());
+    const double stagnation = 1e-11 * size;
+    const bool is_rounding = step <= 4.0 * std::numeric_limits<double>::epsilon() * size && residual < sensitive;
+    const bool converged = residual <= tolerance || is_rounding || (residual < stagnation && residual >= 0.5 * last);
+    // Old factors are too far away where the residual is above rounding and hardly reduced.
+    const bool is_slow = !converged && moved > 0.0 && residual > stagnation && residual > 0.1 * last;
+    if (moved > reuse || is_slow) {
       factor_saddle(t, q);
       moved = 0.0;
     }
@@ -501,7 +509,8 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
     // b = 0 and c = -Phi: the change of minimum M-weighted norm.
     saddle_.solve(correction_, gamma_, false);
     q += correction_;
-    moved += correction_.cwiseAbs().maxCoeff();
+    step = correction_.cwiseAbs().maxCoeff();
+    moved += step;
   }
   evaluate_residual(t, q);
   throw RecoverableError(

@@ -13,14 +13,14 @@ namespace {
 void read_coordinates_driver(const config::Field& field, DriverSpec& driver, Scenario& scenario) {
   const config::Field coordinates = field["coordinates"];
   for (const config::Field& entry : coordinates.entries()) {
-    read_coordinate_name(entry, entry.name(), scenario);
+    const JointSpec& joint = read_coordinate_name(entry, entry.name(), scenario);
     for (const DriverSpec& other : scenario.drivers) {
       if (other.type != driver.type || !other.functions.contains(entry.name())) continue;
       entry.reject("a coordinate without another driver", fmt::format("'{}' in '{}' too", entry.name(), other.name),
                    "keep one of them");
     }
-    driver.functions.emplace(entry.name(),
-                             config::read_function(entry["follows"], scenario.analysis.end_time, scenario.files));
+    driver.functions.emplace(entry.name(), config::read_function(entry["follows"], scenario.analysis.end_time,
+                                                                 scenario.files, is_rotation(joint, entry.name())));
   }
   if (driver.functions.empty()) coordinates.reject("a coordinate", "none", "name one and its function");
 }
@@ -65,11 +65,11 @@ DriverType coordinates_driver() {
   DriverType type;
   type.name = "coordinates";
   type.meaning = "coordinates of custom joints follow functions of time";
-  type.keys = {config::required(
-      {.name = "coordinates",
-       .kind = config::KeyKind::named,
-       .meaning = "coordinates by name",
-       .keys = {config::required(config::function_keys("follows", "-", "value of the coordinate in rad or m"))}})};
+  type.keys = {config::required({.name = "coordinates",
+                                 .kind = config::KeyKind::named,
+                                 .meaning = "coordinates by name",
+                                 .keys = {config::required(config::function_keys("follows", config::coordinate_unit,
+                                                                                 "value of the coordinate"))}})};
   type.read = read_coordinates_driver;
   type.build = build_coordinates_driver;
   return type;

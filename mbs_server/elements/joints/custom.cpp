@@ -127,6 +127,13 @@ Joint build_custom(const JointSpec& spec, const Model& model) {
 
 }  // namespace
 
+bool is_rotation(const JointSpec& joint, const std::string& name) {
+  const CoordinateTransform transform = read_transform(joint.keys);
+  const auto found = std::ranges::find(transform.names, name);
+  if (found == transform.names.end()) return false;
+  return CoordinateMap({}, {}, transform).is_rotation(static_cast<std::size_t>(found - transform.names.begin()));
+}
+
 JointType custom_joint() {
   JointType type;
   type.name = "custom";

@@ -364,6 +364,42 @@ TEST(CompareGrf, ReportsDeviationsPutIntoTheData) {
   EXPECT_EQ(run("heelstrike", {"compare-grf", "nowhere", "--measured", "measured.mot"}, here).exit_code, 2);
 }
 
+// Files with the load on the plate, in kN, without a number, or about another vertical.
+TEST(CompareGrf, ConventionsOfTheMeasurementAreChecked) {
+  const ScratchFolder folder;
+  fs::create_directory(folder.path() / "walk");
+  folder.write("walk/ground_reactions.mot", half_sine(1.0, 0.0));
+  const ProgramOptions here{.working_folder = folder.path(), .environment = {}};
+  const auto compared = [&](const std::string& measured) {
+    folder.write("measured.mot", measured);
+    return run("heelstrike", {"compare-grf", "walk", "--measured", "measured.mot", "--mass", "70", "--json"}, here);
+  };
+  const Finished reversed = compared(half_sine(-1.0, 0.0));
+  ASSERT_EQ(reversed.exit_code, 0) << reversed.err;
+  EXPECT_THAT(reversed.err, HasSubstr("note: measured.mot: ground_force: its peak load, 700 N, points into the floor"));
+  const auto json = nlohmann::json::parse(reversed.out);
+  EXPECT_NEAR(json["stances"][0]["components"]["vy"]["rms"].get<double>(), 0.0, 1e-9);
+  EXPECT_EQ(json["notes"].size(), 1U);
+
+  const Finished kilonewtons = compared(half_sine(1e-3, 0.0));
+  EXPECT_EQ(kilonewtons.exit_code, 2);
+  EXPECT_THAT(kilonewtons.err, AllOf(HasSubstr("1000 times as large"), HasSubstr("if they are in kN")));
+
+  std::string missing = half_sine(1.0, 0.0);
+  const auto row = missing.find("\n0.5\t") + 5;
+  missing.replace(row, missing.find('\t', row) - row, "nan");
+  const Finished nan = compared(missing);
+  EXPECT_EQ(nan.exit_code, 2);
+  EXPECT_THAT(nan.err, AllOf(HasSubstr("measured.mot: ground_force: expected finite forces"), HasSubstr("t = 0.5 s")));
+
+  std::string other_axes = half_sine(1.0, 0.0);
+  for (const auto& [from, to] : {std::pair{"force_vy", "force_vw"}, {"force_vz", "force_vy"}, {"force_vw", "force_vz"}})
+    other_axes.replace(other_axes.find(from), 8, to);
+  const Finished axes = compared(other_axes);
+  EXPECT_EQ(axes.exit_code, 2);
+  EXPECT_THAT(axes.err, HasSubstr("expected the mean load along y, as that of the run, found it along z"));
+}
+
 // The walking subject with spheres under the feet, without a fit to the measured forces. The accuracy of kinematic
 // spheres is limited by the markers' height, -2.0 to +2.7 mm in mid-stance: of 6.1 mm of indentation, a third to a half
 // of every force. The centre of pressure depends less on it: 18.9 mm (right) and 28.3 mm (left) rms when this test was

@@ -1,4 +1,6 @@
 // Inverse kinematics of a two-link arm against known angles.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,6 +47,19 @@ InverseKinematicsTask reaching_task(const std::vector<double>& shoulder, const s
   return task;
 }
 
+void hide(ModelMarker& marker, std::size_t frame) {
+  marker.measured[frame].setConstant(std::numeric_limits<double>::quiet_NaN());
+}
+
+/// "name: frames" of the coordinates that the markers of some frames do not determine.
+std::vector<std::string> undetermined_in(const InverseKinematicsResult& result) {
+  std::vector<std::string> texts;
+  for (const UndeterminedCoordinate& found : result.undetermined) {
+    texts.push_back(fmt::format("{}: {}", found.name, fmt::join(found.frames, " ")));
+  }
+  return texts;
+}
+
 InverseKinematicsResult solved(const InverseKinematicsTask& task) {
   return mbs::solve_inverse_kinematics(scenario_from(two_links), task, [](std::size_t) {}, {});
 }
@@ -54,7 +69,7 @@ TEST(InverseKinematics, RecoversTheAnglesOfExactMarkers) {
   const std::vector<double> elbow = {-0.7, -0.6, -0.45};
   const InverseKinematicsResult result = solved(reaching_task(shoulder, elbow));
   EXPECT_THAT(result.coordinates, ElementsAre("shoulder", "elbow", "twist"));
-  EXPECT_THAT(result.undetermined, ElementsAre("twist"));
+  EXPECT_THAT(undetermined_in(result), ElementsAre("twist: 0 1 2"));
   ASSERT_EQ(result.frames.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i) {
     // The pull to the frame before changes an angle by at most 1e-6 / 0.3^2 of its change.
@@ -98,17 +113,55 @@ TEST(InverseKinematics, ACoordinateTaskPullsToItsValue) {
   const InverseKinematicsResult result = solved(task);
   const double u = result.frames[0].values[0];
   EXPECT_NEAR(0.16 * std::sin(u - 0.3) + 0.16 * (u - 0.1), 0.0, 1e-6);
-  EXPECT_THAT(result.undetermined, ElementsAre("elbow", "twist"));
+  EXPECT_THAT(undetermined_in(result), ElementsAre("elbow: 0", "twist: 0"));
 }
 
-TEST(InverseKinematics, AnUnseenMarkerDoesNotCount) {
-  InverseKinematicsTask task = reaching_task({0.4, 0.41}, {0.3, 0.3});
-  task.markers[1].measured[1].setConstant(std::numeric_limits<double>::quiet_NaN());
+// The elbow cannot be known without the wrist: it is on the line between the frames that show it, and reported.
+TEST(InverseKinematics, ReportsAndInterpolatesWhatUnseenMarkersLeaveOpen) {
+  InverseKinematicsTask task = reaching_task({0.4, 0.41, 0.42, 0.43, 0.44}, {0.3, 0.5, 0.6, 0.7, 0.6});
+  for (const std::size_t frame : {1u, 2u, 4u}) hide(task.markers[1], frame);
   const InverseKinematicsResult result = solved(task);
   EXPECT_TRUE(std::isnan(result.frames[1].errors[1]));
   EXPECT_NEAR(result.frames[1].values[0], 0.41, 1e-6);
-  EXPECT_NEAR(result.frames[1].values[1], 0.3, 1e-5) << "keeps its value";
-  for (auto& marker : task.markers) marker.measured[1].setConstant(std::numeric_limits<double>::quiet_NaN());
+  EXPECT_NEAR(result.frames[1].values[1], 0.3 + 0.4 / 3.0, 1e-5);
+  EXPECT_NEAR(result.frames[2].values[1], 0.3 + 0.8 / 3.0, 1e-5);
+  EXPECT_NEAR(result.frames[4].values[1], 0.7, 2e-5) << "after the last frame that determines it";
+  EXPECT_THAT(undetermined_in(result), ElementsAre("elbow: 1 2 4", "twist: 0 1 2 3 4"));
+}
+
+// A single marker leaves the rotation about its lever arm open, which is a combination of all three angles.
+TEST(InverseKinematics, ReportsCombinationsThatMarkersLeaveOpen) {
+  constexpr const char* ball =
+      "heelstrike: 1\ngravity: [0, 0, 0]\nbodies: {head: {mass: 1, inertia: [1, 1, 1]}}\n"
+      "joints:\n  neck:\n    type: custom\n    bodies: [ground, head]\n    coordinates: {a: {}, b: {}, c: {}}\n"
+      "    rotations: [{axis: [1, 0, 0], of: {a: {polynomial: [0, 1]}}}, {axis: [0, 1, 0], of: {b: {polynomial: [0, "
+      "1]}}}, {axis: [0, 0, 1], of: {c: {polynomial: [0, 1]}}}]\n"
+      "analysis: {type: forward, end_time: 1}\noutput: {interval: 0.1}\n";
+  InverseKinematicsTask task;
+  task.times = {0.0, 0.1};
+  task.markers = {{.name = "left", .body = "head", .p_BM = {0.1, 0.1, 0.1}},
+                  {.name = "right", .body = "head", .p_BM = {0.1, -0.1, 0.1}}};
+  for (ModelMarker& marker : task.markers) marker.measured = {marker.p_BM, marker.p_BM};
+  hide(task.markers[1], 1);
+  const InverseKinematicsResult result =
+      mbs::solve_inverse_kinematics(scenario_from(ball), task, [](std::size_t) {}, {});
+  EXPECT_THAT(undetermined_in(result), ElementsAre("a: 1", "b: 1", "c: 1"));
+}
+
+TEST(InverseKinematics, FramesWithoutMarkersAreInterpolated) {
+  InverseKinematicsTask task = reaching_task({0.4, 0.4, 0.5, 0.6}, {0.3, 0.3, 0.3, 0.1});
+  for (const std::size_t frame : {0u, 2u}) {
+    for (ModelMarker& marker : task.markers) hide(marker, frame);
+  }
+  const InverseKinematicsResult result = solved(task);
+  EXPECT_NEAR(result.frames[0].values[0], 0.4, 1e-5);
+  EXPECT_NEAR(result.frames[0].values[1], 0.3, 1e-5);
+  EXPECT_NEAR(result.frames[2].values[0], 0.5, 1e-5);
+  EXPECT_NEAR(result.frames[2].values[1], 0.2, 1e-5);
+  EXPECT_THAT(undetermined_in(result), ElementsAre("shoulder: 0 2", "elbow: 0 2", "twist: 0 1 2 3"));
+  for (const std::size_t frame : {1u, 3u}) {
+    for (ModelMarker& marker : task.markers) hide(marker, frame);
+  }
   EXPECT_THROW((void)solved(task), Error);
 }
 

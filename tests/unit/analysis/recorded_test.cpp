@@ -224,5 +224,81 @@ TEST(Recorded, DegreesAreConvertedToRadians) {
   EXPECT_THAT(notes, ElementsAre());
 }
 
+/// Rotation and translation of a joint that follow the column `q` of `text`, at 1 s, and the notes.
+struct Followed {
+  double angle = 0.0, shift = 0.0;
+  std::vector<std::string> notes;
+};
+Followed followed(const std::string& text, const std::string& more = "", const std::string& column = "q") {
+  const std::string follows = fmt::format("{{follows: {{file: {{name: m.mot, column: \"{}\"{}}}}}}}", column, more);
+  Scenario scenario = scenario_from(fmt::format(
+      "heelstrike: 1\ngravity: [0, 0, 0]\nbodies: {{b: {{mass: 1, inertia: [1, 1, 1]}}}}\njoints:\n  slide: {{type: "
+      "custom, bodies: [ground, b], coordinates: {{turn: {{}}, shift: {{}}}}, rotations: [{{axis: [1, 0, 0]}}, {{axis: "
+      "[0, 1, 0]}}, {{axis: [0, 0, 1], of: {{turn: {{polynomial: [0, 1]}}}}}}], translations: [{{axis: [1, 0, 0], of: "
+      "{{shift: {{polynomial: [0, 1]}}, turn: {{polynomial: [0, 1]}}}}}}, {{axis: [0, 1, 0]}}, {{axis: [0, 0, 1]}}]}}\n"
+      "drivers: {{d: {{coordinates: {{turn: {0}, shift: {0}}}}}}}\nanalysis: {{type: kinematic, end_time: 1}}\n"
+      "output: {{interval: 0.5}}\n",
+      follows));
+  read_motion_columns(scenario, [&](const std::string&) { return &text; });
+  const auto& functions = scenario.drivers.front().functions;
+  return {.angle = functions.at("turn").function->at(1.0).f,
+          .shift = functions.at("shift").function->at(1.0).f,
+          .notes = scenario.notes};
+}
+
+// A coordinate of 90 degrees was read as 90 radians.
+TEST(Recorded, CoordinatesThatRotateAreConvertedToRadians) {
+  using ::testing::ElementsAre;
+  constexpr double right = std::numbers::pi / 2;
+  const std::string header = "m\nversion=1\nnRows=3\nnColumns=2\ninDegrees=yes\nendheader\n";
+  Followed found = followed(motion_text(header));
+  EXPECT_NEAR(found.angle, right, 1e-12);
+  EXPECT_NEAR(found.shift, 90.0, 1e-9) << "a length";
+  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("turn.follows.file: column 'q' of m.mot is in degrees and was "
+                                                 "converted to radians")));
+  found = followed(motion_text(header), ", angles: radians");
+  EXPECT_NEAR(found.angle, 90.0, 1e-9);
+  EXPECT_THAT(found.notes, ElementsAre());
+  found = followed(motion_text(""), ", angles: degrees");
+  EXPECT_NEAR(found.angle, right, 1e-12);
+  EXPECT_THAT(found.notes, ElementsAre());
+  found = followed("time,q [deg]\n0,0\n0.5,45\n1,90\n", "", "q [deg]");
+  EXPECT_NEAR(found.angle, right, 1e-12);
+  EXPECT_NEAR(found.shift, 90.0, 1e-9);
+}
+
+// Of two rows at one time the first was dropped without a word.
+TEST(Recorded, RowsWithEqualTimesAreNoted) {
+  const Followed found = followed("time,q_rad\n0,0\n0.5,1\n0.5,2\n1,3\n", "", "q_rad");
+  EXPECT_THAT(found.notes, ::testing::Each(::testing::AllOf(HasSubstr("m.mot: 1 rows have the time of the following"),
+                                                            HasSubstr("t = 0.5 s"), HasSubstr("follows.file"))));
+  EXPECT_EQ(found.notes.size(), 2U);
+}
+
+/// The function of a load, and the notes.
+std::pair<TimeFunctionPtr, std::vector<std::string>> load_of(const std::string& function) {
+  Scenario scenario = scenario_from(
+      "heelstrike: 1\ngravity: [0, 0, 0]\nbodies: {b: {mass: 1, inertia: [1, 1, 1]}}\nloads: {push: {body: b, fx: {" +
+      function + "}}}\nanalysis: {type: forward, end_time: 1}\noutput: {interval: 0.5}\n");
+  const std::string text = "time,f\n0,0\n0.49,0\n0.51,100\n1,100\n";
+  read_motion_columns(scenario, [&](const std::string&) { return &text; });
+  return {scenario.loads.front().functions.at("fx").function, scenario.notes};
+}
+
+// A push of 100 N between sparse rows ranged from -462 to 562 N.
+TEST(Recorded, SplinesThatLeaveTheirRowsAreNoted) {
+  using ::testing::ElementsAre;
+  for (const std::string source :
+       {"table: {times: [0, 0.49, 0.51, 1], values: [0, 0, 100, 100]", "file: {name: f.csv, column: f"}) {
+    auto [f, notes] = load_of(source + "}");
+    EXPECT_THAT(notes, ElementsAre(::testing::AllOf(HasSubstr("fx."), HasSubstr("the spline reaches"),
+                                                    HasSubstr("the rows are within 0 and 100"))));
+    std::tie(f, notes) = load_of(source + ", spline: linear}");
+    EXPECT_THAT(notes, ElementsAre());
+    EXPECT_NEAR(f->at(0.5).f, 50.0, 1e-12);
+    EXPECT_EQ(f->at(0.3).f, 0.0);
+  }
+}
+
 }  // namespace
 }  // namespace heelstrike::test

@@ -67,6 +67,30 @@ TEST(ForcePlates, FindsStancesAtTheThreshold) {
   EXPECT_FALSE(found[1].has_end);
 }
 
+TEST(ForcePlates, LoadsOnThePlatesAreReversed) {
+  const ForcePlate right = plate();
+  std::vector<ForcePlate> plates = {right, right, right};
+  for (std::size_t i = 0; i < right.force.size(); ++i) {
+    plates[1].force[i] = -right.force[i];
+    plates[1].moment[i].z() = 3.0;
+    plates[2].force[i] = Vector3(0.0, 0.0, -0.5);
+  }
+  const auto notes = reverse_loads_on_plates(plates, Vector3::UnitZ(), 20.0);
+  EXPECT_EQ(plates[0].force, right.force);
+  EXPECT_EQ(plates[1].force, right.force);
+  EXPECT_EQ(plates[1].moment[7].z(), -3.0);
+  EXPECT_EQ(plates[2].force[7].z(), -0.5) << "noise of a plate without a load";
+  EXPECT_THAT(notes, testing::ElementsAre(HasSubstr("p: its peak load, 700 N, points into the floor")));
+}
+
+TEST(ForcePlates, ForcesThatAreNotFiniteAreRejected) {
+  std::vector<ForcePlate> plates = {plate()};
+  check_forces(plates, "grf.mot");
+  plates[0].force[50].y() = plates[0].force[51].x() = std::nan("");
+  EXPECT_THAT(rejection_error([&] { check_forces(plates, "grf.mot"); }),
+              testing::AllOf(HasSubstr("grf.mot: p: expected finite forces"), HasSubstr("t = 0.05 s (2 of 1001 rows")));
+}
+
 TEST(ForcePlates, EstimatesTheBodyMass) {
   const ForcePlate p = plate();
   // Mean of the half sine over its 0.6 s is 2/pi of its peak.

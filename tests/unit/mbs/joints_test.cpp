@@ -438,7 +438,8 @@ TEST(TimeFunctions, MotionFilesAreRead) {
     return "no error";
   };
   EXPECT_NE(message("time,x\n0,1\n", "y").find("a.csv:1: expected a column 'y', found time, x"), std::string::npos);
-  EXPECT_NE(message("time,x\n0,one\n", "x").find("a.csv:2: expected a number, found 'one'"), std::string::npos);
+  EXPECT_NE(message("time,x\n0,one\n", "x").find("a.csv:2: expected a number in column 'x', found 'one'"),
+            std::string::npos);
   EXPECT_NE(message("time,x\n0\n", "x").find("a.csv:2: expected 2 entries"), std::string::npos);
 }
 

@@ -1,4 +1,5 @@
 // Motion files: their content, and rejected input with its line.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,8 +58,6 @@ TEST(Trc, RejectsWithLine) {
               AllOf(StartsWith("walk.trc:9: expected a time above 0.02 s"), HasSubstr("0.01")));
   EXPECT_THAT(message("\t22\t", "\t2z2\t"), AllOf(StartsWith("walk.trc:9: Heel: expected a number"), HasSubstr("2z2")));
   EXPECT_THAT(message("\t-41\r", "\t-41\t7\r"), StartsWith("walk.trc:8: expected 8 entries"));
-  EXPECT_THAT(message("\tToe\t", "\tHeel\t"),
-              StartsWith("walk.trc:4: expected unique marker names, found 'Heel' twice"));
   EXPECT_THAT(message("PathFileType", "Path"), StartsWith("walk.trc:1: expected 'PathFileType'"));
   EXPECT_THAT(rejection_error([] { (void)read_trc("", "walk.trc"); }),
               StartsWith("walk.trc:1: expected the header line"));
@@ -86,6 +85,34 @@ std::string without(std::string text, char c) {
   return text;
 }
 
+// Public files of a course have `L.Knee` twice.
+TEST(Trc, RepeatedNamesAreNumbered) {
+  const MarkerTrial trial = read_trc(changed(trc, "\tToe\t", "\tHeel\t"), "walk.trc");
+  EXPECT_THAT(trial.names, ElementsAre("Heel", "Heel_2"));
+  EXPECT_TRUE(trial.marker("Heel_2")[1].isApprox(Vector3(0.301, 0.011, -0.041), 1e-15));
+  EXPECT_THAT(trial.notes, ElementsAre("walk.trc:4: marker 2 is named Heel_2: 'Heel' is the name of another one, too"));
+}
+
+// Markers 1.6 m apart.
+std::string person_trc(const std::string& unit, double scale) {
+  std::string text = "PathFileType\t4\t(X/Y/Z)\ta.trc\nDataRate\tNumFrames\tNumMarkers\tUnits\n10\t2\t3\t" + unit +
+                     "\nFrame#\tTime\tHead\t\t\tHip\t\t\tToe\t\t\n\t\tX1\tY1\tZ1\tX2\tY2\tZ2\tX3\tY3\tZ3\n\n";
+  for (int row = 0; row < 2; ++row) {
+    text += fmt::format("{}\t{}\t0\t{}\t0\t0\t{}\t0\t{}\t0\t0\n", row + 1, 0.1 * row, 1.6 * scale, 0.9 * scale,
+                        0.1 * scale);
+  }
+  return text;
+}
+
+TEST(Trc, ImplausibleSizesNameTheUnit) {
+  EXPECT_TRUE(read_trc(person_trc("mm", 1e3), "a.trc").notes.empty());
+  EXPECT_TRUE(read_trc(person_trc("m", 1.0), "a.trc").notes.empty());
+  EXPECT_THAT(read_trc(person_trc("m", 1e3), "a.trc").notes,
+              ElementsAre(AllOf(StartsWith("a.trc:3: Units is m"), HasSubstr("1.6e+03 m"))));
+  EXPECT_THAT(read_trc(person_trc("mm", 1.0), "a.trc").notes,
+              ElementsAre(AllOf(StartsWith("a.trc:3: Units is mm"), HasSubstr("0.0016 m"))));
+}
+
 // Headers that OpenSim writes and reads.
 TEST(Trc, HeaderVariantsOfOpenSim) {
   expect_trc(changed(trc, "PathFileType\t4\t", "PathFileType  4\t"));
@@ -108,6 +135,29 @@ TEST(Trc, HeaderVariantsOfOpenSim) {
   std::string wide = "\xFF\xFE";
   for (const char c : trc) wide += std::string{c, '\0'};
   expect_trc(wide);
+}
+
+// Of public data sets: aligned by blanks with indented rows, without the line X1, Y1, Z1, with this line for the first
+// markers only, and saved by a spreadsheet.
+TEST(Trc, VariantsOfOtherPrograms) {
+  std::string indented = changed(trc, "Heel\t\t\tToe\t\t\t", "    Heel          Toe   ");
+  indented = changed(indented, "\t\tX1\tY1\tZ1\tX2", "   X1   Y1   Z1   X2");
+  for (const char* row : {"1\t0.00", "2\t0.02", "3\t0.04"}) indented = changed(indented, row, "\t" + std::string(row));
+  expect_trc(indented);
+  expect_trc(changed(trc, "\t\tX1\tY1\tZ1\tX2\tY2\tZ2\t", ""));
+  const std::string fewer = changed(trc, "\tX2\tY2\tZ2", "");
+  expect_trc(fewer);
+  EXPECT_THAT(read_trc(fewer, "walk.trc").notes, ElementsAre(HasSubstr("of 1 markers, but 2 names")));
+  EXPECT_THAT(rejection_error([&] { (void)read_trc(changed(fewer, "301\t11\t-41", ""), "walk.trc"); }),
+              HasSubstr("expected the columns X1, Y1, Z1, ... of 2 markers"));
+  for (const char separator : {',', ';'}) {
+    std::string sheet = changed(trc, "walk.trc\r", "walk.trc,,,,\r");
+    std::ranges::replace(sheet, '\t', ',');
+    sheet = changed(sheet, "\r\n\r\n", "\r\n,,,,,,,\r\n");
+    std::ranges::replace(sheet, ',', separator);
+    if (separator == ';') std::ranges::replace(sheet, '.', ',');
+    expect_trc(sheet);
+  }
 }
 
 TEST(Trc, UnitsAreReadByTheirNames) {
@@ -181,7 +231,8 @@ TEST(MotionTable, LastRowOfEqualTimesAndFirstOfEqualHeadingsAreUsed) {
   const MotionTable rows = read_motion_table("time,q\n0,1\n0.5,2\n0.5,3\n0.5,4\n1,5\n", "a.csv");
   EXPECT_THAT(rows.times(), ElementsAre(0.0, 0.5, 1.0));
   EXPECT_THAT(rows.column("q"), ElementsAre(1.0, 4.0, 5.0));
-  EXPECT_THAT(rows.notes, ElementsAre(HasSubstr("2 rows have the time of the following row")));
+  EXPECT_THAT(rows.notes,
+              ElementsAre(AllOf(HasSubstr("2 rows have the time of the following row"), HasSubstr("t = 0.5, 0.5 s"))));
   const MotionTable headings = read_motion_table("time,q,p,q\n0,1,2,3\n1,4,5,6\n", "a.csv");
   EXPECT_THAT(headings.headings, ElementsAre("time", "q", "p"));
   EXPECT_THAT(headings.column("q"), ElementsAre(1.0, 4.0));
@@ -213,6 +264,36 @@ TEST(MotionTable, MarksQuotesSeparatorsAndComments) {
   EXPECT_THAT(table.column("force, left; N"), ElementsAre(1.0, 2.0));
 }
 
+// Spreadsheets fill every line up to the longest one.
+TEST(MotionTable, HeaderSavedByASpreadsheet) {
+  for (const std::string rest : {",,", ";;", "\t\t"}) {
+    const std::string separator(1, rest.front());
+    std::string text = "grf.mot" + rest + "\nversion=1" + rest + "\n\"nRows=2\"" + rest + "\nnColumns=3" + rest +
+                       "\ninDegrees=yes" + rest + "\nendheader" + rest + "\n";
+    for (const char* row : {"time,q,p", "0,1,2", "1,3,4"}) text += std::string(row) + "\n";
+    std::ranges::replace(text, ',', separator.front());
+    const MotionTable table = read_motion_table(text, "grf.mot");
+    EXPECT_THAT(table.column("q"), ElementsAre(1.0, 3.0)) << rest;
+    EXPECT_TRUE(table.in_degrees && table.unit_stated && table.notes.empty()) << rest;
+  }
+}
+
+TEST(MotionTable, UnitOfAnglesInHeadings) {
+  for (const char* name : {"q_deg", "q [deg]", "q (deg)", "q (degrees)", "q[DEG]", "knee angle ( Degree )"}) {
+    const auto unit = angle_unit_in_heading(name);
+    ASSERT_TRUE(unit) << name;
+    EXPECT_TRUE(unit->degrees && unit->stated) << name;
+  }
+  for (const char* name : {"q_rad", "q [rad]", "q (radians)"}) {
+    const auto unit = angle_unit_in_heading(name);
+    ASSERT_TRUE(unit) << name;
+    EXPECT_FALSE(unit->degrees) << name;
+  }
+  for (const char* name : {"q", "", "deg", "q (left)", "q_degree_of_freedom", "grad", "()"}) {
+    EXPECT_FALSE(angle_unit_in_heading(name)) << name;
+  }
+}
+
 // As accepted by OpenSim's Storage.
 TEST(MotionTable, UnitOfAngles) {
   const auto unit = [](const std::string& header, const std::string& file = "a.mot") {
@@ -229,6 +310,12 @@ TEST(MotionTable, UnitOfAngles) {
   EXPECT_EQ(unit("Angles are in radians.\n"), "stated radians");
   const AngleUnit csv = angle_unit_of("time,q\n0,1\n", "a.csv");
   EXPECT_FALSE(csv.degrees || csv.stated);
+}
+
+TEST(MotionTable, VectorsAreRejectedByTheirColumn) {
+  EXPECT_THAT(rejection_error([] { (void)read_motion_table("time\tq\n0\t1,0,0,0\n", "imu.sto"); }),
+              AllOf(HasSubstr("imu.sto:2: expected a number in column 'q', found '1,0,0,0'"),
+                    HasSubstr("each component of a vector or quaternion")));
 }
 
 TEST(MotionTable, RejectsWithLine) {

@@ -29,6 +29,41 @@ TEST(StopTimes, PulsesAreEnclosed) {
   }
 }
 
+TEST(Splines, OvershootIsFound) {
+  const auto pulse = [](int degree) { return make_spline({0.0, 0.49, 0.51, 1.0}, {0.0, 0.0, 100.0, 100.0}, degree); };
+  const auto found = find_overshoot(*make_scaled(pulse(3), 2.0, 0.0), 0.0, 1.0);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->low, 0.0);
+  EXPECT_EQ(found->high, 200.0);
+  EXPECT_GT(std::max(-found->value, found->value - 200.0), 800.0);
+  EXPECT_TRUE(find_overshoot(*pulse(5), 0.0, 1.0));
+  EXPECT_FALSE(find_overshoot(*pulse(1), 0.0, 1.0)) << "lines stay between their rows";
+  EXPECT_FALSE(find_overshoot(*pulse(3), 0.485, 0.515)) << "outside of the run";
+  // Rows that are good enough: a step at equal intervals, a sine with four rows per period.
+  std::vector<double> times, step, sine, constant;
+  for (int i = 0; i <= 40; ++i) {
+    times.push_back(0.025 * i);
+    step.push_back(i < 20 ? 0.0 : 1.0);
+    sine.push_back(std::sin((0.5 * i + 0.25) * 3.14159265358979));
+    constant.push_back(i % 2 == 0 ? 5.0 : 5.0 + 1e-15);
+  }
+  for (const auto& values : {step, constant}) {
+    EXPECT_FALSE(find_overshoot(*make_spline(times, values, 3), 0.0, 1.0));
+    EXPECT_FALSE(find_overshoot(*make_spline(times, values, 5), 0.0, 1.0));
+  }
+  EXPECT_FALSE(find_overshoot(*make_spline(times, sine, 3), 0.0, 1.0));
+  EXPECT_FALSE(find_overshoot(*make_expression("1e9 * t"), 0.0, 1.0));
+}
+
+TEST(Splines, DegreeOneIsPiecewiseLinear) {
+  const auto f = make_spline({0.0, 1.0, 3.0}, {1.0, 3.0, 2.0}, 1);
+  EXPECT_EQ(f->at(0.5).f, 2.0);
+  EXPECT_EQ(f->at(2.0).f, 2.5);
+  EXPECT_EQ(f->at(2.0).d, -0.5);
+  EXPECT_EQ(f->at(3.0).f, 2.0);
+  EXPECT_TRUE(has(stop_times(*f, 0.0, 3.0), 1.0, 1.0)) << "a kink";
+}
+
 TEST(StopTimes, RowsOfTablesAreSeen) {
   // A load of three rows in a table of 10 s at 1 kHz.
   std::vector<double> times, values;
