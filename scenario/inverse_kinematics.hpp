@@ -50,7 +50,8 @@ struct InverseKinematicsFrame {
   std::vector<double> errors;   ///< [m] of every marker; NaN = not seen
   double sum_of_squares = 0.0;  ///< [m^2] with weights
   int n_evaluations = 0;
-  bool converged = true;  ///< false = the number of evaluations is exhausted
+  bool converged = true;      ///< false = the number of evaluations is exhausted, or `unreachable`
+  std::string unreachable{};  ///< reason why the poses of the last step, which would fit better, cannot be reached
 };
 
 /// A coordinate that the markers of some frames do not determine, alone or together with others.

@@ -270,21 +270,35 @@ void print_summary(const Fit& fit, const InverseKinematicsResult& result, const 
   fmt::print("motion      {}\nerrors      {}\n", motion.string(), errors.string());
 }
 
+/// One warning for the frames with exhausted evaluations, one for those with unreachable poses.
+void warn_of_unconverged(const InverseKinematicsTask& task, const InverseKinematicsResult& result) {
+  std::vector<std::size_t> exhausted, unreachable;
+  for (std::size_t i = 0; i < result.frames.size(); ++i) {
+    if (result.frames[i].converged) continue;
+    (result.frames[i].unreachable.empty() ? exhausted : unreachable).push_back(i);
+  }
+  if (!exhausted.empty()) {
+    fmt::print(
+        stderr,
+        "heelstrike: warning: {} frames did not converge, the first at {:.6g} s: coordinates that markers hardly "
+        "determine; lock them, or add markers\n",
+        exhausted.size(), task.times[exhausted.front()]);
+  }
+  if (unreachable.empty()) return;
+  fmt::print(stderr,
+             "heelstrike: warning: {} frames did not converge, the first at {:.6g} s, because poses that fit better "
+             "cannot be reached: {}; lock their joints (import.lock_joints), or choose other coordinates to --lock\n",
+             unreachable.size(), task.times[unreachable.front()],
+             printable(result.frames[unreachable.front()].unreachable));
+}
+
 void print_warnings(const Fit& fit, const InverseKinematicsResult& result) {
   if (!result.absent.empty()) {
     fmt::print(stderr, "heelstrike: note: tasks and couplings of {}, which the model does not have or has locked\n",
                printable(fmt::format("{}", fmt::join(result.absent, ", "))));
   }
   warn_of_undetermined(fit.task, result);
-  std::vector<double> times;
-  for (std::size_t i = 0; i < result.frames.size(); ++i) {
-    if (!result.frames[i].converged) times.push_back(fit.task.times[i]);
-  }
-  if (times.empty()) return;
-  fmt::print(stderr,
-             "heelstrike: warning: {} frames did not converge, the first at {:.6g} s: coordinates that markers hardly "
-             "determine; lock them, or add markers\n",
-             times.size(), times.front());
+  warn_of_unconverged(fit.task, result);
 }
 
 ExitCode inverse_kinematics(const Options& options, bool as_json, const std::stop_token& stop) {

@@ -175,6 +175,7 @@ class MarkerFit {
     }
     system_.reset_factorisation();
     is_at_ = false;
+    unreachable_.clear();
     start_ = u;
     if (!move_to(u)) throw RecoverableError(error_);
   }
@@ -187,6 +188,7 @@ class MarkerFit {
     // A step to poses that cannot be reached is shortened.
     constexpr double unreachable = 1e3;  // [m]
     if (!move_to(u)) {
+      unreachable_ = error_;
       residuals.setConstant(unreachable);
       return 0;
     }
@@ -234,6 +236,21 @@ class MarkerFit {
       result[static_cast<std::size_t>(i)] = square > part * part;
     }
     return result;
+  }
+
+  /// Reason if steps of the frame could not be reached although a step from u reduces the sum of squares to first order
+  /// by more than 0.1 %; else empty.
+  [[nodiscard]] std::string unreachable(const Eigen::VectorXd& u) {
+    if (unreachable_.empty()) return "";
+    const std::string reason = unreachable_;
+    Eigen::VectorXd residuals(values());
+    Eigen::MatrixXd jacobian(values(), inputs());
+    operator()(u, residuals);
+    df(u, jacobian);
+    const Eigen::VectorXd step = jacobian.colPivHouseholderQr().solve(-residuals);
+    const double square = residuals.squaredNorm();
+    constexpr double fits = 1e-10;  // [m^2] a hundredth of a millimetre
+    return square - (residuals + jacobian * step).squaredNorm() > std::max(1e-3 * square, fits) ? reason : "";
   }
 
   /// The frame at the unknowns u.
@@ -343,6 +360,7 @@ class MarkerFit {
   Eigen::VectorXd u_;
   bool is_at_ = false;
   std::string error_;
+  std::string unreachable_;
 };
 
 std::vector<FittedMarker> find_markers(const InverseKinematicsTask& task, const Model& model) {
@@ -374,19 +392,23 @@ InverseKinematicsFrame fitted_frame(MarkerFit& fit, std::size_t frame, const Inv
   const int repetitions = is_first ? 4 : 1;
   int n_evaluations = 0;
   bool converged = true;
+  std::string unreachable;
   for (int repetition = 0; repetition < repetitions; ++repetition) {
     if (repetition > 0) fit.begin(frame, u);
     Eigen::LevenbergMarquardt<MarkerFit> solver(fit);
     solver.parameters.ftol = solver.parameters.xtol = task.tolerance;
     solver.parameters.maxfev = task.max_evaluations;
     const Eigen::LevenbergMarquardtSpace::Status status = solver.minimize(u);
-    converged = status != Eigen::LevenbergMarquardtSpace::TooManyFunctionEvaluation;
+    // A solver whose steps cannot be reached ends like one that has converged: with steps of no length.
+    unreachable = fit.unreachable(u);
+    converged = status != Eigen::LevenbergMarquardtSpace::TooManyFunctionEvaluation && unreachable.empty();
     n_evaluations += static_cast<int>(solver.nfev);
     if (is_first) remove_turns(coordinates, u);
   }
   InverseKinematicsFrame solved = fit.frame_at(u);
   solved.n_evaluations = n_evaluations;
   solved.converged = converged;
+  solved.unreachable = unreachable;
   return solved;
 }
 

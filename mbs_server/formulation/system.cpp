@@ -475,8 +475,8 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
   // With factors of a point at distance d an iteration reduces the residual by a factor of order d: below 1e-8 old
   // factors still gain eight digits.
   constexpr double reuse = 1e-8;
-  // Coordinates that are sensitive to the pose, such as an angle about an axis that hardly rotates the body, amplify the
-  // rounding of q in the residuals: a correction below that rounding cannot improve them.
+  // Coordinates that are sensitive to the pose, such as an angle about an axis that hardly rotates the body, amplify
+  // the rounding of q in the residuals: a correction below that rounding cannot improve them.
   constexpr double sensitive = 1e-8;
   double last = std::numeric_limits<double>::infinity();
   double step = std::numeric_limits<double>::infinity();   // of the last iteration

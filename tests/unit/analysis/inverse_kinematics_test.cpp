@@ -172,6 +172,34 @@ TEST(InverseKinematics, ReportsAFrameThatDidNotConverge) {
   EXPECT_FALSE(solved(task).frames[0].converged);
 }
 
+// A second slide x = v^2 that follows the first one turns at v = 0, beyond which it has no pose near the last one, as
+// the patella of a public model does in full extension of the knee.
+TEST(InverseKinematics, ReportsPosesThatCannotBeReached) {
+  constexpr const char* slides =
+      "heelstrike: 1\ngravity: [0, 0, 0]\nbodies:\n  first: {mass: 1, inertia: [1, 1, 1], position: [0.5, 0, 0]}\n"
+      "  second: {mass: 1, inertia: [1, 1, 1], position: [0.25, 0, 0]}\njoints:\n"
+      "  one:\n    type: custom\n    bodies: [ground, first]\n    coordinates: {u: {initial: 0.5}}\n"
+      "    translations: [{axis: [1, 0, 0], of: {u: {polynomial: [0, 1]}}}, {axis: [0, 1, 0]}, {axis: [0, 0, 1]}]\n"
+      "  two:\n    type: custom\n    bodies: [ground, second]\n    coordinates: {v: {initial: 0.5}}\n"
+      "    translations: [{axis: [1, 0, 0], of: {v: {polynomial: [0, 0, 1]}}}, {axis: [0, 1, 0]}, {axis: [0, 0, 1]}]\n"
+      "  follow: {type: coupler, coordinate: v, of: {u: {polynomial: [0, 1]}}}\n"
+      "analysis: {type: forward, end_time: 1}\noutput: {interval: 0.1}\n";
+  InverseKinematicsTask task;
+  task.times = {0.0};
+  task.markers = {{.name = "tip", .body = "first", .p_BM = {0.0, 0.0, 0.0}, .measured = {{0.4, 0.0, 0.0}}}};
+  const auto solve = [&] {
+    return mbs::solve_inverse_kinematics(scenario_from(slides), task, [](std::size_t) {}, {}).frames.at(0);
+  };
+  const InverseKinematicsFrame reached = solve();
+  EXPECT_TRUE(reached.converged) << reached.unreachable;
+  EXPECT_NEAR(reached.values[0], 0.4, 1e-5);
+  task.markers[0].measured = {{-0.5, 0.0, 0.0}};
+  const InverseKinematicsFrame blocked = solve();
+  EXPECT_FALSE(blocked.converged);
+  EXPECT_THAT(blocked.unreachable, HasSubstr("v"));
+  EXPECT_GT(blocked.values[0], -1e-3);
+}
+
 // Settings name coordinates that an import has locked.
 TEST(InverseKinematics, TasksOfAbsentCoordinatesAreListed) {
   InverseKinematicsTask task = reaching_task({0.3}, {0.1});
