@@ -93,8 +93,13 @@ std::vector<double> stop_times(const TimeFunction& f, double from, double to) {
   double longest = 0.0;
   for (std::size_t part = 0; part + 1 < ends.size(); ++part) longest = std::max(longest, length(part));
   std::vector<double> stops;
-  for (std::size_t part = 1; part + 1 < ends.size(); ++part) {
-    if (std::min(length(part - 1), length(part)) < short_part * longest) stops.push_back(samples[ends[part]].t);
+  for (std::size_t part = 0; part + 1 < ends.size(); ++part) {
+    if (!(length(part) < short_part * longest)) continue;
+    // Between two rows of zero a spline may be anything: a method that evaluates step ends needs the middle.
+    const double begin = samples[ends[part]].t, end = samples[ends[part + 1]].t;
+    for (const double stop : {begin, 0.5 * (begin + end), end}) {
+      if (stop > from && stop < to) stops.push_back(stop);
+    }
   }
   for (const double mark : f.marks()) {
     if (mark > from && mark < to && is_kink(f, mark, to - from, max_rate)) stops.push_back(mark);

@@ -10,7 +10,7 @@
 
 namespace heelstrike {
 
-/// Ends of the parts of `f` between two times that are short compared with its longest part, and its kinks.
+/// Ends and middles of the parts of `f` between two times that are short compared with its longest part, and its kinks.
 ///
 /// A part is a longest interval in which f, evaluated at many times and at its marks, equals a line or a cubic to a
 /// hundredth of its range. The parts of a sine, or of any function that varies everywhere at the same rate, are equally

@@ -362,7 +362,7 @@ void RigidGeometry::add_crossing(const EdgeCrossing& at, ContactPoint point, con
                                  const Pose& X_from_to, double reach, SearchResult& found) const {
   const double gap_to = to.surface->closest(at.p_B).gap, gap_from = from.surface->closest(X_from_to * at.p_A).gap;
   const double off = 2.0 * edge_tilt * std::abs(at.gap) + margin_;
-  // For overlapping convex bodies, the facet gaps determine the valid at.
+  // For overlapping convex bodies, the facet gaps determine the valid crossing.
   const bool inside = A_.convex && B_.convex && at.gap < -margin_ && gap_to <= off && gap_from <= off;
   if (!inside && !(std::abs(gap_to - at.gap_A) <= off && std::abs(gap_from - at.gap_B) <= off)) return;
   point.p_AC = 0.5 * (at.p_A + at.p_B);
