@@ -53,12 +53,14 @@ Vector3 downhill(const Rim& rim, const Vector3& n) {
   return n.dot(rim.out) * rim.out - n;
 }
 
-std::array<Vector3, n_around> points_around(const Rim& rim) {
+/// Points at equal angles.
+template <std::size_t n>
+std::array<Vector3, n> points_around(const Rim& rim) {
   const Vector3 x = rim.out.unitOrthogonal(), y = rim.out.cross(x);
-  std::array<Vector3, n_around> points;
-  for (int k = 0; k < n_around; ++k) {
-    const double angle = 2.0 * std::numbers::pi * k / n_around;
-    points[static_cast<std::size_t>(k)] = rim.center + rim.radius * (std::cos(angle) * x + std::sin(angle) * y);
+  std::array<Vector3, n> points;
+  for (std::size_t k = 0; k < n; ++k) {
+    const double angle = 2.0 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(n);
+    points[k] = rim.center + rim.radius * (std::cos(angle) * x + std::sin(angle) * y);
   }
   return points;
 }
@@ -227,7 +229,7 @@ std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const Sign
     if (slope > level_end) add(end, p, at);
     std::int64_t feature = around_rims + n_around * end++;
     if (slope > flat_end_slope || at.normal.dot(rim.out) > 0.0) continue;
-    for (const Vector3& around : points_around(rim)) add(feature++, around, to.closest(around));
+    for (const Vector3& around : points_around<n_around>(rim)) add(feature++, around, to.closest(around));
   }
   return found;
 }
@@ -258,7 +260,7 @@ std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const Roll
       const double slope = down.norm();
       if (slope > level_end) add(end, rim.center + rim.radius / slope * down, false);
       if (slope <= flat_end_slope) {
-        for (const Vector3& p : points_around(rim)) add(feature++, p, false);
+        for (const Vector3& p : points_around<n_around>(rim)) add(feature++, p, false);
       }
     }
     ++end;
@@ -299,12 +301,9 @@ std::optional<Vector3> point_near_rim(const Rim& rim, const Rim& other, Vector3 
 std::array<std::optional<std::pair<SharpEdge, SharpEdge>>, 2> tangents_near(const Rim& rim, const Rim& other) {
   // Two crossings of rims that are closer to each other than a start bound an overlap of 0.5 % of the radius.
   constexpr std::size_t starts = 32;
-  const Vector3 x = rim.out.unitOrthogonal(), y = rim.out.cross(x);
-  std::array<Vector3, starts> points;
+  const auto points = points_around<starts>(rim);
   std::array<double, starts> distances{};
   for (std::size_t k = 0; k < starts; ++k) {
-    const double angle = 2.0 * std::numbers::pi * static_cast<double>(k) / starts;
-    points[k] = rim.center + rim.radius * (std::cos(angle) * x + std::sin(angle) * y);
     const auto q = nearest_on(other, points[k]);
     distances[k] = q ? (points[k] - *q).norm() : std::numeric_limits<double>::infinity();
   }
