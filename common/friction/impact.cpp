@@ -73,12 +73,10 @@ struct Admissible {
   return eigen.eigenvectors().rightCols((eigen.eigenvalues().array() > least).count());
 }
 
-}  // namespace
-
-VectorXd find_min_norm_reactions(const MatrixXd& W, const VectorXd& mu, const VectorXd& u, const VectorXd& r,
-                                 double rest) {
-  const MatrixXd V = range_of(W);
-  if (V.cols() == W.cols() || r.isZero(0.0)) return r;
+/// find_min_norm_reactions() with a basis V of the range of W.
+[[nodiscard]] VectorXd find_min_norm(const MatrixXd& V, const VectorXd& mu, const VectorXd& u, const VectorXd& r,
+                                     double rest) {
+  if (V.cols() == V.rows() || r.isZero(0.0)) return r;
   std::vector<Admissible> sets;
   for (Index i = 0; i < mu.size(); ++i) {
     sets.push_back(admissible(mu[i], u.segment<3>(3 * i), r.segment<3>(3 * i), rest));
@@ -118,6 +116,13 @@ VectorXd find_min_norm_reactions(const MatrixXd& W, const VectorXd& mu, const Ve
     }
     x += length * direction;
   }
+}
+
+}  // namespace
+
+VectorXd find_min_norm_reactions(const MatrixXd& W, const VectorXd& mu, const VectorXd& u, const VectorXd& r,
+                                 double rest) {
+  return find_min_norm(range_of(W), mu, u, r, rest);
 }
 
 namespace {
@@ -253,26 +258,26 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
   }
 }
 
-/// Velocities without the part that no impulses change.
-[[nodiscard]] VectorXd reachable_part(const MatrixXd& W, const VectorXd& u) {
-  const MatrixXd V = range_of(W);
+/// Velocities without the part that no impulses change. @param V  basis of the range of W
+[[nodiscard]] VectorXd reachable_part(const MatrixXd& V, const VectorXd& u) {
   return V * (V.transpose() * u);
 }
 
 /// Velocities of the points of bodies that move as rigid ones: in a step, a part that no impulses change comes from
 /// axes that are not unit vectors. In a groove, impulses between the walls would grow without limit in order to reduce
 /// it.
-[[nodiscard]] VectorXd rigid_velocities(const ImpactProblem& problem, const VectorXd& u) {
+[[nodiscard]] VectorXd rigid_velocities(const ImpactProblem& problem, const MatrixXd& V, const VectorXd& u) {
   if (!problem.is_free || !has_friction(problem)) return u;
   // A tenth of the error that solve_coulomb() accepts: a smaller part is rounding.
   constexpr double rounding = 1e-10;
-  VectorXd rigid = reachable_part(problem.W, u);
+  VectorXd rigid = reachable_part(V, u);
   return (u - rigid).norm() > rounding * u.norm() ? rigid : u;
 }
 
 /// 0 <= P_n perpendicular to u_n >= 0 with Coulomb friction, u = W P + q.
+/// @param V  basis of the range of W; unused without friction
 /// @returns false without solution; P is then admissible, and without floors in q creates no energy
-[[nodiscard]] bool solve_coulomb(const ImpactProblem& problem, const VectorXd& q, VectorXd& P) {
+[[nodiscard]] bool solve_coulomb(const ImpactProblem& problem, const MatrixXd& V, const VectorXd& q, VectorXd& P) {
   if (!has_friction(problem) || q.isZero(0.0)) return solve_frictionless(problem, q, P);
   LocalProblem local{.dimension = 3, .W = problem.W.sparseView(), .q = q, .mu = problem.mu};
   const FrictionOptions options{.tolerance = 1e-12, .max_sweeps = 200, .max_newton_steps = 60};
@@ -282,15 +287,16 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
   if (solution.error > accepted_error && problem.is_free) {
     // Floors come from rounded gaps of redundant points: a part that no impulses change is removed if it is tiny.
     constexpr double tiny = 1e-6;
-    local.q = reachable_part(problem.W, q);
-    if ((q - local.q).norm() <= tiny * q.norm()) solution = solve_friction(local, options);
+    const VectorXd reachable = reachable_part(V, q);
+    if ((q - reachable).norm() <= tiny * q.norm()) {
+      local.q = reachable;
+      solution = solve_friction(local, options);
+    }
   }
   const bool solved = solution.error <= accepted_error;
   P = solution.r;
   clip(problem, P);
-  if (solved) {
-    P = find_min_norm_reactions(problem.W, problem.mu, problem.W * P + local.q, P, accepted_error * q.norm());
-  }
+  if (solved) P = find_min_norm(V, problem.mu, problem.W * P + local.q, P, accepted_error * q.norm());
   restore_separation(problem, q, P);
   // The frictionless solution always exists and creates no energy.
   if (energy_of(problem.W, P, q) > 0.0) (void)solve_frictionless(problem, q, P);
@@ -380,9 +386,10 @@ bool solve_normal(const MatrixXd& A, const VectorXd& b, VectorXd& p) {
 
 ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_of_step) {
   ImpactSolution solution;
-  const VectorXd u_before = rigid_velocities(problem, u_of_step);
+  const MatrixXd V = has_friction(problem) ? range_of(problem.W) : MatrixXd();
+  const VectorXd u_before = rigid_velocities(problem, V, u_of_step);
   VectorXd P, P_law;
-  solution.converged = solve_coulomb(problem, u_before, P);
+  solution.converged = solve_coulomb(problem, V, u_before, P);
   const bool poisson = std::ranges::find(problem.law, ImpactLaw::poisson) != problem.law.end();
   const VectorXd floor = min_rebound_velocity(problem, u_before);
   P_law = P;
@@ -390,8 +397,9 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_of_s
   // impulses far beyond (1 + e) times those of compression; the impulses of compression, which always exist, are used
   // instead.
   constexpr double max_impulse_ratio = 100.0;
-  const bool contradiction = !floor.isZero(0.0) && (!solve_coulomb(problem, shifted_by_floor(u_before, floor), P_law) ||
-                                                    P_law.norm() > max_impulse_ratio * P.norm());
+  const bool contradiction =
+      !floor.isZero(0.0) && (!solve_coulomb(problem, V, shifted_by_floor(u_before, floor), P_law) ||
+                             P_law.norm() > max_impulse_ratio * P.norm());
   if (contradiction) P_law = P;
   if (poisson || contradiction) {
     VectorXd given(problem.mu.size());
@@ -417,8 +425,9 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_of_s
 
 ImpactSolution solve_contact(const ImpactProblem& problem, const VectorXd& u_of_step, const VectorXd& floor) {
   ImpactSolution solution;
-  const VectorXd u_free = rigid_velocities(problem, u_of_step);
-  solution.converged = solve_coulomb(problem, shifted_by_floor(u_free, floor), solution.P);
+  const MatrixXd V = has_friction(problem) ? range_of(problem.W) : MatrixXd();
+  const VectorXd u_free = rigid_velocities(problem, V, u_of_step);
+  solution.converged = solve_coulomb(problem, V, shifted_by_floor(u_free, floor), solution.P);
   solution.u = u_free + problem.W * solution.P;
   solution.energy = energy_of(problem.W, solution.P, u_free);
   return solution;

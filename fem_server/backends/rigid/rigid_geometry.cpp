@@ -396,8 +396,13 @@ void RigidGeometry::collect_cylinder(const Side& from, const Side& to, const Pos
   if (!from.cylinder || !to.surface) return;
   const RollingCylinder cylinder = from.cylinder->moved(X_to_from);
   if (to.cylinder) {
-    add_points(rim_points(cylinder, *to.cylinder, margin_, found.nearest), reach, found);
-    if (&from == &B_) collect_cylinder_pair(cylinder, X_to_from.inverse(), reach, found);
+    const Pose X_from_to = X_to_from.inverse();
+    const ContactPoint apart = separation(from, to, cylinder, X_from_to, reach);
+    if (apart.gap <= reach) {
+      add_points(rim_points(cylinder, *to.cylinder, margin_, found.nearest), reach, found);
+      if (&from == &B_) collect_cylinder_pair(cylinder, X_from_to, reach, found);
+    }
+    if (found.points.empty()) found.nearest = apart;
     return;
   }
   std::vector<ContactPoint> on_faces = rim_points(cylinder, *to.surface, found.nearest);
@@ -437,30 +442,32 @@ void RigidGeometry::collect_cylinder_pair(const RollingCylinder& cylinder, const
       }
     }
   }
-  if (found.points.empty()) found.nearest = separation(cylinder, X_BA, feature + 1, found.nearest);
 }
 
 /// A plane between two cylinders apart: the distance of their supporting planes is a lower bound of theirs, and equal
 /// to it for the direction between the nearest points, which alternating projections approach.
-/// @param nearest  of their features, or with an infinite gap
-ContactPoint RigidGeometry::separation(const RollingCylinder& cylinder, const Pose& X_BA, std::int64_t feature,
-                                       const ContactPoint& nearest) const {
+/// @param cylinder  of `from`, in the frame of `to`
+/// @param reach     [m] the bound of a smaller distance may be poor
+ContactPoint RigidGeometry::separation(const Side& from, const Side& to, const RollingCylinder& cylinder,
+                                       const Pose& X_from_to, double reach) {
   // Between nearly parallel faces the projections approach slowly; a bound of this accuracy ends them.
   constexpr int max_projections = 1000;
   constexpr double accuracy = 0.99;
-  const auto bound = [&](const Vector3& n) { return -cylinder.extent(n) - A_.cylinder->extent(-n); };
-  const Pose X_AB = X_BA.inverse();
-  Vector3 b = cylinder.center;
-  SurfacePoint at = A_.surface->closest(b);
-  for (int i = 0; i < max_projections && at.gap > 0.0 && bound(at.normal) < accuracy * at.gap; ++i) {
-    const SurfacePoint back = B_.surface->closest(X_BA * (b - at.gap * at.normal));
+  const auto bound = [&](const Vector3& n) { return -cylinder.extent(n) - to.cylinder->extent(-n); };
+  const Matrix3 R_to_from = X_from_to.R.transpose();
+  Vector3 p = cylinder.center;
+  SurfacePoint at = to.surface->closest(p);
+  for (int i = 0; i < max_projections && at.gap > reach && bound(at.normal) < accuracy * at.gap; ++i) {
+    const Vector3 foot = p - at.gap * at.normal;
+    const SurfacePoint back = from.surface->closest(X_from_to * foot);
     if (!(back.gap > 0.0)) break;
-    b = b - at.gap * at.normal - back.gap * (X_AB.R * back.normal);
-    at = A_.surface->closest(b);
+    p = foot - back.gap * (R_to_from * back.normal);
+    at = to.surface->closest(p);
   }
-  const double gap = at.gap > 0.0 ? bound(at.normal) : at.gap;
-  if (std::isfinite(nearest.gap) && bound(nearest.n_A) >= gap) return nearest;
-  return {.feature = feature, .p_AC = b - 0.5 * at.gap * at.normal, .n_A = at.normal, .gap = gap};
+  return {.feature = cylinder_pair_bound,
+          .p_AC = p - 0.5 * at.gap * at.normal,
+          .n_A = at.normal,
+          .gap = at.gap > 0.0 ? bound(at.normal) : at.gap};
 }
 
 /// The side and the rims of a cylinder on sharp edges. Points of rims on faces that are not clearly on one face are

@@ -105,8 +105,8 @@ class RigidGeometry {
   static void add_points(std::span<const ContactPoint> points, double reach, SearchResult& found);
   void collect_cylinder_pair(const RollingCylinder& cylinder, const Pose& X_BA, double reach,
                              SearchResult& found) const;
-  [[nodiscard]] ContactPoint separation(const RollingCylinder& cylinder, const Pose& X_BA, std::int64_t feature,
-                                        const ContactPoint& nearest) const;
+  [[nodiscard]] static ContactPoint separation(const Side& from, const Side& to, const RollingCylinder& cylinder,
+                                               const Pose& X_from_to, double reach);
   void collect_cylinder_on_edges(const Side& from, const Side& to, const RollingCylinder& cylinder,
                                  const Pose& X_from_to, double reach, std::vector<ContactPoint>& on_faces,
                                  SearchResult& found) const;

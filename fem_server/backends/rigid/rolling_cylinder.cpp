@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -74,20 +75,27 @@ SharpEdge tangent_at(const Rim& rim, const Vector3& p) {
 
 using RimPoints = std::array<std::optional<Vector3>, 2>;
 
-/// Root of an increasing function between `low` and `high` [rad], at which it is not evaluated.
-template <class Function>
-double increasing_root(const Function& f, double low, double high) {
-  // Halving pi / 2 this often reaches the rounding of an angle.
-  constexpr int halvings = 55;
-  for (int i = 0; i < halvings; ++i) {
-    const double middle = 0.5 * (low + high);
-    (f(middle) > 0.0 ? high : low) = middle;
+/// Root of X / cos(t) + Y / sin(t) - k between `low` [rad] and pi / 2, where it increases: by Newton's method, and by
+/// halving where that leaves the interval.
+double increasing_root(double X, double Y, double k, double low) {
+  // As many halvings reach the rounding of an angle.
+  constexpr int max_iterations = 60;
+  double high = 0.5 * std::numbers::pi, t = 0.5 * (low + high);
+  for (int i = 0; i < max_iterations; ++i) {
+    const double c = std::cos(t), s = std::sin(t);
+    const double value = X / c + Y / s - k, slope = X * s / (c * c) - Y * c / (s * s);
+    (value > 0.0 ? high : low) = t;
+    double next = t - value / slope;
+    if (!(next > low && next < high)) next = 0.5 * (low + high);
+    const bool is_last = std::abs(next - t) <= std::numeric_limits<double>::epsilon() * t;
+    t = next;
+    if (is_last) break;
   }
-  return 0.5 * (low + high);
+  return t;
 }
 
-/// Points of a rim at which its distance to the line through `a` along the unit vector `f` has a local minimum: the
-/// first where the rim is behind its centre along f or parallel lines make the order arbitrary, the second before it.
+/// Points of a rim at which its distance to the line through `a` along the unit vector `f` has a local minimum: one
+/// before the centre of the rim along f, one behind it. A line parallel to the axis has only the first.
 ///
 /// Along f the rim appears as an ellipse with the half axes R and b, and the line as a point (X, Y), X, Y >= 0 without
 /// loss of generality. Over sin(t) cos(t) the derivative of the squared distance is an increasing function in the
@@ -98,27 +106,21 @@ RimPoints points_near_line(const Rim& rim, const Vector3& a, const Vector3& f) {
   const Vector3 start = across.norm() > parallel_to_axis ? Vector3(across.normalized()) : rim.out.unitOrthogonal();
   Vector3 y = rim.out.cross(start).normalized();
   Vector3 x = y.cross(rim.out);
-  Vector3 shorter = y - y.dot(f) * f;
+  const Vector3 shorter = y - y.dot(f) * f;
   const Vector3 arm = a - rim.center;
   const double R = rim.radius, b = R * shorter.norm();
-  double X = arm.dot(x), bY = R * arm.dot(shorter);
-  if (X < 0.0) x = -x;
-  if (bY < 0.0) y = -y;
-  X = std::abs(X);
-  bY = std::abs(bY);
+  if (arm.dot(x) < 0.0) x = -x;
+  if (arm.dot(shorter) < 0.0) y = -y;
+  const double X = std::abs(arm.dot(x)), bY = R * std::abs(arm.dot(shorter));
   const double k = R * R - b * b;
   const auto at = [&](double angle) { return Vector3(rim.center + R * (std::cos(angle) * x + std::sin(angle) * y)); };
-  const Vector3 nearest = at(increasing_root([&](double t) { return R * X / std::cos(t) - bY / std::sin(t) - k; }, 0.0,
-                                             0.5 * std::numbers::pi));
+  const Vector3 nearest = at(increasing_root(R * X, -bY, k, 0.0));
   const std::size_t order = (nearest - rim.center).dot(f) > parallel_to_axis * R ? 1 : 0;
   RimPoints points;
   points[order] = nearest;
-  const auto beside = [&](double t) { return k - R * X / std::cos(t) - bY / std::sin(t); };
   const double top =
       std::clamp(std::atan2(std::cbrt(bY), std::cbrt(R * X)), same_normal, 0.5 * std::numbers::pi - same_normal);
-  if (beside(top) > 0.0) {
-    points[1 - order] = at(-increasing_root([&](double t) { return -beside(t); }, top, 0.5 * std::numbers::pi));
-  }
+  if (R * X / std::cos(top) + bY / std::sin(top) < k) points[1 - order] = at(-increasing_root(R * X, bY, k, top));
   return points;
 }
 
@@ -279,21 +281,24 @@ std::array<std::optional<SharpEdge>, 2> tangents_near(const Rim& rim, const Shar
 
 namespace {
 
-/// The point of a rim at a local minimum of its distance to another rim, near p; none if the search does not converge.
+/// The point of a rim at a local minimum of its distance to another rim, near p; none for rims apart or tangent to each
+/// other, to which the search converges slowly.
 std::optional<Vector3> point_near_rim(const Rim& rim, const Rim& other, Vector3 p) {
   // The tangent replaces the other rim: the rate of convergence is the distance over the radius.
-  constexpr int max_rounds = 20;
-  for (int round = 0; round < max_rounds; ++round) {
+  constexpr double slow = 0.5;
+  for (double last = std::numeric_limits<double>::infinity();;) {
     const auto q = nearest_on(other, p);
     if (!q) return std::nullopt;
     const Vector3 radial = (*q - other.center) / other.radius;
     const RimPoints points = points_near_line(rim, *q, other.out.cross(radial));
     Vector3 next = points[0].value_or(points[1].value_or(p));
     if (points[1] && (*points[1] - p).norm() < (next - p).norm()) next = *points[1];
-    if ((next - p).norm() <= same_normal * rim.radius) return next;
+    const double step = (next - p).norm();
+    if (step <= same_normal * rim.radius) return next;
+    if (!(step < slow * last)) return std::nullopt;
+    last = step;
     p = next;
   }
-  return std::nullopt;
 }
 
 }  // namespace

@@ -50,6 +50,8 @@ struct RollingCylinder {
 /// Features of a cylinder: two lowest points of rims on a face and four on a side, points around both rims, then those
 /// with edges.
 inline constexpr std::int64_t cylinder_features = 6 + 2 * 16;
+/// After those of two cylinders: their sides, and two points of each pair of rims.
+inline constexpr std::int64_t cylinder_pair_bound = cylinder_features + 1 + 2 * 4;
 /// Features of a cylinder and one edge: its side, and two points of each rim.
 inline constexpr std::int64_t features_of_edge = 5;
 
