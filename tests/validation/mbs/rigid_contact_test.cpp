@@ -495,12 +495,14 @@ TEST(RigidContact, ResumesFromACheckpointWithTheSameBits) {
                                      {"output.checkpoint_interval=0.25", "analysis.end_time=0.6"}));
 }
 
-// A pulse of a load, at whose times the integrator stops, before and after the checkpoints.
+// A pulse of a load, at whose times the integrator stops, before and after the checkpoints: fixed and adaptive steps.
 TEST(RigidContact, PulsesResumeFromACheckpointWithTheSameBits) {
-  expect_the_same_bits(scenario_from(
-      example_of_contact("restitution_drop"),
-      {"output.checkpoint_interval=0.1", "analysis.end_time=0.6",
-       "loads={push: {body: ball, fx: {expression: '0.2 * (step(t, 0.13, 0.14) - step(t, 0.43, 0.44))'}}}"}));
+  const std::string pulse =
+      "loads={push: {body: ball, fx: {expression: '0.2 * (step(t, 0.13, 0.14) - step(t, 0.43, 0.44))'}}}";
+  for (const char* example : {"restitution_drop", "bouncing_ball"}) {
+    expect_the_same_bits(
+        scenario_from(example_of_contact(example), {"output.checkpoint_interval=0.1", "analysis.end_time=0.6", pulse}));
+  }
 }
 
 // A coin that rolls on its rim, with the force balance to the error of a step.
