@@ -45,6 +45,7 @@ class Scaled final : public TimeFunction {
   }
   [[nodiscard]] double last_time() const override { return f_->last_time(); }
   [[nodiscard]] double first_time() const override { return f_->first_time(); }
+  [[nodiscard]] std::vector<double> rows() const override { return f_->rows(); }
   [[nodiscard]] std::vector<double> marks() const override { return f_->marks(); }
 
  private:
@@ -85,7 +86,7 @@ class Hermite final : public TimeFunction {
   }
   [[nodiscard]] double last_time() const override { return times_.back(); }
   [[nodiscard]] double first_time() const override { return times_.front(); }
-  [[nodiscard]] std::vector<double> marks() const override { return times_; }
+  [[nodiscard]] std::vector<double> rows() const override { return times_; }
 
  private:
   [[nodiscard]] Jet between(std::size_t i, double t) const {
@@ -147,7 +148,7 @@ class Spline final : public TimeFunction {
   }
   [[nodiscard]] double last_time() const override { return times_.back(); }
   [[nodiscard]] double first_time() const override { return times_.front(); }
-  [[nodiscard]] std::vector<double> marks() const override { return times_; }
+  [[nodiscard]] std::vector<double> rows() const override { return times_; }
 
  private:
   std::vector<double> times_;
@@ -231,7 +232,7 @@ TimeFunctionPtr make_spline(std::vector<double> times, const std::vector<double>
 std::optional<Overshoot> find_overshoot(const TimeFunction& f, double from, double to) {
   constexpr double tolerance = 0.2;  // [-] of the range
   constexpr int n_samples = 16;      // in an interval, where the largest value of a cubic is met within 1 %
-  const std::vector<double> rows = f.marks();
+  const std::vector<double> rows = f.rows();
   if (rows.size() < 2) return std::nullopt;
   Overshoot found{.low = f.at(rows.front()).f, .high = f.at(rows.front()).f};
   for (const double t : rows) {

@@ -57,8 +57,10 @@ class TimeFunction {
   [[nodiscard]] virtual double last_time() const;
   /// First time at which the function is defined, -inf for formulas.
   [[nodiscard]] virtual double first_time() const;
+  /// [s] Rows of a table, increasing; none for formulas.
+  [[nodiscard]] virtual std::vector<double> rows() const { return {}; }
   /// [s] Times at which it may change abruptly: rows of a table, constants of a formula. In no order.
-  [[nodiscard]] virtual std::vector<double> marks() const { return {}; }
+  [[nodiscard]] virtual std::vector<double> marks() const { return rows(); }
 };
 
 using TimeFunctionPtr = std::shared_ptr<const TimeFunction>;
@@ -80,7 +82,7 @@ struct Overshoot {
   double time = 0.0;             ///< [s] of this value
 };
 
-/// The largest overshoot of a spline through rows (TimeFunction::marks) between two times, if it is larger than 20 % of
+/// The largest overshoot of a spline through rows (TimeFunction::rows) between two times, if it is larger than 20 % of
 /// the range of the rows. A step between rows at equal intervals overshoots by 13 % of its height, a sine with four or
 /// more rows per period by 21 % of the range of its rows at most; more results from rows whose intervals are too
 /// different, or too few rows.

@@ -52,7 +52,9 @@ TEST(Splines, OvershootIsFound) {
     EXPECT_FALSE(find_overshoot(*make_spline(times, values, 5), 0.0, 1.0));
   }
   EXPECT_FALSE(find_overshoot(*make_spline(times, sine, 3), 0.0, 1.0));
+  // The numbers of a formula are no rows.
   EXPECT_FALSE(find_overshoot(*make_expression("1e9 * t"), 0.0, 1.0));
+  EXPECT_FALSE(find_overshoot(*make_expression("0.3 * (1 - cos(6.5655 * t))"), 0.0, 1.0));
 }
 
 TEST(Splines, DegreeOneIsPiecewiseLinear) {
