@@ -323,8 +323,27 @@ class CylinderTarget final : public TargetSurface {
 
   [[nodiscard]] bool is_distance() const override { return true; }
   [[nodiscard]] bool closed() const override { return true; }
+  [[nodiscard]] bool has_flat_faces() const override { return true; }
+  void for_flat_faces(const Vector3& /*low*/, const Vector3& /*high*/,
+                      const std::function<void(const std::array<Vector3, 3>&)>& visit) const override {
+    // Polygons of the area of the ends.
+    const double angle = 2.0 * std::numbers::pi / n_end_corners;
+    const double radius = cylinder_.radius * std::sqrt(angle / std::sin(angle));
+    const Vector3 x = cylinder_.axis.unitOrthogonal();
+    for (const double side : {-1.0, 1.0}) {
+      const Vector3 outwards = side * cylinder_.axis;
+      const Vector3 centre = cylinder_.center + 0.5 * cylinder_.length * outwards;
+      const Vector3 y = outwards.cross(x);
+      const auto corner = [&](int k) -> Vector3 {
+        return centre + radius * (std::cos(k * angle) * x + std::sin(k * angle) * y);
+      };
+      for (int k = 0; k < n_end_corners; ++k) visit({centre, corner(k), corner(k + 1)});
+    }
+  }
 
  private:
+  /// The polygon deviates from the circle by 5e-4 of the radius.
+  static constexpr int n_end_corners = 64;
   CylinderSurface cylinder_;
   std::unique_ptr<SignedDistance> surface_;
 };
@@ -390,6 +409,15 @@ class MeshTarget final : public TargetSurface {
   [[nodiscard]] bool is_distance() const override { return true; }
   [[nodiscard]] bool closed() const override { return surface_.closed(); }
   [[nodiscard]] bool convex() const override { return convex_; }
+  [[nodiscard]] bool has_flat_faces() const override { return true; }
+  void for_flat_faces(const Vector3& low, const Vector3& high,
+                      const std::function<void(const std::array<Vector3, 3>&)>& visit) const override {
+    surface_.for_overlapping(low, high, [&](std::uint32_t t) {
+      const auto& [a, b, c] = surface_.mesh().triangles[t];
+      const std::vector<Vector3>& p = surface_.mesh().vertices;
+      visit({p[a], p[b], p[c]});
+    });
+  }
   [[nodiscard]] std::optional<std::array<Vector3, 2>> box() const override {
     const std::vector<Vector3>& vertices = surface_.mesh().vertices;
     std::array<Vector3, 2> corners{vertices.front(), vertices.front()};

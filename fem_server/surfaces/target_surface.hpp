@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -117,6 +118,11 @@ class TargetSurface {
   [[nodiscard]] virtual bool closed() const = 0;
   /// True if known to be convex: it lies behind the plane through the nearest point, normal to the distance vector.
   [[nodiscard]] virtual bool convex() const { return false; }
+  /// True if for_flat_faces visits all its flat faces.
+  [[nodiscard]] virtual bool has_flat_faces() const { return false; }
+  /// Visits the flat faces that may overlap a box, as triangles, counterclockwise from outside.
+  virtual void for_flat_faces(const Vector3& /*low*/, const Vector3& /*high*/,
+                              const std::function<void(const std::array<Vector3, 3>&)>& /*visit*/) const {}
 };
 
 /// @param surface  with an analytic distance

@@ -257,6 +257,9 @@ namespace {
 
 /// A query for a group costs about as much as one spring; smaller leaves cause more queries.
 constexpr std::size_t springs_of_leaf = 6;
+/// [-] of the distance to the centres of its triangles: a spring on a crease lies inside its face. On an edge that
+/// coincides with one of the partner, as of two equal boxes, its side would be a matter of rounding.
+constexpr double inside_of_crease = 1e-12;
 
 std::vector<Vector3> vertex_normals(const SurfaceMesh& mesh) {
   const TriangleSurface surface(mesh);
@@ -284,7 +287,7 @@ CastingSurface::CastingSurface(SurfaceMesh mesh, const CastingOptions& options)
     }
   }
   find_triangles_around();
-  place_springs(options, thickness, smooth.normals);
+  place_springs(options, thickness, smooth);
   order_.resize(springs_.size());
   std::iota(order_.begin(), order_.end(), 0U);
   if (places_ == SpringPlaces::vertices) {
@@ -311,7 +314,8 @@ void CastingSurface::find_triangles_around() {
 }
 
 void CastingSurface::place_springs(const CastingOptions& options, std::span<const double> thickness,
-                                   const std::vector<Vector3>& normals) {
+                                   const SmoothParts& smooth) {
+  const std::vector<Vector3>& normals = smooth.normals;
   const auto place = [&](const Vector3& point, const Vector3& normal, double local_thickness) {
     Spring spring{.point = point, .normal = normal, .thickness = local_thickness};
     if (options.shape) {
@@ -325,7 +329,23 @@ void CastingSurface::place_springs(const CastingOptions& options, std::span<cons
     springs_.push_back(spring);
   };
   if (places_ == SpringPlaces::vertices) {
-    for (std::uint32_t v = 0; v < mesh_.vertices.size(); ++v) place(mesh_.vertices[v], normals[v], thickness[v]);
+    std::vector<Vector3> points = mesh_.vertices;
+    const auto move_inside = [&](std::uint32_t v) {
+      const std::span<const std::uint32_t> triangles = triangles_of(v);
+      for (const std::uint32_t t : triangles) {
+        const auto& [a, b, c] = mesh_.triangles[t];
+        const Vector3 centre = (mesh_.vertices[a] + mesh_.vertices[b] + mesh_.vertices[c]) / 3.0;
+        points[v] += inside_of_crease / static_cast<double>(triangles.size()) * (centre - mesh_.vertices[v]);
+      }
+    };
+    const auto n_first = static_cast<std::uint32_t>(mesh_.vertices.size() - smooth.origin.size());
+    for (std::uint32_t v = n_first; v < mesh_.vertices.size(); ++v) move_inside(v);
+    std::vector<std::uint32_t> origins = smooth.origin;
+    std::ranges::sort(origins);
+    const auto repeated = std::ranges::unique(origins);
+    origins.erase(repeated.begin(), repeated.end());
+    for (const std::uint32_t v : origins) move_inside(v);
+    for (std::uint32_t v = 0; v < points.size(); ++v) place(points[v], normals[v], thickness[v]);
   }
   for (std::uint32_t t = 0; t < mesh_.triangles.size(); ++t) {
     const auto& [a, b, c] = mesh_.triangles[t];

@@ -130,8 +130,7 @@ class CastingSurface {
 
  private:
   void find_triangles_around();
-  void place_springs(const CastingOptions& options, std::span<const double> thickness,
-                     const std::vector<Vector3>& normals);
+  void place_springs(const CastingOptions& options, std::span<const double> thickness, const SmoothParts& smooth);
   std::uint32_t group(std::size_t begin, std::size_t end);
 
   SurfaceMesh mesh_;

@@ -499,8 +499,8 @@ Response FoundationContact::make_response(const BedState& bed, const FoundationH
   for (std::size_t i = 0; i < bed.layers.size(); ++i) {
     add_layer(bed, i, bed.layers[i].slope, bed.layers[i].dslope.transpose(), RowVector6::Zero(), sum);
   }
-  sum.wrench += wrench;
-  sum.dX += sum.rotated.sum();
+  sum.wrench += wrench + bed.rim_wrench;
+  sum.dX += sum.rotated.sum() + bed.rim_dwrench;
   std::ranges::sort(sum.stored, {}, &StickSpring::spring);
   Response r = bed.compressed > 0 ? Response{} : separated_response(state);
   r.dissipated_increment = sum.slip_work + compute_released_slip_work(sum, history, state.X_AB);

@@ -42,6 +42,9 @@ double min_short_ray_cosine() {
 }
 const double short_ray_cosine = min_short_ray_cosine();
 
+/// [-] Cosine of 45 degrees: a face of T within this angle of a spring's normal opposes it.
+constexpr double min_opposing_cosine = 0.5 * std::numbers::sqrt2;
+
 /// [m] Springs around a point are not behind T if no part of T is among them and the point is in front of T, or lies
 /// beyond its rim farther behind than the search distance.
 double back_clearance(const TargetPoint& around, double search_distance) {
@@ -202,8 +205,10 @@ SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> targ
     const double of_target = layer_ ? layer_->max_thickness() : options_.target_thickness;
     max_layers_ = std::max(max_layers_, law_.thickness(layers(s.thickness, of_target)));
   }
-  if (!target_->plane()) casting_.measure_body_depth(max_layers_);
-  if (options_.thin_target) own_surface_ = std::make_unique<TriangleSurface>(casting_.mesh());
+  if (!target_->plane()) {
+    casting_.measure_body_depth(max_layers_);
+    own_surface_ = std::make_unique<TriangleSurface>(casting_.mesh());
+  }
   if (!options_.target_pieces.empty()) n_target_pieces_ = 1 + *std::ranges::max_element(options_.target_pieces);
   const auto box = target_->box();
   if (!box) return;
@@ -397,6 +402,32 @@ SpringContact SpringBed::along_ray(const Spring& s, const TargetPoint& target_po
   return spring_contact;
 }
 
+/// True if the ray of a spring ends at a face of T that opposes it, although a wall of T across the spring is nearer:
+/// the spring lies in a flat face of C that crosses this wall. The same holds for the side wall of C below a face of T
+/// that presses C from above, whose ray ends at a far wall of T. Of both faces that one separates the bodies along
+/// which they overlap less: the overlap along the spring's face must not be shorter than the ray.
+/// @param target_point, nearest  crossing of the ray and T's nearest point, in C
+bool SpringBed::is_beside_wall(const Search& search, const Spring& s, const TargetPoint& target_point,
+                               const TargetPoint& nearest) const {
+  const double ray = -target_point.gap;
+  if (!(ray > max_ray_ratio * std::abs(nearest.gap)) || !target_point.curvature.isZero(0.0)) return false;
+  if (-target_point.normal.dot(s.normal) < min_opposing_cosine) return false;
+  if (std::abs(nearest.normal.dot(s.normal)) * max_ray_ratio > 1.0) return false;
+  // How far both bodies continue from a point inside them, up to the length of the ray.
+  const auto extent = [&](const Vector3& p, const Vector3& direction) {
+    const auto of_C = own_surface_->crossing(p, direction, ray, true, 0);
+    const auto of_T = target_->crossing(search.X_TC * p, search.X_TC.R * direction, ray, true, target_point.triangle);
+    return std::min(of_C ? of_C->ray_distance : ray, of_T ? -of_T->gap : ray);
+  };
+  const Vector3 across = s.normal.cross(nearest.normal).normalized();
+  const Vector3 inwards = s.normal.cross(across);
+  const Vector3 below_face = s.point - ray / max_ray_ratio * s.normal;
+  if (extent(below_face, inwards) < ray) return false;
+  // Beside an edge between two walls, there is no extent across.
+  const Vector3 inside = below_face + ray * inwards;
+  return extent(inside, across) + extent(inside, -across) >= ray;
+}
+
 std::optional<SpringContact> SpringBed::find_spring_contact(const Search& search, const Spring& s,
                                                             const TargetPoint& nearest) const {
   const bool behind = nearest.gap <= 0.0 && !nearest.beside;
@@ -419,8 +450,11 @@ std::optional<SpringContact> SpringBed::find_spring_contact(const Search& search
       if (target_point.curvature.isZero(0.0)) return on_flat_face(s, target_point);
       return SpringContact{.target_point = target_point, .by_ray = true, .direction = options_.direction};
     }
-    if (options_.by_ray && ray_end && std::abs(ray_end->gap) <= max_ray_length * std::abs(nearest.gap))
-      return along_ray(s, rotated(*ray_end, search.X_CT.R), point);
+    if (options_.by_ray && ray_end) {
+      const TargetPoint target_point = rotated(*ray_end, search.X_CT.R);
+      if (behind && is_beside_wall(search, s, target_point, point)) return on_flat_face(s, target_point);
+      if (std::abs(ray_end->gap) <= max_ray_length * std::abs(nearest.gap)) return along_ray(s, target_point, point);
+    }
     if (behind) return std::nullopt;
   }
   // Beyond the rim the side is undefined: the gap is the distance, regardless of the side of the rim's triangles, and
@@ -680,8 +714,9 @@ void SpringBed::load_centres(BedState& state) const {
   }
 }
 
-/// Contact of the normal of a spring in front of T with the extension of the flat face of T below another spring: the
-/// extent of a load that begins on this face depends on the position of the face, not on its rim.
+/// Contact of the normal of a spring beside T with the extension of the flat face of T below another spring: the extent
+/// of a load that begins on this face depends on the position of the face, and where T ends over a triangle, the depth
+/// of the loaded part does.
 std::optional<SpringContact> SpringBed::project_beyond_rim(const Search& search, const Spring& s,
                                                            const Spring& behind) const {
   const Vector3 q = search.X_TC * behind.point;
@@ -692,7 +727,8 @@ std::optional<SpringContact> SpringBed::project_beyond_rim(const Search& search,
   TargetPoint target_point = rotated(*face, search.X_CT.R);
   const double height = target_point.normal.dot(s.point - behind.point - target_point.gap * behind.normal);
   const double slope = -target_point.normal.dot(s.normal);
-  if (!(height > 0.0) || !(slope * max_ray_length >= 1.0)) return std::nullopt;
+  const double min_slope = height > 0.0 ? 1.0 / max_ray_length : 1.0 / max_ray_ratio;
+  if (!(slope >= min_slope) || (height <= 0.0 && !target_->has_flat_faces())) return std::nullopt;
   target_point.gap = height / slope;
   return on_flat_face(s, target_point);
 }
@@ -715,11 +751,22 @@ bool SpringBed::project_at_rim(Search& search, std::uint32_t spring, std::uint32
   const TargetPoint nearest = target_->closest(q, last.has_contact ? last.triangle : search.near);
   search.note(q, nearest.triangle);
   auto spring_contact = find_spring_contact(search, s, nearest);
-  if (spring_contact && options_.by_ray && !spring_contact->by_ray && !layer_) {
-    if (const auto beyond = project_beyond_rim(search, s, casting_.springs()[behind])) spring_contact = beyond;
+  bool is_overhanging = false;
+  const auto opposes = [&](const SpringContact& found) {
+    return found.by_ray && -found.target_point.normal.dot(s.normal) * max_ray_ratio >= 1.0;
+  };
+  if (options_.by_ray && !(spring_contact && opposes(*spring_contact)) && !layer_) {
+    const bool is_shortened = search.state.springs[search.memory.places[behind].place].is_shortened;
+    const auto beyond = project_beyond_rim(search, s, casting_.springs()[behind]);
+    if (beyond && (beyond->target_point.gap > 0.0 ? spring_contact.has_value() : !is_shortened)) {
+      spring_contact = beyond;
+      is_overhanging = !beyond->shortest && target_->has_flat_faces();
+    }
   }
-  if (spring_contact) place(search, spring, *spring_contact);
-  return spring_contact.has_value();
+  if (!spring_contact) return false;
+  place(search, spring, *spring_contact);
+  search.state.springs.back().is_overhanging = is_overhanging;
+  return true;
 }
 
 /// Positions in the state of the springs at a triangle's corners and centre; adds those without load. false = one of
@@ -729,8 +776,10 @@ inline bool SpringBed::find_spring_positions(Search& search, std::uint32_t trian
   const auto& [a, b, c] = casting_.mesh().triangles[triangle];
   const std::array<std::uint32_t, 4> springs{a, b, c, casting_.centre_spring(triangle)};
   const auto depth = [&](std::uint32_t spring) {
-    if (!search.memory.is_placed(spring)) return -std::numeric_limits<double>::infinity();
-    return search.state.springs[search.memory.places[spring].place].motion.d;
+    constexpr double none = -std::numeric_limits<double>::infinity();
+    if (!search.memory.is_placed(spring)) return none;
+    const ActiveSpring& placed = search.state.springs[search.memory.places[spring].place];
+    return placed.is_overhanging ? none : placed.motion.d;
   };
   for (std::size_t k = 0; k < 4; ++k) {
     if (!search.memory.is_placed(springs[k]) &&
@@ -772,7 +821,8 @@ struct SpringBed::TriangleDepths {
   std::array<double, 4> d{};  ///< [m]
   /// Contact at three corners without contact in the centre, or vice versa, is no quadratic function.
   double centre_weight = cubature_weights[3];
-  double loaded = 1.0;  ///< [-] fraction of the triangle covered by T
+  double loaded = 1.0;          ///< [-] fraction of the triangle covered by T
+  bool is_overhanging = false;  ///< T ends over the triangle, and its face is extended below the other springs
   TriangleDepths(const SpringBed& bed, const BedState& state, const std::array<std::uint32_t, 4>& places)
       : springs(places) {
     std::size_t deepest = 0;
@@ -782,6 +832,7 @@ struct SpringBed::TriangleDepths {
       d[k] = spring.motion.d;
       if (d[k] > d[deepest]) deepest = k;
       all_in_contact = all_in_contact && !spring.is_outside_rim;
+      is_overhanging = is_overhanging || spring.is_overhanging;
     }
     if (all_in_contact) return;
     for (std::size_t k = 0; k < 3; ++k) {
@@ -807,6 +858,44 @@ bool SpringBed::ends_before_neighbour(const ActiveSpring& deepest, const ActiveS
   return out_of_T.dot(casting_.springs()[beside.spring].point - target_point) <= 0.0;
 }
 
+/// Load of a triangle over which T ends: of the parts onto which faces of T project along the triangle's normal.
+RimLoad SpringBed::rim_load(const Search& search, std::uint32_t triangle, const TriangleDepths& four,
+                            const std::array<double, 2>& h, const Vector3& d) const {
+  const auto& [i, j, k] = casting_.mesh().triangles[triangle];
+  const std::vector<Vector3>& vertices = casting_.mesh().vertices;
+  LoadedTriangle loaded{.corners = {vertices[i], vertices[j], vertices[k]},
+                        .area = casting_.area(triangle),
+                        .normal = triangle_cross(casting_.mesh(), triangle).normalized(),
+                        .h = h,
+                        .d = d};
+  // Along `energy` both are equal, and forces have the same bits with and without tangents.
+  const bool is_rate = options_.direction == ForceDirection::energy || !search.tangents;
+  const auto dd = [&](std::size_t c) -> Vector6 {
+    const std::uint32_t spring = four.springs[c];
+    return four.shares[c] * (is_rate ? search.state.springs[spring].motion.rate : search.state.slopes[spring].dd);
+  };
+  const auto [a, b, c] = plane_of<Vector6>({dd(0), dd(1), dd(2), dd(3)}, four.centre_weight);
+  loaded.dd << a.transpose(), b.transpose(), c.transpose();
+  // Faces above the triangle count, too: the load may end within it.
+  const double above = std::max((vertices[j] - vertices[i]).norm(), (vertices[k] - vertices[i]).norm());
+  const double below = above + 2.0 * std::max(0.0, d.maxCoeff());
+  Vector3 low = Vector3::Constant(std::numeric_limits<double>::infinity());
+  Vector3 high = -low;
+  for (const Vector3& corner : loaded.corners) {
+    for (const double height : {above, -below}) {
+      const Vector3 p = search.X_TC * (corner + height * loaded.normal);
+      low = low.cwiseMin(p);
+      high = high.cwiseMax(p);
+    }
+  }
+  RimLoad rim(law_, loaded, search.X_CT.p, search.tangents);
+  target_->for_flat_faces(low, high, [&](const std::array<Vector3, 3>& p) {
+    rim.add({search.X_CT * p[0], search.X_CT * p[1], search.X_CT * p[2]});
+  });
+  if (rim.deepest >= law_.thickness(h)) too_deep(casting_.centre_spring(triangle), rim.deepest, 0.0);
+  return rim;
+}
+
 inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) const {
   BedState& state = search.state;
   std::array<std::uint32_t, 4> places;
@@ -823,8 +912,13 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   const std::array<double, 2> h = layers(casting_.thickness(triangle), of_target);
   // The plane lies deeper than the springs by the lift of the centre.
   const double deepest = std::max({d_0, d_1, d_2});
-  if (deepest >= law_.thickness(h)) too_deep(casting_.centre_spring(triangle), deepest, of_target);
-  const TriangleLoad load = evaluate_law_at(triangle, [&] { return triangle_load(law_, area, h, d, search.tangents); });
+  if (!four.is_overhanging && deepest >= law_.thickness(h))
+    too_deep(casting_.centre_spring(triangle), deepest, of_target);
+  std::optional<RimLoad> rim;
+  const TriangleLoad load = evaluate_law_at(triangle, [&] {
+    if (!four.is_overhanging) return triangle_load(law_, area, h, d, search.tangents);
+    return rim.emplace(rim_load(search, triangle, four, h, d)).load;
+  });
   state.energy += load.energy;
   const double loaded_area = four.loaded * load.area;
   state.area += loaded_area;
@@ -838,17 +932,26 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
     state.planes.back().dforces.fill(Vector6::Zero());
   }
   if (layer_) load_layers(search, state.faces.back(), four, triangle_thickness(law_, area, h, d, target_layer()));
+  if (rim && options_.direction == ForceDirection::energy) {
+    state.rim_wrench += rim->wrench;
+    state.rim_dwrench += rim->dwrench;
+  }
   if (!search.tangents) return;
   std::array<SpringDerivatives*, 4> slopes;
   for (std::size_t k = 0; k < 4; ++k) slopes[k] = &state.slopes[four.springs[k]];
   // Two components of the pose at a time fit into the registers of a processor.
   using Two = Eigen::Vector2d;
-  const Matrix3 K = load.slopes;
+  const Matrix3 K = rim ? Matrix3(Matrix3::Zero()) : load.slopes;
   for (Eigen::Index i = 0; i < 6; i += 2) {
     const auto dd = [&](std::size_t k) -> Two { return four.shares[k] * slopes[k]->dd.segment<2>(i); };
-    const auto [a, b, c] = plane_of<Two>({dd(0), dd(1), dd(2), dd(3)}, four.centre_weight);
-    const std::array<Two, 3> dplane{K(0, 0) * a + K(0, 1) * b + K(0, 2) * c, K(1, 0) * a + K(1, 1) * b + K(1, 2) * c,
-                                    K(2, 0) * a + K(2, 1) * b + K(2, 2) * c};
+    std::array<Two, 3> dplane;
+    if (rim) {
+      for (Eigen::Index k = 0; k < 3; ++k) dplane[static_cast<std::size_t>(k)] = rim->dforces.row(k).segment<2>(i);
+    } else {
+      const auto [a, b, c] = plane_of<Two>({dd(0), dd(1), dd(2), dd(3)}, four.centre_weight);
+      dplane = {K(0, 0) * a + K(0, 1) * b + K(0, 2) * c, K(1, 0) * a + K(1, 1) * b + K(1, 2) * c,
+                K(2, 0) * a + K(2, 1) * b + K(2, 2) * c};
+    }
     for (std::size_t k = 0; k < 3 && options_.rates; ++k) state.planes.back().dforces[k].segment<2>(i) += dplane[k];
     const auto dforces = by_four_points<Two>(dplane, four.centre_weight);
     for (std::size_t k = 0; k < 4; ++k) slopes[k]->dforce.segment<2>(i) += four.shares[k] * dforces[k];
@@ -898,6 +1001,8 @@ BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
   } else {
     load_centres(search.state);
   }
+  // The derivative by a rotation that follows another one, instead of by their sum in the exponential.
+  search.state.rim_dwrench.topLeftCorner<3, 3>() -= 0.5 * skew(search.state.rim_wrench.head<3>());
   return std::move(search.state);
 }
 

@@ -10,6 +10,7 @@
 
 #include "common/errors/error.hpp"
 #include "fem_server/backends/elastic_foundation/bed_integral.hpp"
+#include "fem_server/backends/elastic_foundation/rim_load.hpp"
 #include "fem_server/backends/elastic_foundation/spring_kinematics.hpp"
 #include "fem_server/backends/elastic_foundation/surface_grid.hpp"
 
@@ -35,6 +36,7 @@ struct ActiveSpring {
   std::uint32_t spring;
   bool flat = false;            ///< SpringContact::flat, if slopes are requested
   bool is_outside_rim = false;  ///< its ray misses T, and motion.d is minus the distance to T
+  bool is_overhanging = false;  ///< its ray misses T, and motion.d is that to the extension of a face of T
   bool is_shortened = false;    ///< its ray is shortened
 };
 
@@ -80,12 +82,15 @@ struct BedState {
   std::vector<ActiveLayer> layers{};        ///< of each; empty = T's layer has a uniform thickness
   std::vector<Matrix6> ddh{};               ///< of each: d (d h / d X) / d X; empty = not requested
   std::vector<ActiveFace> faces{};
-  std::vector<ActivePlane> planes{};  ///< of each face; empty = springs in the centres, or no rates requested
-  double energy = 0.0;                ///< [J]
-  double area = 0.0;                  ///< [m^2]
-  double deepest = 0.0;               ///< [m] largest compression; <= 0 = no contact
-  std::size_t deepest_spring = 0;     ///< in `springs`
-  std::size_t compressed = 0;         ///< springs with d > 0
+  std::vector<ActivePlane> planes{};      ///< of each face; empty = springs in the centres, or no rates requested
+  Vector6 rim_wrench = Vector6::Zero();   ///< [N m, N] on C about T's origin where T ends over triangles (RimLoad), in
+                                          ///< addition to the forces of the springs
+  Matrix6 rim_dwrench = Matrix6::Zero();  ///< by the pose
+  double energy = 0.0;                    ///< [J]
+  double area = 0.0;                      ///< [m^2]
+  double deepest = 0.0;                   ///< [m] largest compression; <= 0 = no contact
+  std::size_t deepest_spring = 0;         ///< in `springs`
+  std::size_t compressed = 0;             ///< springs with d > 0
 };
 
 /// [-] Factor of dissipation on the force of a face. @param dissipation  [s/m] c >= 0 of the factor 1 + c dd/dt
@@ -182,6 +187,8 @@ class SpringBed {
                                                   const LocalCrossing& crossing) const;
   [[nodiscard]] SpringContact along_ray(const Spring& s, const TargetPoint& target_point, TargetPoint shortest) const;
   [[nodiscard]] SpringContact on_flat_face(const Spring& s, const TargetPoint& target_point) const;
+  [[nodiscard]] bool is_beside_wall(const Search& search, const Spring& s, const TargetPoint& target_point,
+                                    const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<SpringContact> find_spring_contact(const Search& search, const Spring& spring,
                                                                  const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<SpringContact> project_beyond_rim(const Search& search, const Spring& s,
@@ -194,6 +201,8 @@ class SpringBed {
                                            std::array<std::uint32_t, 4>& places) const;
   void load_triangles(Search& search) const;
   void load_triangle(Search& search, std::uint32_t triangle) const;
+  [[nodiscard]] RimLoad rim_load(const Search& search, std::uint32_t triangle, const TriangleDepths& four,
+                                 const std::array<double, 2>& h, const Vector3& d) const;
   void load_layers(Search& search, const ActiveFace& face, const TriangleDepths& four,
                    const TriangleThickness& by) const;
   void check_depth(std::uint32_t spring, double d, double target_thickness) const {
@@ -226,7 +235,7 @@ class SpringBed {
   BedOptions options_;
   std::optional<TargetLayer> layer_;
   double max_layers_ = 0.0;                       ///< [m] maximum thickness of all layers
-  std::unique_ptr<TriangleSurface> own_surface_;  ///< C's triangles, if T is thin
+  std::unique_ptr<TriangleSurface> own_surface_;  ///< C's triangles; null = T is a plane
   ClearanceGrid clearance_;
   std::unique_ptr<SearchStateCache> search_states_;
 };

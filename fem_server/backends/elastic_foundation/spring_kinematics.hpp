@@ -4,6 +4,7 @@
 /// about T's origin, expressed in C.
 #pragma once
 
+#include <cmath>
 #include <optional>
 
 #include "common/spatial/spatial.hpp"
@@ -53,7 +54,11 @@ struct SpringContact {
   /// which then replaces the distance of that point in the compression. @pre shortest; T is flat at both points
   std::optional<double> facing{};
 
-  [[nodiscard]] bool is_unloaded() const { return facing && *facing <= 0.0; }
+  /// True if nothing of the ray counts (docs/theory/elastic_foundation.md, equation 4): r <= 1/2.
+  [[nodiscard]] bool is_unloaded() const {
+    if (facing) return 2.0 * max_ray_ratio * *facing <= 1.0;
+    return shortest && 2.0 * max_ray_ratio * std::abs(shortest->gap) <= std::abs(target_point.gap);
+  }
 };
 
 /// [-] Degree to which T faces a spring: the cosine c between the spring and T at its nearest point, plus 0.4 c_ray^4

@@ -110,7 +110,7 @@ std::unique_ptr<RankGroup> join_mpi_ranks() {
         ErrorCode::unavailable,
         fmt::format("MPI cannot start with threads (expected level {}, found {}); use the mpirun of the MPI with "
                     "which deal.II was built (Debian: openmpi-bin)",
-                    MPI_THREAD_SERIALIZED, given));
+                    static_cast<int>(MPI_THREAD_SERIALIZED), given));
   }
   int rank = 0;
   int size = 1;

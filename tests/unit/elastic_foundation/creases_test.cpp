@@ -646,9 +646,9 @@ TEST(Creases, ThinPlateWithSprings) {
   }
 }
 
-// The partner has the edges, and the layer lies on the plate below it: at the edge of the box the depth ends between
-// springs. The load of half a triangle width along its edges may be missing or in excess in a pose, and almost cancels
-// on average.
+// The partner has the edges, and the layer lies on the plate below it: only where a corner of the box lies between the
+// springs of a triangle, its part of this triangle has no load. With half a triangle along the edges missing or in
+// excess, the force was wrong by up to 8 %.
 TEST(Creases, EdgesOfThePartner) {
   const double a = 0.02, d = 1e-4;
   Assets assets;
@@ -656,24 +656,78 @@ TEST(Creases, EdgesOfThePartner) {
   for (const int n : {20, 40, 80}) {
     assets.add("plate", height_field(0.06, n, [](double, double) { return 0.0; }));
     const auto backend = made(layer_pair(mesh_named("plate"), mesh_named("box")), assets);
-    double worst = 0.0, mean = 0.0, peak = 0.0;
-    int poses = 0;
+    double worst = 0.0, peak = 0.0;
     for (const double x : {0.0, 0.00037, 0.00081, 0.00123}) {
       for (const double rotated : {0.0, 0.2, 0.7}) {
         const Response r =
             response_at(*backend, {.R = rotation_from_vector({0, 0, rotated}), .p = {x, -0.6 * x, 0.5 * a - d}});
         const double error = -r.F_A.force.z() / (stiffness * a * a * d) - 1.0;
         worst = std::max(worst, std::abs(error));
-        mean += error;
         peak = std::max(peak, std::abs(r.peak_pressure / (stiffness * d) - 1.0));
-        ++poses;
       }
     }
-    fmt::print("{} cells: worst {:.3f}, mean {:.3f}, peak {:.1e}\n", n, worst, mean / poses, peak);
-    const double along_edges = 4.0 * a * 0.5 * (0.06 / n) / (a * a);
-    EXPECT_LT(worst, along_edges) << n;
-    EXPECT_LT(std::abs(mean / poses), 0.2 * along_edges) << n;
+    fmt::print("{} cells: worst {:.5f}, peak {:.1e}\n", n, worst, peak);
+    // A corner beyond the last springs cuts off a third of the height of a triangle at most.
+    EXPECT_LT(worst, 4.0 * std::pow(0.06 / n / 3.0, 2) / (a * a)) << n;
     EXPECT_LT(peak, 1e-9) << n;
+  }
+}
+
+// Boxes whose edges coincide, and boxes that overhang: the force is that of the common area. Springs on the edge of the
+// partner, or beside its walls, had none: two equal boxes had 0.87 of their force, a plank over its support 0.87.
+TEST(Creases, BoxesWithCommonEdges) {
+  const double a = 0.04;
+  Assets assets;
+  assets.add("few", triangles_of(box({a, a, a}), 1));
+  assets.add("many", triangles_of(box({a, a, a}), 8));
+  assets.add("plank", triangles_of(box({3.0 * a, a, a}), 3));
+  const auto expect_area = [&](const std::string& main, const std::string& partner, double x, double y, double area) {
+    const auto backend = made(layer_pair(mesh_named(main), mesh_named(partner)), assets);
+    for (const double depth : {1e-5, 1e-4, 5e-4}) {
+      const Response r = response_at(*backend, Pose{.p = {-x, -y, depth - a}});
+      const std::string where = fmt::format("{} on {} at {} {}, {}", main, partner, x, y, depth);
+      EXPECT_NEAR(r.F_A.force.z() / (stiffness * area * depth), 1.0, 1e-9) << where;
+      EXPECT_NEAR(r.area / area, 1.0, 1e-9) << where;
+      EXPECT_NEAR(r.peak_pressure / (stiffness * depth), 1.0, 1e-9) << where;
+    }
+  };
+  for (const std::string name : {"few", "many"}) {
+    expect_area(name, name, 0.0, 0.0, a * a);
+    expect_area(name, name, 0.013, 0.0, (a - 0.013) * a);
+    expect_area(name, name, 0.5 * a, 0.0, 0.5 * a * a);
+    expect_area(name, name, 0.013, -0.007, (a - 0.013) * (a - 0.007));
+    expect_area(name, "plank", 0.02, 0.0, a * a);
+    expect_area(name, "plank", 1.2 * a, 0.003, 0.8 * a * (a - 0.003));
+    expect_area("plank", name, 0.013, 0.0, a * a);
+  }
+}
+
+// A tilted box moves over the edge of its support: force and lateral force are those of the covered part, in every
+// pose, and derivatives of each other. The lateral force is the energy of the layer at the edge.
+TEST(Creases, TiltedBoxOverAnEdge) {
+  const double a = 0.04, d = 1e-4, angle = 0.01;
+  Assets assets;
+  assets.add("box", triangles_of(box({a, a, a}), 8));
+  assets.add("support", triangles_of(box({a, 2.0 * a, a}), 1));
+  const auto backend = made(layer_pair(mesh_named("box"), mesh_named("support")), assets);
+  for (int i = 0; i <= 60; ++i) {
+    const double x = 0.004 + 2.5e-4 * i;
+    const Pose X_WC{.R = rotation_from_vector({0, angle, 0}), .p = {x, 0.003, a - d}};
+    // Along the box: its lowest line, where the depth vanishes, and the edge of the support.
+    const double at_centre = d - 0.5 * a * (1.0 - std::cos(angle));
+    const double begin = -at_centre / std::sin(angle);
+    const double end = (0.5 * a - x) * std::cos(angle) + (0.5 * a - d) * std::sin(angle);
+    const double along_normal = std::tan(angle);
+    const double span = end - begin;
+    PairState state;
+    state.X_AB = X_WC.inverse();
+    const Response r = backend->evaluate(*backend->initial_history(), state);
+    const Vector3 force = X_WC.R * r.F_A.force;
+    const double k = stiffness * a;
+    // The energy per length k / 2 (s tan)^2 up to the edge; raising the box by dz lowers the depths by dz / cos.
+    EXPECT_NEAR(r.stored_energy / (k * std::pow(along_normal, 2) * std::pow(span, 3) / 6.0), 1.0, 1e-8) << x;
+    EXPECT_NEAR(force.x() / (0.5 * k * std::pow(along_normal * span, 2) * std::cos(angle)), 1.0, 1e-8) << x;
+    if (i % 20 == 7) expect_derivatives(*backend, state, 2e-5);
   }
 }
 

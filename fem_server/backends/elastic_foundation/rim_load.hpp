@@ -1,0 +1,57 @@
+/// Load of a triangle of the casting surface over which the target surface ends.
+#pragma once
+
+#include <Eigen/Core>
+#include <array>
+
+#include "common/spatial/spatial.hpp"
+#include "fem_server/backends/elastic_foundation/bed_integral.hpp"
+#include "fem_server/backends/elastic_foundation/bed_law.hpp"
+
+namespace heelstrike::fem {
+
+/// A triangle of C, with linear depths, in the frame of C.
+struct LoadedTriangle {
+  std::array<Vector3, 3> corners{};   ///< [m] counterclockwise from outside
+  double area = 0.0;                  ///< [m^2]
+  Vector3 normal = Vector3::UnitZ();  ///< out of C
+  std::array<double, 2> h{};          ///< [m] thickness of the layers
+  Vector3 d = Vector3::Zero();        ///< [m] depths at the corners below the extension of T's face
+  Eigen::Matrix<double, 3, 6> dd = Eigen::Matrix<double, 3, 6>::Zero();  ///< their derivatives by the pose of T
+};
+
+/// Sum over the parts of a triangle onto which faces of T project along its normal: the energy of each part is that of
+/// triangle_load, with depths interpolated between the triangle's corners. The parts move with T, so that energy and
+/// forces are derived by the pose through their corners, too: by numbers that carry their derivatives.
+class RimLoad {
+ public:
+  /// @param tangents  false: no second derivatives
+  RimLoad(const BedLaw& law, const LoadedTriangle& triangle, const Vector3& p_CT, bool tangents);
+  /// @param face  [m] a triangle of T, counterclockwise from outside, in C. Ignored if it does not oppose the triangle
+  /// @throws RecoverableError as the law
+  void add(const std::array<Vector3, 3>& face);
+
+  double deepest = 0.0;                                                       ///< [m] of all parts
+  TriangleLoad load{};                                                        ///< without slopes
+  Eigen::Matrix<double, 3, 6> dforces = Eigen::Matrix<double, 3, 6>::Zero();  ///< of the forces, by the pose
+  /// [N m, N] on C about T's origin, in addition to the forces times the derivatives of the depths: the derivative of
+  /// the energy by the motion of the parts.
+  Vector6 wrench = Vector6::Zero();
+  Matrix6 dwrench = Matrix6::Zero();  ///< by the pose
+
+ private:
+  template <class Value>
+  void add_common(const std::array<Vector3, 3>& face);
+  template <class Value>
+  void add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights);
+  void add_whole();
+
+  const BedLaw& law_;
+  const LoadedTriangle& triangle_;
+  Vector3 p_CT_;
+  bool tangents_;
+  Vector3 x_, y_;           ///< axes of the triangle's plane
+  Eigen::Matrix2d shares_;  ///< [1/m] of barycentric coordinates 1 and 2
+};
+
+}  // namespace heelstrike::fem
