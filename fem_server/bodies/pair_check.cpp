@@ -53,6 +53,19 @@ void check_support(const ContactBody& body, const ParameterScope& place) {
   }
 }
 
+/// Only bodies that Gmsh fills have finer elements at the contact; others are divided regularly.
+void reject_refinement(const ContactBody& body, const ParameterScope& place) {
+  if (SphereSurface::of(body.surface) || is_filled_from_triangles(body.surface)) return;
+  for (const char* name : {"contact_size", "contact_radius"}) {
+    if (!(number(place.parameters, name) > 0.0)) continue;
+    throw input_error(place.where + name,
+                      fmt::format("{}{}: expected a ball, or a surface that is filled with tetrahedra, found a {}, "
+                                  "which is divided into equal elements; remove it and use a smaller element_size, or "
+                                  "use a mesh of this body (heelstrike mesh) with contact_direction",
+                                  place.where, name, body.surface.kind));
+  }
+}
+
 void check_body(const ContactBody& body, const ParameterScope& place) {
   check_support(body, place);
   for (const char* box : {"body_box", "contact_box"}) {
@@ -61,6 +74,7 @@ void check_body(const ContactBody& body, const ParameterScope& place) {
   const bool directed = !place.numbers("contact_direction", 3).empty();
   if (!is_meshed_by_backend(body.surface)) return;
   reject_blocks_elements(body.surface, place);
+  reject_refinement(body, place);
   if (is_layer(body.surface)) {
     (void)count_elements_through(body.surface, place);
     return;
@@ -162,9 +176,11 @@ void check_body_plausibility(const ContactBody& body, const std::string& side, c
     add(find_extent_warnings(extents, mesh->length_scale, "length_scale"), side + ".surface.mesh", all);
   }
   if (body.materials.empty() || !is_meshed_by_backend(body.surface)) return;
+  const auto element = named_element(text(place.parameters, "element"));
+  const bool is_quadratic = element && element_topology(element->n_nodes).quadratic();
   for (const char* name : {"element_size", "contact_size"}) {
     const double size = optional_number(place.parameters, name).value_or(0.0);
-    if (size > 0.0) add(find_element_size_warnings(place.where + name, size, extents), "", all);
+    if (size > 0.0) add(find_element_size_warnings(place.where + name, size, extents, is_quadratic), "", all);
   }
 }
 

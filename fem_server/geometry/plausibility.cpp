@@ -28,7 +28,7 @@ Warnings find_extent_warnings(const Vector3& extents, double length_scale, const
                       extent > largest ? "mm" : "m", scale_key, length_scale * factor, intended)};
 }
 
-Warnings find_element_size_warnings(const std::string& key, double size, const Vector3& extents) {
+Warnings find_element_size_warnings(const std::string& key, double size, const Vector3& extents, bool is_quadratic) {
   const double intended = size * millimetre;
   // Elements of decimetres indicate millimetres; smaller sizes that are still too large indicate a body in another
   // unit.
@@ -40,11 +40,12 @@ Warnings find_element_size_warnings(const std::string& key, double size, const V
                                        "m); {}",
                                        key, size, extents.x(), extents.y(), extents.z(), advice));
   }
-  if (2.0 * size <= extents.minCoeff()) return {};
+  if ((is_quadratic ? size : 2.0 * size) <= extents.minCoeff()) return {};
   return {
-      fmt::format("{}: {:g} m leaves fewer than two elements through a body of {:.4g} x {:.4g} x {:.4g} m, which "
-                  "makes it much too stiff; use {:.2g} m or less",
-                  key, size, extents.x(), extents.y(), extents.z(), 0.25 * extents.minCoeff())};
+      fmt::format("{}: {:g} m leaves fewer than {} through a body of {:.4g} x {:.4g} x {:.4g} m, which makes it much "
+                  "too stiff; use {:.2g} m or less",
+                  key, size, is_quadratic ? "one element" : "two elements", extents.x(), extents.y(), extents.z(),
+                  0.25 * extents.minCoeff())};
 }
 
 Warnings find_volume_warnings(double meshed, double given, const std::string& size_key, double size) {

@@ -20,11 +20,13 @@ using Warnings = std::vector<std::string>;
 /// @param scale_key     key that sets it, e.g. "length_scale"
 [[nodiscard]] Warnings find_extent_warnings(const Vector3& extents, double length_scale, const std::string& scale_key);
 
-/// Warnings about the element size: fewer than two elements through the thickness are far too stiff in bending.
+/// Warnings about the element size: fewer than two linear elements through the thickness are far too stiff in bending;
+/// one quadratic element is not.
 /// @param key   of the size, e.g. "element_size", for messages
 /// @param size  [m] > 0 @param extents [m] of the body
 /// @throws Error{invalid_input} for elements larger than the body
-[[nodiscard]] Warnings find_element_size_warnings(const std::string& key, double size, const Vector3& extents);
+[[nodiscard]] Warnings find_element_size_warnings(const std::string& key, double size, const Vector3& extents,
+                                                  bool is_quadratic = false);
 
 /// Warnings about the volume lost or gained in meshing a closed surface.
 /// @param meshed, given  [m^3] volumes @param size_key  key of the edge length @param size [m]

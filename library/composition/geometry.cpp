@@ -253,7 +253,7 @@ MeshReport process_mesh(const MeshJob& job, const std::function<void(const char*
     return outcome;
   }
   fem::require_valid(report, job.name);
-  add(fem::find_element_size_warnings("--size", job.size, extents), outcome);
+  add(fem::find_element_size_warnings("--size", job.size, extents, job.order == 2), outcome);
   fem::MeshingOptions options = meshing_options(job, surface, std::move(stop));
   options.on_wait = [&] { on_stage("filling with tetrahedra"); };
   const fem::MeshingResult result = fem::mesh_surface(surface, options);

@@ -490,6 +490,13 @@ TEST_F(FemEntry, OpensTwoBallsAndReportsMissingPartnerInput) {
                                  "partner, or use fem_condensed or fem_full"));
 }
 
+// Blocks and cylinders are divided into equal elements: a size at the contact was ignored without a word.
+TEST_F(FemEntry, RejectsRefinementOfRegularlyDividedBodies) {
+  pair_.main.surface = BlockSurface{.lengths = {0.1, 0.1, 0.1}};
+  EXPECT_THAT(rejection_error(), testing::HasSubstr("contact_size: expected a ball, or a surface that is filled with "
+                                                    "tetrahedra, found a block"));
+}
+
 // Both free, with two laws, through a specification.
 TEST_F(FemEntry, OpensTwoBallsOfFullOrder) {
   pair_.partner.surface = SphereSurface{.radius = 0.1, .center = Vector3(0.0, 0.0, -0.1)};
