@@ -74,6 +74,31 @@ Value fixed(double value) {
   return number;
 }
 
+/// [m] of the corners of a triangle along its normal below the plane of a face.
+template <class Value>
+std::array<Value, 3> depths_below(const LoadedTriangle& triangle, const std::array<Vector3, 3>& face,
+                                  const Vector3& p_CT) {
+  using Point = Eigen::Matrix<Value, 3, 1>;
+  const auto of_face = [&](const Vector3& p) {
+    Point moved;
+    for (Eigen::Index i = 0; i < 3; ++i) moved[i] = moving<Value>(p[i], Vector3::Unit(i), p - p_CT);
+    return moved;
+  };
+  const std::array<Point, 3> p{of_face(face[0]), of_face(face[1]), of_face(face[2])};
+  const Point a = p[1] - p[0], b = p[2] - p[0];
+  const std::array<Value, 3> across{Value(a[1] * b[2] - a[2] * b[1]), Value(a[2] * b[0] - a[0] * b[2]),
+                                    Value(a[0] * b[1] - a[1] * b[0])};
+  const auto along = [&](const auto& v) -> Value { return across[0] * v[0] + across[1] * v[1] + across[2] * v[2]; };
+  const Value slope = along(triangle.normal);
+  std::array<Value, 3> depths;
+  for (std::size_t k = 0; k < 3; ++k) {
+    Point arm;
+    for (Eigen::Index i = 0; i < 3; ++i) arm[i] = fixed<Value>(triangle.corners[k][i]) - p[0][i];
+    depths[k] = along(arm) / slope;
+  }
+  return depths;
+}
+
 }  // namespace
 
 RimLoad::RimLoad(const BedLaw& law, const LoadedTriangle& triangle, const Vector3& p_CT, bool tangents)
@@ -87,14 +112,11 @@ RimLoad::RimLoad(const BedLaw& law, const LoadedTriangle& triangle, const Vector
 }
 
 /// Energy of a part, which is linear in its area, to second order in the depths at its corners.
-/// @param weights  barycentric coordinates of the corners in the triangle
+/// @param weights      barycentric coordinates of the corners in the triangle
+/// @param of_triangle  [m] depths at its corners
 template <class Value>
-void RimLoad::add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights) {
-  std::array<Value, 3> of_triangle;
-  for (std::size_t k = 0; k < 3; ++k) {
-    const auto c = static_cast<Eigen::Index>(k);
-    set(of_triangle[k], triangle_.d[c], triangle_.dd.row(c).transpose(), Matrix6::Zero());
-  }
+void RimLoad::add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights,
+                       const std::array<Value, 3>& of_triangle, bool is_steep) {
   Eigen::Matrix<Value, 3, 1> change;
   Vector3 d;
   for (std::size_t k = 0; k < 3; ++k) {
@@ -120,6 +142,9 @@ void RimLoad::add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights)
   }
   energy = energy * share;
   load.energy += value_of(energy);
+  wrench += slope_of(energy);
+  dwrench += curvature_of(energy);
+  if (is_steep) return;
   for (Eigen::Index c = 0; c < 3; ++c) {
     const Value force = weights[0][c] * forces[0] + weights[1][c] * forces[1] + weights[2][c] * forces[2];
     const Vector6 slope = slope_of(force);
@@ -128,12 +153,10 @@ void RimLoad::add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights)
     wrench -= value_of(force) * triangle_.dd.row(c).transpose();
     dwrench -= triangle_.dd.row(c).transpose() * slope.transpose();
   }
-  wrench += slope_of(energy);
-  dwrench += curvature_of(energy);
 }
 
 template <class Value>
-void RimLoad::add_common(const std::array<Vector3, 3>& face) {
+void RimLoad::add_common(const std::array<Vector3, 3>& face, bool is_steep) {
   using Point = Eigen::Matrix<Value, 2, 1>;
   const Vector3& a = triangle_.corners[0];
   const auto own = [&](const Vector3& p) { return Point(fixed<Value>(x_.dot(p - a)), fixed<Value>(y_.dot(p - a))); };
@@ -149,8 +172,14 @@ void RimLoad::add_common(const std::array<Vector3, 3>& face) {
     const Value second = p.x() * shares_(1, 0) + p.y() * shares_(1, 1);
     return Eigen::Matrix<Value, 3, 1>(Value(fixed<Value>(1.0) - first - second), first, second);
   };
+  std::array<Value, 3> of_triangle;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const auto c = static_cast<Eigen::Index>(k);
+    set(of_triangle[k], triangle_.d[c], triangle_.dd.row(c).transpose(), Matrix6::Zero());
+  }
+  if (is_steep) of_triangle = depths_below<Value>(triangle_, face, p_CT_);
   for (std::size_t k = 2; k < corners.size(); ++k)
-    add_part<Value>({weights(corners[0]), weights(corners[k - 1]), weights(corners[k])});
+    add_part<Value>({weights(corners[0]), weights(corners[k - 1]), weights(corners[k])}, of_triangle, is_steep);
 }
 
 /// A face that covers all of the triangle.
@@ -165,7 +194,9 @@ void RimLoad::add_whole() {
 
 void RimLoad::add(const std::array<Vector3, 3>& face) {
   const Vector3 across = (face[1] - face[0]).cross(face[2] - face[0]);
-  if (!(-across.dot(triangle_.normal) * max_ray_ratio > across.norm())) return;
+  const double opposes = -across.dot(triangle_.normal) / across.norm();
+  if (!(opposes * max_ray_ratio > 1.0)) return;
+  const bool is_steep = opposes < min_opposing_cosine;
   const Vector3& a = triangle_.corners[0];
   const auto in_plane = [&](const Vector3& p) { return Eigen::Vector2d(x_.dot(p - a), y_.dot(p - a)); };
   const PlaneTriangle own{in_plane(triangle_.corners[0]), in_plane(triangle_.corners[1]),
@@ -180,11 +211,11 @@ void RimLoad::add(const std::array<Vector3, 3>& face) {
     }
     return true;
   };
-  if (std::ranges::all_of(own, is_inside)) return add_whole();
+  if (!is_steep && std::ranges::all_of(own, is_inside)) return add_whole();
   if (tangents_) {
-    add_common<Curve>(face);
+    add_common<Curve>(face, is_steep);
   } else {
-    add_common<Slope>(face);
+    add_common<Slope>(face, is_steep);
   }
 }
 

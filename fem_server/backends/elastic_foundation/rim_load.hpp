@@ -22,7 +22,9 @@ struct LoadedTriangle {
 
 /// Sum over the parts of a triangle onto which faces of T project along its normal: the energy of each part is that of
 /// triangle_load, with depths interpolated between the triangle's corners. The parts move with T, so that energy and
-/// forces are derived by the pose through their corners, too: by numbers that carry their derivatives.
+/// forces are derived by the pose through their corners, too: by numbers that carry their derivatives. Faces steeper
+/// than 45 degrees, such as the walls of a tilted box, have the depths below their own planes; their load is in the
+/// energy and in `wrench` only.
 class RimLoad {
  public:
   /// @param tangents  false: no second derivatives
@@ -41,9 +43,10 @@ class RimLoad {
 
  private:
   template <class Value>
-  void add_common(const std::array<Vector3, 3>& face);
+  void add_common(const std::array<Vector3, 3>& face, bool is_steep);
   template <class Value>
-  void add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights);
+  void add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights, const std::array<Value, 3>& of_triangle,
+                bool is_steep);
   void add_whole();
 
   const BedLaw& law_;

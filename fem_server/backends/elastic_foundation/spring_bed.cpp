@@ -42,9 +42,6 @@ double min_short_ray_cosine() {
 }
 const double short_ray_cosine = min_short_ray_cosine();
 
-/// [-] Cosine of 45 degrees: a face of T within this angle of a spring's normal opposes it.
-constexpr double min_opposing_cosine = 0.5 * std::numbers::sqrt2;
-
 /// [m] Springs around a point are not behind T if no part of T is among them and the point is in front of T, or lies
 /// beyond its rim farther behind than the search distance.
 double back_clearance(const TargetPoint& around, double search_distance) {
@@ -102,10 +99,14 @@ struct SpringBed::CommittedState {
     std::uint32_t query_number = 0;  ///< query of the entry
     std::uint32_t place = 0;         ///< in BedState::springs
   };
-  std::vector<Place> places;       ///< of each spring
-  std::uint32_t query_number = 0;  ///< number of the current query
+  std::vector<Place> places;                                   ///< of each spring
+  std::vector<std::pair<std::uint32_t, SpringContact>> steep;  ///< springs that meet a steep face of T
+  std::vector<std::uint32_t> beside_steep;  ///< triangles of such springs beside others that meet an opposing face
+  std::uint32_t query_number = 0;           ///< number of the current query
 
   void begin_evaluation() {
+    steep.clear();
+    beside_steep.clear();
     if (++query_number > 0) return;
     std::ranges::fill(places, Place{});
     query_number = 1;
@@ -538,6 +539,16 @@ void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringCo
 inline void SpringBed::add(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const {
   // A compression has the sign of the raw one, with or without correction to the midsurface.
   if (!(spring_contact.target_point.gap < 0.0) || spring_contact.is_unloaded()) return;
+  const bool is_steep =
+      -spring_contact.target_point.normal.dot(casting_.springs()[spring].normal) < min_opposing_cosine;
+  if (is_steep && spring_contact.by_ray && extends_faces()) {
+    search.memory.steep.emplace_back(spring, spring_contact);
+    return;
+  }
+  add_active(search, spring, spring_contact);
+}
+
+inline void SpringBed::add_active(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const {
   place(search, spring, spring_contact);
   BedState& state = search.state;
   const double d = state.springs.back().motion.d;
@@ -547,6 +558,29 @@ inline void SpringBed::add(Search& search, std::uint32_t spring, const SpringCon
     state.deepest_spring = state.springs.size() - 1;
   }
   ++state.compressed;
+}
+
+/// Adds the springs that meet a steep face of T, but for those beside a spring that meets a face opposing it: near an
+/// edge of a tilted T the rays leave it through its wall, and RimLoad takes account of both faces there.
+void SpringBed::add_steep(Search& search) const {
+  const std::uint32_t first_centre = casting_.centre_spring(0);
+  const auto is_beside_opposing = [&](std::uint32_t spring) {
+    return std::ranges::any_of(casting_.triangles_of(spring), [&](std::uint32_t t) {
+      const auto& [a, b, c] = casting_.mesh().triangles[t];
+      return std::ranges::any_of(std::array{a, b, c, first_centre + t}, [&](std::uint32_t s) {
+        return search.memory.is_placed(s) && !search.state.springs[search.memory.places[s].place].is_shortened;
+      });
+    });
+  };
+  auto& steep = search.memory.steep;
+  const auto beside =
+      std::ranges::stable_partition(steep, [&](const auto& found) { return !is_beside_opposing(found.first); });
+  for (const auto& [spring, _] : beside) {
+    const std::span<const std::uint32_t> triangles = casting_.triangles_of(spring);
+    search.memory.beside_steep.insert(search.memory.beside_steep.end(), triangles.begin(), triangles.end());
+  }
+  steep.erase(beside.begin(), beside.end());
+  for (const auto& [spring, spring_contact] : steep) add_active(search, spring, spring_contact);
 }
 
 /// Walks over T from the last triangle of the spring or from that of its neighbour, whichever is nearer, then from the
@@ -727,7 +761,7 @@ std::optional<SpringContact> SpringBed::project_beyond_rim(const Search& search,
   TargetPoint target_point = rotated(*face, search.X_CT.R);
   const double height = target_point.normal.dot(s.point - behind.point - target_point.gap * behind.normal);
   const double slope = -target_point.normal.dot(s.normal);
-  const double min_slope = height > 0.0 ? 1.0 / max_ray_length : 1.0 / max_ray_ratio;
+  const double min_slope = height > 0.0 ? 1.0 / max_ray_length : min_opposing_cosine;
   if (!(slope >= min_slope) || (height <= 0.0 && !target_->has_flat_faces())) return std::nullopt;
   target_point.gap = height / slope;
   return on_flat_face(s, target_point);
@@ -753,14 +787,14 @@ bool SpringBed::project_at_rim(Search& search, std::uint32_t spring, std::uint32
   auto spring_contact = find_spring_contact(search, s, nearest);
   bool is_overhanging = false;
   const auto opposes = [&](const SpringContact& found) {
-    return found.by_ray && -found.target_point.normal.dot(s.normal) * max_ray_ratio >= 1.0;
+    return found.by_ray && -found.target_point.normal.dot(s.normal) >= min_opposing_cosine;
   };
   if (options_.by_ray && !(spring_contact && opposes(*spring_contact)) && !layer_) {
     const bool is_shortened = search.state.springs[search.memory.places[behind].place].is_shortened;
     const auto beyond = project_beyond_rim(search, s, casting_.springs()[behind]);
     if (beyond && (beyond->target_point.gap > 0.0 ? spring_contact.has_value() : !is_shortened)) {
       spring_contact = beyond;
-      is_overhanging = !beyond->shortest && target_->has_flat_faces();
+      is_overhanging = opposes(*beyond) && target_->has_flat_faces();
     }
   }
   if (!spring_contact) return false;
@@ -807,6 +841,24 @@ void SpringBed::load_triangles(Search& search) const {
       if (!search.memory.is_placed(first_centre + t)) load_triangle(search, t);
     }
   }
+  std::vector<std::uint32_t>& beside = search.memory.beside_steep;
+  std::ranges::sort(beside);
+  const auto repeated = std::ranges::unique(beside);
+  beside.erase(repeated.begin(), repeated.end());
+  for (const std::uint32_t t : beside) {
+    if (!search.memory.is_placed(first_centre + t)) load_steep(search, t);
+  }
+}
+
+/// A triangle without a spring that meets an opposing face of T, next to one that has: below the walls of T.
+void SpringBed::load_steep(Search& search, std::uint32_t triangle) const {
+  BedState& state = search.state;
+  const RimLoad rim = evaluate_law_at(triangle, [&] { return rim_load(search, triangle, nullptr); });
+  state.energy += rim.load.energy;
+  state.area += rim.load.area;
+  if (options_.direction != ForceDirection::energy) return;
+  state.rim_wrench += rim.wrench;
+  state.rim_dwrench += rim.dwrench;
 }
 
 /// [-] If T ends at a random point over an edge of a triangle, the covered part stores on average half the energy of
@@ -858,27 +910,25 @@ bool SpringBed::ends_before_neighbour(const ActiveSpring& deepest, const ActiveS
   return out_of_T.dot(casting_.springs()[beside.spring].point - target_point) <= 0.0;
 }
 
-/// Load of a triangle over which T ends: of the parts onto which faces of T project along the triangle's normal.
-RimLoad SpringBed::rim_load(const Search& search, std::uint32_t triangle, const TriangleDepths& four,
-                            const std::array<double, 2>& h, const Vector3& d) const {
+/// Depths at the corners of a triangle over which T ends, and their derivatives.
+struct SpringBed::RimDepths {
+  Vector3 d = Vector3::Zero();
+  Eigen::Matrix<double, 3, 6> dd = Eigen::Matrix<double, 3, 6>::Zero();
+};
+
+/// @param opposing  below the face of T that opposes the triangle; null = only steep faces
+RimLoad SpringBed::rim_load(const Search& search, std::uint32_t triangle, const RimDepths* opposing) const {
   const auto& [i, j, k] = casting_.mesh().triangles[triangle];
   const std::vector<Vector3>& vertices = casting_.mesh().vertices;
-  LoadedTriangle loaded{.corners = {vertices[i], vertices[j], vertices[k]},
-                        .area = casting_.area(triangle),
-                        .normal = triangle_cross(casting_.mesh(), triangle).normalized(),
-                        .h = h,
-                        .d = d};
-  // Along `energy` both are equal, and forces have the same bits with and without tangents.
-  const bool is_rate = options_.direction == ForceDirection::energy || !search.tangents;
-  const auto dd = [&](std::size_t c) -> Vector6 {
-    const std::uint32_t spring = four.springs[c];
-    return four.shares[c] * (is_rate ? search.state.springs[spring].motion.rate : search.state.slopes[spring].dd);
-  };
-  const auto [a, b, c] = plane_of<Vector6>({dd(0), dd(1), dd(2), dd(3)}, four.centre_weight);
-  loaded.dd << a.transpose(), b.transpose(), c.transpose();
+  const LoadedTriangle loaded{.corners = {vertices[i], vertices[j], vertices[k]},
+                              .area = casting_.area(triangle),
+                              .normal = triangle_cross(casting_.mesh(), triangle).normalized(),
+                              .h = layers(casting_.thickness(triangle), options_.target_thickness),
+                              .d = opposing ? opposing->d : Vector3(Vector3::Zero()),
+                              .dd = opposing ? opposing->dd : Eigen::Matrix<double, 3, 6>::Zero()};
   // Faces above the triangle count, too: the load may end within it.
   const double above = std::max((vertices[j] - vertices[i]).norm(), (vertices[k] - vertices[i]).norm());
-  const double below = above + 2.0 * std::max(0.0, d.maxCoeff());
+  const double below = above + law_.thickness(loaded.h);
   Vector3 low = Vector3::Constant(std::numeric_limits<double>::infinity());
   Vector3 high = -low;
   for (const Vector3& corner : loaded.corners) {
@@ -892,8 +942,22 @@ RimLoad SpringBed::rim_load(const Search& search, std::uint32_t triangle, const 
   target_->for_flat_faces(low, high, [&](const std::array<Vector3, 3>& p) {
     rim.add({search.X_CT * p[0], search.X_CT * p[1], search.X_CT * p[2]});
   });
-  if (rim.deepest >= law_.thickness(h)) too_deep(casting_.centre_spring(triangle), rim.deepest, 0.0);
+  if (rim.deepest >= law_.thickness(loaded.h)) too_deep(casting_.centre_spring(triangle), rim.deepest, 0.0);
   return rim;
+}
+
+/// @param d  [m] of the plane over the triangle
+SpringBed::RimDepths SpringBed::rim_depths(const Search& search, const TriangleDepths& four, const Vector3& d) const {
+  // Along `energy` both are equal, and forces have the same bits with and without tangents.
+  const bool is_rate = options_.direction == ForceDirection::energy || !search.tangents;
+  const auto dd = [&](std::size_t c) -> Vector6 {
+    const std::uint32_t spring = four.springs[c];
+    return four.shares[c] * (is_rate ? search.state.springs[spring].motion.rate : search.state.slopes[spring].dd);
+  };
+  const auto [a, b, c] = plane_of<Vector6>({dd(0), dd(1), dd(2), dd(3)}, four.centre_weight);
+  RimDepths depths{.d = d};
+  depths.dd << a.transpose(), b.transpose(), c.transpose();
+  return depths;
 }
 
 inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) const {
@@ -917,7 +981,8 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   std::optional<RimLoad> rim;
   const TriangleLoad load = evaluate_law_at(triangle, [&] {
     if (!four.is_overhanging) return triangle_load(law_, area, h, d, search.tangents);
-    return rim.emplace(rim_load(search, triangle, four, h, d)).load;
+    const RimDepths depths = rim_depths(search, four, d);
+    return rim.emplace(rim_load(search, triangle, &depths)).load;
   });
   state.energy += load.energy;
   const double loaded_area = four.loaded * load.area;
@@ -994,6 +1059,7 @@ BedState SpringBed::at(const Pose& X_CT, bool tangents) const {
   search.state.springs.reserve(casting_.order().size() / expected_loaded_ratio);
   if (tangents) search.state.slopes.reserve(search.state.springs.capacity());
   find_compressed(search);
+  if (extends_faces()) add_steep(search);
   check_orientation(search);
   check_passage(search);
   if (casting_.places() == SpringPlaces::vertices) {

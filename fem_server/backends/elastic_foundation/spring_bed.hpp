@@ -183,6 +183,12 @@ class SpringBed {
   void set_derivatives(Search& search, ActiveSpring& loaded, const SpringContact& spring_contact) const;
   void place_layer(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const;
   void add(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const;
+  void add_active(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const;
+  void add_steep(Search& search) const;
+  /// Where T ends over a triangle, its faces are extended, and the triangle has a RimLoad.
+  [[nodiscard]] bool extends_faces() const {
+    return options_.by_ray && !layer_ && casting_.places() == SpringPlaces::vertices && target_->has_flat_faces();
+  }
   [[nodiscard]] const SpringContact& along_normal(Search& search, std::uint32_t spring,
                                                   const LocalCrossing& crossing) const;
   [[nodiscard]] SpringContact along_ray(const Spring& s, const TargetPoint& target_point, TargetPoint shortest) const;
@@ -201,8 +207,10 @@ class SpringBed {
                                            std::array<std::uint32_t, 4>& places) const;
   void load_triangles(Search& search) const;
   void load_triangle(Search& search, std::uint32_t triangle) const;
-  [[nodiscard]] RimLoad rim_load(const Search& search, std::uint32_t triangle, const TriangleDepths& four,
-                                 const std::array<double, 2>& h, const Vector3& d) const;
+  void load_steep(Search& search, std::uint32_t triangle) const;
+  struct RimDepths;
+  [[nodiscard]] RimDepths rim_depths(const Search& search, const TriangleDepths& four, const Vector3& d) const;
+  [[nodiscard]] RimLoad rim_load(const Search& search, std::uint32_t triangle, const RimDepths* opposing) const;
   void load_layers(Search& search, const ActiveFace& face, const TriangleDepths& four,
                    const TriangleThickness& by) const;
   void check_depth(std::uint32_t spring, double d, double target_thickness) const {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cmath>
+#include <numbers>
 #include <optional>
 
 #include "common/spatial/spatial.hpp"
@@ -38,6 +39,9 @@ struct SpringKinematicsDerivatives {
 /// maximum strain of layers with small strain is about a tenth; increased by this factor, the ray ends at the base of
 /// the layer.
 inline constexpr double max_ray_ratio = 10.0;
+
+/// [-] Cosine of 45 degrees: a face of T within this angle of a spring's normal opposes it.
+inline constexpr double min_opposing_cosine = 0.5 * std::numbers::sqrt2;
 
 /// Contact of a spring with T.
 struct SpringContact {

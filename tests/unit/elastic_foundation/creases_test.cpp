@@ -708,7 +708,7 @@ TEST(Creases, TiltedBoxOverAnEdge) {
   const double a = 0.04, d = 1e-4, angle = 0.01;
   Assets assets;
   assets.add("box", triangles_of(box({a, a, a}), 8));
-  assets.add("support", triangles_of(box({a, 2.0 * a, a}), 1));
+  assets.add("support", triangles_of(box({a, 10.0 * a, a}), 1));
   const auto backend = made(layer_pair(mesh_named("box"), mesh_named("support")), assets);
   for (int i = 0; i <= 60; ++i) {
     const double x = 0.004 + 2.5e-4 * i;
@@ -727,6 +727,31 @@ TEST(Creases, TiltedBoxOverAnEdge) {
     // The energy per length k / 2 (s tan)^2 up to the edge; raising the box by dz lowers the depths by dz / cos.
     EXPECT_NEAR(r.stored_energy / (k * std::pow(along_normal, 2) * std::pow(span, 3) / 6.0), 1.0, 1e-8) << x;
     EXPECT_NEAR(force.x() / (0.5 * k * std::pow(along_normal * span, 2) * std::cos(angle)), 1.0, 1e-8) << x;
+    if (i % 20 == 7) expect_derivatives(*backend, state, 2e-5);
+  }
+}
+
+// The same at 23 degrees: beside the edge the rays leave the support through its wall, over a strip narrower than the
+// triangles. Springs in this strip had the load of all their triangles along the normal of the wall.
+TEST(Creases, SteeplyTiltedBoxOverAnEdge) {
+  const double a = 0.04, d = 0.0025, angle = 0.4;
+  Assets assets;
+  assets.add("box", triangles_of(box({a, a, a}), 8));
+  assets.add("support", triangles_of(box({a, 10.0 * a, a}), 1));
+  const auto backend = made(layer_pair(mesh_named("box"), mesh_named("support")), assets);
+  for (int i = 0; i <= 60; ++i) {
+    const double x = 0.012 + 1e-4 * i;
+    const Pose X_WC{.R = rotation_from_vector({0, angle, 0}), .p = {x, 0.003, a - d}};
+    const double begin = (0.5 * a * (1.0 - std::cos(angle)) - d) / std::sin(angle);
+    const double edge = (0.5 * a - x) * std::cos(angle) + (0.5 * a - d) * std::sin(angle);
+    const double wall = (0.5 * a - x + 0.5 * a * std::sin(angle)) / std::cos(angle);
+    const double tan = std::tan(angle);
+    PairState state;
+    state.X_AB = X_WC.inverse();
+    const Response r = backend->evaluate(*backend->initial_history(), state);
+    const double energy =
+        stiffness * a / 6.0 * (tan * tan * std::pow(edge - begin, 3) + std::pow(wall - edge, 3) / (tan * tan));
+    EXPECT_NEAR(r.stored_energy / energy, 1.0, 1e-8) << x;
     if (i % 20 == 7) expect_derivatives(*backend, state, 2e-5);
   }
 }
