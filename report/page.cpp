@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/process/version.hpp"
+#include "common/results/resolution.hpp"
 #include "common/results/summary.hpp"
 #include "report/contact_windows.hpp"
 #include "report/html.hpp"
@@ -357,18 +358,20 @@ std::string contact_table(std::span<const RunData> runs, const PageUnits& units)
     return column_of(units, heading, unit, rows, [&](E row) { return std::optional<double>(row.contact->*member); });
   };
   const auto time = [](const std::optional<double>& t) { return t ? instant(*t) : std::string("-"); };
-  std::string text = html_table({texts_of("run", rows, [](E row) { return row.run->label; }),
-                                 texts_of("pair", rows, [](E row) { return row.contact->pair; }),
-                                 texts_of("onset [s]", rows, [&](E row) { return time(row.contact->onset); }),
-                                 texts_of("end [s]", rows, [&](E row) { return time(row.contact->end); }),
-                                 number("peak force", "N", &ContactEpisode::max_force),
-                                 number("peak indentation", "m", &ContactEpisode::max_indentation),
-                                 number("approach velocity", "m/s", &ContactEpisode::approach_velocity),
-                                 number("separation velocity", "m/s", &ContactEpisode::separation_velocity),
-                                 number("restitution", "", &ContactEpisode::effective_restitution),
-                                 number("peak impulse", "N s", &ContactEpisode::max_impulse),
-                                 texts_of("", rows, [](E) { return std::string(); })},
-                                attributes);
+  std::string text = html_table(
+      {texts_of("run", rows, [](E row) { return row.run->label; }),
+       texts_of("pair", rows, [](E row) { return row.contact->pair; }),
+       texts_of("onset [s]", rows, [&](E row) { return time(row.contact->onset); }),
+       texts_of("end [s]", rows, [&](E row) { return time(row.contact->end); }),
+       column_of(units, "peak force", "N", rows,
+                 [](E row) { return std::optional(displayed_force(*row.contact, *row.run->summary)); }),
+       column_of(units, "peak indentation", "m", rows, [](E row) { return displayed_indentation(*row.contact); }),
+       number("approach velocity", "m/s", &ContactEpisode::approach_velocity),
+       number("separation velocity", "m/s", &ContactEpisode::separation_velocity),
+       number("restitution", "", &ContactEpisode::effective_restitution),
+       number("peak impulse", "N s", &ContactEpisode::max_impulse),
+       texts_of("", rows, [](E) { return std::string(); })},
+      attributes);
   if (n_skipped > 0) text += fmt::format("<p class=\"note\">{} more in summary.json.</p>\n", n_skipped);
   return text;
 }
@@ -454,17 +457,13 @@ std::string energy_table(std::span<const RunData> runs, const PageUnits& units) 
   const bool prescribed =
       std::ranges::any_of(rows, [](R r) { return r->model && r->model->analysis.traits.prescribed; });
   const auto number = [&](const char* heading, double EnergyBalance::*member) {
-    return column_of(units, heading, "J", rows, [&](R run) { return run->summary->energy.*member; });
+    return column_of(units, heading, "J", rows, [&](R run) { return to_resolution(run->summary->energy).*member; });
   };
   return html_table(
              {texts_of("run", rows, [](R run) { return run->label; }), number("start", &EnergyBalance::initial),
               number("end", &EnergyBalance::final), number("dissipated", &EnergyBalance::dissipated),
               number("work of loads and drivers", &EnergyBalance::external_work),
-              column_of(units, "balance error", "J", rows,
-                        [](R run) {
-                          const EnergyBalance& energy = run->summary->energy;
-                          return balance_error_is_rounding(energy) ? 0.0 : energy.balance_error;
-                        }),
+              number("balance error", &EnergyBalance::balance_error),
               texts_of("of the energy exchanged", rows, [](R run) { return share_text(run->summary->energy); })}) +
          (prescribed ? "<p class=\"note\">For prescribed motion, the balance is without the contact, whose work is its "
                        "stored and dissipated energy.</p>"

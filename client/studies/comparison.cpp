@@ -29,8 +29,18 @@ std::optional<double> of_first_contact(const RunSummary& run, Member ContactEpis
   if (run.contacts.empty()) return std::nullopt;
   return run.contacts.front().*member;
 }
+/// Impacts of rigid bodies have impulses, and a duration of one step.
+bool begins_with_impact(const RunSummary& run) {
+  return !run.contacts.empty() && run.contacts.front().max_impulse.has_value();
+}
+std::optional<double> max_force(const RunSummary& run) {
+  return begins_with_impact(run) ? std::nullopt : of_first_contact(run, &ContactEpisode::max_force);
+}
+std::optional<double> max_indentation(const RunSummary& run) {
+  return begins_with_impact(run) ? std::nullopt : of_first_contact(run, &ContactEpisode::max_indentation);
+}
 std::optional<double> duration(const RunSummary& run) {
-  if (run.contacts.empty() || !run.contacts.front().end) return std::nullopt;
+  if (run.contacts.empty() || !run.contacts.front().end || begins_with_impact(run)) return std::nullopt;
   return *run.contacts.front().end - run.contacts.front().onset;
 }
 template <class Integer>
@@ -42,9 +52,8 @@ const std::vector<Quantity>& quantities() {
   using S = const RunSummary&;
   using P = const PeakContact&;
   static const std::vector<Quantity> all = {
-      {"max_force_N", "max force N", 6, true, [](S s, P) { return of_first_contact(s, &ContactEpisode::max_force); }},
-      {"max_indentation_m", "max indentation m", 5, true,
-       [](S s, P) { return of_first_contact(s, &ContactEpisode::max_indentation); }},
+      {"max_force_N", "max force N", 6, true, [](S s, P) { return max_force(s); }},
+      {"max_indentation_m", "max indentation m", 5, true, [](S s, P) { return max_indentation(s); }},
       {"peak_pressure_Pa", "peak pressure Pa", 5, true, [](S, P p) { return p.peak_pressure; }},
       {"area_m2", "area m2", 5, true, [](S, P p) { return p.area; }},
       {"contact_duration_s", "duration s", 5, true, [](S s, P) { return duration(s); }},

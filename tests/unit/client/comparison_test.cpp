@@ -51,6 +51,16 @@ TEST(Comparison, ValuesAreOfTheFirstContactAndDeviationsFromTheReference) {
   EXPECT_THAT(comparison().table().aligned(), HasSubstr("-25.00"));
 }
 
+TEST(Comparison, ImpactsOfRigidBodiesHaveNoForceIndentationOrDuration) {
+  RunSummary run;
+  run.contacts = {{.pair = "ball", .onset = 0.1, .end = 0.100647, .separation_velocity = 0.8, .max_impulse = 0.13}};
+  const Quantities known = quantities_of(run);
+  EXPECT_FALSE(known.contains("max_force_N"));
+  EXPECT_FALSE(known.contains("max_indentation_m"));
+  EXPECT_FALSE(known.contains("contact_duration_s"));
+  EXPECT_EQ(known.at("separation_velocity_m_s"), 0.8);
+}
+
 TEST(Comparison, SchemesAreComparedByPositionsAtCommonTimes) {
   const std::vector<std::string> columns = {"time_s", "ball.x_m", "ball.y_m", "ball.z_m", "ball.qw"};
   // The row at 0.15 s is a step of the reference only.
