@@ -223,8 +223,20 @@ std::string region_table(const FootPrint& print, const PageUnits& units) {
              100.0 * default_toe_line);
 }
 
+/// " (peak force of the run: 5 N at 0.1 s)", which may be between the written frames.
+std::string peak_of_run(const RunData& run, const FootPrint& print) {
+  if (!run.summary) return {};
+  const ContactEpisode* highest = nullptr;
+  for (const ContactEpisode& e : run.summary->contacts) {
+    if (e.pair == print.parts.front().pair && (highest == nullptr || e.max_force > highest->max_force)) highest = &e;
+  }
+  if (highest == nullptr) return {};
+  return fmt::format(" (peak force of the run: {} N at {} s)", shown(highest->max_force),
+                     instant(highest->max_force_time));
+}
+
 /// Each region at the time of its peak force.
-std::string face_load_table(const FootPrint& print, const PageUnits& units) {
+std::string face_load_table(const RunData& run, const FootPrint& print, const PageUnits& units) {
   const RegionLoads& loads = *print.loads;
   struct Row {
     std::string name;
@@ -247,8 +259,11 @@ std::string face_load_table(const FootPrint& print, const PageUnits& units) {
                      column_of(units, "peak pressure", "Pa", rows, [](const Row& r) { return r.load.peak; }),
                      column_of(units, "penetration", "m", rows, [](const Row& r) { return r.load.penetration; }),
                      texts_of("loaded faces", rows, [](const Row& r) { return fmt::format("{}", r.load.active); })}) +
-         "<p class=\"note\">Each region at the frame of its peak force: pressure summed over its faces, magnitudes "
-         "only. All frames, with centres of pressure, are in contact_regions.csv.</p>\n";
+         fmt::format(
+             "<p class=\"note\">Each region at the frame of its peak force, of the {} written {}{}: pressure "
+             "summed over its faces, magnitudes only. All frames, with centres of pressure, are in "
+             "contact_regions.csv.</p>\n",
+             loads.times().size(), loads.times().size() == 1 ? "frame" : "frames", peak_of_run(run, print));
 }
 
 /// Why the peak of a map differs from that of the time series, where it does.
@@ -278,7 +293,7 @@ std::string pressure_html(std::span<const RunData> runs, const PageUnits& units)
   if (runs.size() == 1) {
     for (const FootPrint& print : runs[0].prints) {
       if (print.regions) text += region_table(print, units);
-      if (print.loads && !print.loads->times().empty()) text += face_load_table(print, units);
+      if (print.loads && !print.loads->times().empty()) text += face_load_table(runs[0], print, units);
     }
   }
   return text;
