@@ -122,7 +122,8 @@ TEST(MissingFiles, AreReportedTogether) {
   for (const std::string command : {"validate", "run"}) {
     const Finished result = run("heelstrike", {command, file}, {.working_folder = folder.path(), .environment = {}});
     EXPECT_EQ(result.exit_code, 2) << command << ": " << result.err;
-    EXPECT_THAT(result.err, HasSubstr("first.csv does not exist"));
+    EXPECT_THAT(result.err,
+                testing::ContainsRegex("ball.yaml:[0-9]+: loads.a.fx.file.name: file [^ ]*first.csv does not exist"));
     EXPECT_THAT(result.err, HasSubstr("third.csv does not exist"));
     EXPECT_THAT(result.err, testing::Not(HasSubstr("here.csv")));
   }
