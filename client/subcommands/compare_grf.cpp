@@ -51,11 +51,6 @@ std::vector<ForcePlate> measured_plates(const fs::path& file, std::vector<std::s
 /// The first file of the run folder that has columns of force plates.
 std::vector<ForcePlate> predicted_plates(const fs::path& run) {
   require_run_folder(run);
-  if (!fs::is_directory(run)) {
-    throw input_error("RUN", fmt::format("expected a run folder, found no folder {}; name the folder of `heelstrike "
-                                         "run`",
-                                         run.string()));
-  }
   for (const char* name : {ground_reactions_file, "forces.sto", "timeseries.csv"}) {
     const fs::path file = run / name;
     if (!fs::exists(file)) continue;
