@@ -281,8 +281,13 @@ std::string peak_notes(const RunData& run, bool several, const PageUnits& units)
   return text;
 }
 
+/// False for maps of zeros, e.g. of a run that failed before its first contact.
+bool has_pressure(std::span<const RunData> runs) {
+  return std::ranges::any_of(drawn(runs), [](const RunData& run) { return find_peak_pressure(run.prints) > 0.0; });
+}
+
 std::string pressure_html(std::span<const RunData> runs, const PageUnits& units) {
-  if (std::ranges::all_of(drawn(runs), [](const RunData& run) { return run.prints.empty(); })) return {};
+  if (!has_pressure(runs)) return {};
   std::string text =
       "<div id=\"pressure-maps\" class=\"charts\"><p class=\"needs-script note\">The maps appear here when scripts are "
       "allowed.</p></div>\n<p class=\"note\">Peak contact pressure of every point over the run, on the undeformed body "
@@ -347,10 +352,24 @@ std::string problems(std::span<const RunData> runs) {
   return text;
 }
 
+/// Largest value of a column between two times; none for zeros and without the column.
+std::optional<double> largest_between(const TimeSeries& series, const std::string& column, double from, double to) {
+  const std::size_t n = series.columns.size();
+  const auto found = std::ranges::find(series.columns, column);
+  const auto at = static_cast<std::size_t>(found - series.columns.begin());
+  double largest = 0.0;
+  for (std::size_t r = 0; at < n && r < series.rows(); ++r) {
+    const double t = series.values[r * n];
+    if (t >= from && t <= to) largest = std::max(largest, series.values[r * n + at]);
+  }
+  return largest > 0.0 ? std::optional(largest) : std::nullopt;
+}
+
 std::string contact_table(std::span<const RunData> runs, const PageUnits& units) {
   struct Row {
     const RunData* run;
     const ContactEpisode* contact;
+    double end;  ///< [s] of the contact or of the run
   };
   using E = const Row&;
   std::vector<Row> rows;
@@ -363,14 +382,18 @@ std::string contact_table(std::span<const RunData> runs, const PageUnits& units)
         ++n_skipped;
         continue;
       }
-      rows.push_back({.run = &run, .contact = &e});
-      attributes.push_back(
-          fmt::format("data-onset=\"{}\" data-end=\"{}\"", e.onset, e.end.value_or(run.summary->simulated_time)));
+      rows.push_back({.run = &run, .contact = &e, .end = e.end.value_or(run.summary->simulated_time)});
+      attributes.push_back(fmt::format("data-onset=\"{}\" data-end=\"{}\"", e.onset, rows.back().end));
     }
   }
   if (rows.empty()) return "<p>No contact.</p>\n";
   const auto number = [&](const char* heading, const char* unit, auto ContactEpisode::*member) {
     return column_of(units, heading, unit, rows, [&](E row) { return std::optional<double>(row.contact->*member); });
+  };
+  const auto peak = [&](const char* heading, const char* unit, const char* column) {
+    return column_of(units, heading, unit, rows, [column](E row) {
+      return largest_between(row.run->series, row.contact->pair + column, row.contact->onset, row.end);
+    });
   };
   const auto time = [](const std::optional<double>& t) { return t ? instant(*t) : std::string("-"); };
   std::string text = html_table(
@@ -391,20 +414,29 @@ std::string contact_table(std::span<const RunData> runs, const PageUnits& units)
   return text;
 }
 
-/// Without a pair of bodies in contact, there are no columns of it.
+/// False for a run that ended before its first step: it has no statistics.
+bool has_statistics(const RunData& run) {
+  return run.summary && (run.summary->simulated_time > 0.0 || run.summary->status == "completed");
+}
+
+/// Without a pair of bodies in contact, there are no columns of it. Empty where no run has statistics.
 std::string cost_table(std::span<const RunData> runs, const PageUnits& units) {
   using R = const RunData*;
   std::vector<R> rows;
   for (const RunData& run : runs) {
-    if (run.summary) rows.push_back(&run);
+    if (has_statistics(run)) rows.push_back(&run);
   }
+  if (rows.empty()) return {};
   const auto count = [&](const char* heading, std::int64_t IntegratorStatistics::*member) {
     return texts_of(heading, rows, [&](R run) { return fmt::format("{}", run->summary->integrator.*member); });
   };
   const auto duration = [&](const char* heading, double RpcStatistics::*member) {
     return column_of(
         units, heading, "s", rows,
-        [&](R run) { return run->summary->rpc ? std::optional(1e-6 * ((*run->summary->rpc).*member)) : std::nullopt; },
+        [&](R run) {
+          const auto& rpc = run->summary->rpc;
+          return rpc && rpc->calls > 1 ? std::optional(1e-6 * ((*rpc).*member)) : std::nullopt;
+        },
         3);
   };
   const auto wall_time = [](R run) { return run->summary->wall_time; };
@@ -465,7 +497,7 @@ std::string share_text(const EnergyBalance& energy) {
 std::string energy_table(std::span<const RunData> runs, const PageUnits& units) {
   std::vector<const RunData*> rows;
   for (const RunData& run : runs) {
-    if (run.summary && !std::isnan(run.summary->energy.balance_error)) rows.push_back(&run);
+    if (has_statistics(run) && !std::isnan(run.summary->energy.balance_error)) rows.push_back(&run);
   }
   if (rows.empty()) return {};
   using R = const RunData*;
@@ -545,12 +577,12 @@ std::optional<double> number_at(const Json& row, const std::string& key) {
   return found->get<double>();
 }
 
-/// Quantities with a value in any row: only coupling schemes have exchanges.
+/// Quantities with a value other than zero in any row: only coupling schemes have exchanges.
 std::vector<Quantity> known(const std::vector<Quantity>& quantities, const Json& comparison) {
   std::vector<Quantity> known;
   std::ranges::copy_if(quantities, std::back_inserter(known), [&](const Quantity& q) {
     return std::ranges::any_of(comparison.at("rows"),
-                               [&](const Json& row) { return number_at(row, q.key).has_value(); });
+                               [&](const Json& row) { return number_at(row, q.key).value_or(0.0) != 0.0; });
   });
   return known;
 }
@@ -565,15 +597,30 @@ TableColumn quantity_column(const Json& comparison, const Quantity& quantity, co
                    [&](const Json& row) { return number_at(row, quantity.key); });
 }
 
+/// The runs of a comparison, or the varied keys of a sweep.
+std::vector<TableColumn> row_names(const Json& comparison) {
+  const Json& rows = comparison.at("rows");
+  if (!is_sweep(comparison)) {
+    return {texts_of("run", rows, [](const Json& row) { return row.at("backend").get<std::string>(); })};
+  }
+  std::vector<TableColumn> columns;
+  for (const auto& [key, value] : rows[0].at("parameters").items()) {
+    const std::string heading = with_unit(key, comparison.value("units", Json::object()).value(key, ""));
+    columns.push_back(texts_of(heading.c_str(), rows, [&key](const Json& row) {
+      const Json& own = row.at("parameters").at(key);
+      return own.is_number() ? shown(own.get<double>(), 6) : own.is_string() ? own.get<std::string>() : own.dump();
+    }));
+  }
+  return columns;
+}
+
 /// Results, their deviations from the reference, and the cost of every run.
 std::string comparison_tables(const Json& comparison, const PageUnits& units) {
   const bool compared = comparison.at("reference").is_string();
   const Json& rows = comparison.at("rows");
-  const TableColumn names = texts_of("run", rows, [](const Json& row) { return row.at("backend").get<std::string>(); });
-  std::vector<TableColumn> results = {
-      names, texts_of("status", rows, [](const Json& row) { return row.at("status").get<std::string>(); })};
-  std::vector<TableColumn> deviations = {names};
-  std::vector<TableColumn> cost = {names};
+  const std::vector<TableColumn> names = row_names(comparison);
+  std::vector<TableColumn> results = names, deviations = names, cost = names;
+  results.push_back(texts_of("status", rows, [](const Json& row) { return row.at("status").get<std::string>(); }));
   for (const Quantity& q : known(accuracies(), comparison)) {
     results.push_back(quantity_column(comparison, q, units));
     deviations.push_back(texts_of(q.label, rows, [&](const Json& row) {
@@ -626,13 +673,15 @@ Json scatter_json(const Json& comparison) {
           {"cost", quantities_json(known(costs(), comparison))}};
 }
 
-/// {parameters: [key], results: [{key, label, unit}], rows: [{label, parameters: {key: value}, results: {key: value}}]}
+/// {parameters: [key], units: {key: unit}, results: [{key, label, unit}], rows: [{label, parameters: {key: value},
+/// results: {key: value}}]}
 Json sweep_json(const Json& comparison) {
   Json json = {{"parameters", Json::array()},
                {"results", quantities_json(known(accuracies(), comparison))},
                {"rows", Json::array()}};
   for (Json& cost : quantities_json(known(costs(), comparison))) json["results"].push_back(std::move(cost));
   for (const auto& [key, value] : comparison.at("rows")[0].at("parameters").items()) json["parameters"].push_back(key);
+  json["units"] = comparison.value("units", Json::object());
   for (const Json& row : comparison.at("rows")) {
     Json line = {{"label", row.at("backend")}, {"parameters", row.at("parameters")}, {"results", Json::object()}};
     for (const Json& result : json["results"]) {
@@ -655,7 +704,7 @@ Json page_data(std::span<const RunData> runs, const PageUnits& units) {
   Json shapes;
   if (Json scenes = scenes_json(runs, shapes); !scenes.empty()) data["scenes"] = std::move(scenes);
   if (!shapes.empty()) data["shapes"] = std::move(shapes);
-  if (Json prints = prints_json(runs); !prints.empty()) data["prints"] = std::move(prints);
+  if (has_pressure(runs)) data["prints"] = prints_json(runs);
   return data;
 }
 

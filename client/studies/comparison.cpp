@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
 #include "common/errors/error.hpp"
@@ -89,6 +90,28 @@ std::vector<Quantity> quantities_of(const Comparison& comparison) {
     }
   }
   return present;
+}
+
+/// Without quantities that are zero in all rows, for people.
+std::vector<Quantity> shown_quantities_of(const Comparison& comparison) {
+  std::vector<Quantity> shown = quantities_of(comparison);
+  std::erase_if(shown, [&](const Quantity& q) {
+    return std::ranges::all_of(comparison.rows,
+                               [&](const ComparisonRow& row) { return value_of(q, row).value_or(0.0) == 0.0; });
+  });
+  return shown;
+}
+
+/// Headings of the keys that a sweep varies: their last names if these differ.
+std::vector<std::string> parameter_headings(const Comparison& comparison) {
+  std::vector<std::string> keys, names;
+  if (comparison.rows.empty()) return keys;
+  for (const auto& [key, value] : comparison.rows.front().parameters) {
+    keys.push_back(key);
+    names.push_back(key.substr(key.rfind('.') + 1));
+  }
+  const std::set<std::string> different(names.begin(), names.end());
+  return different.size() == names.size() ? names : keys;
 }
 
 constexpr const char* position_key = "position_error_m";
@@ -206,22 +229,26 @@ std::vector<std::string> Comparison::failures() const {
 Table Comparison::table() const {
   const ComparisonRow* base = reference.empty() ? nullptr : find(*this, reference);
   Table table;
-  table.header = {subject};
+  const std::vector<std::string> parameters = parameter_headings(*this);
+  table.header = parameters.empty() ? std::vector<std::string>{subject} : parameters;
   const bool positions = has_position_errors(*this);
   if (positions) table.header.insert(table.header.end(), {"position error m", "%"});
-  for (const Quantity& q : quantities_of(*this)) {
+  for (const Quantity& q : shown_quantities_of(*this)) {
     table.header.push_back(q.heading);
     if (base != nullptr && q.compared) table.header.emplace_back("%");
   }
   for (const ComparisonRow& row : rows) {
     const bool marked = has_numbers(row) && !is_whole(row);
-    std::vector<std::string> line = {marked ? fmt::format("{} ({})", row.backend, row.status) : row.backend};
+    std::vector<std::string> line;
+    for (const auto& [key, value] : row.parameters) line.push_back(value);
+    if (parameters.empty()) line.push_back(row.backend);
+    if (marked) line.back() += fmt::format(" ({})", row.status);
     if (positions) {
       const auto& error = row.position_error;
       line.push_back(error ? number_text(error->largest, 3) : "-");
       line.push_back(error ? fmt::format("{:.2g}", 100.0 * error->relative) : "-");
     }
-    for (const Quantity& q : quantities_of(*this)) {
+    for (const Quantity& q : shown_quantities_of(*this)) {
       const auto value = has_numbers(row) ? value_of(q, row) : std::nullopt;
       line.push_back(value ? number_text(*value, q.digits) : "-");
       if (base == nullptr || !q.compared) continue;

@@ -1,6 +1,7 @@
 #include "library/runs/execute.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -167,36 +168,50 @@ std::string count_text(std::int64_t n) {
   return n < 0 ? "?" : fmt::format("{}", n);
 }
 
+/// "energy      12 J at the start, ..." in lines that fit the screen.
+std::string labelled(const std::string& label, const std::string& text) {
+  constexpr std::size_t indent = 12;
+  const std::size_t width = screen_width(Stream::out);
+  const auto lines = wrapped_lines(text, width > 2 * indent ? width - indent : text.size() + 1, "");
+  return fmt::format("{:<{}}{}\n", label, indent, fmt::join(lines, "\n" + std::string(indent, ' ')));
+}
+
 std::string statistics_text(const RunSummary& summary, const Scenario& scenario) {
   const IntegratorStatistics& s = summary.integrator;
-  if (s.steps < 0) return fmt::format("integrator  {}; its server ended before the statistics\n", s.name);
-  std::string text = fmt::format(
-      "integrator  {}: {} steps, {} rejected, {} right-hand sides, {} Jacobians\n"
-      "contact     {} evaluations, {} commits",
-      s.name, s.steps, count_text(s.rejected_steps), count_text(s.rhs_evaluations), count_text(s.jacobian_evaluations),
-      count_text(summary.contact_evaluations), count_text(summary.contact_commits));
-  if (summary.rpc) {
-    text += fmt::format("; {} {}, median {:.0f} us, 99 % below {:.0f} us", summary.rpc->calls,
-                        summary.rpc->calls == 1 ? "call" : "calls", summary.rpc->p50_us, summary.rpc->p99_us);
+  if (s.steps < 0) return labelled("integrator", fmt::format("{}; its server ended before the statistics", s.name));
+  std::string text =
+      labelled("integrator", fmt::format("{}: {} steps, {} rejected, {} right-hand sides, {} Jacobians", s.name,
+                                         s.steps, count_text(s.rejected_steps), count_text(s.rhs_evaluations),
+                                         count_text(s.jacobian_evaluations)));
+  std::string contact = fmt::format("{} evaluations, {} commits", count_text(summary.contact_evaluations),
+                                    count_text(summary.contact_commits));
+  if (summary.rpc && summary.rpc->calls > 1) {
+    contact += fmt::format("; {} calls, median {:.0f} us, 99 % below {:.0f} us", summary.rpc->calls,
+                           summary.rpc->p50_us, summary.rpc->p99_us);
+  } else if (summary.rpc) {
+    contact += fmt::format("; {} {}", summary.rpc->calls, summary.rpc->calls == 1 ? "call" : "calls");
   }
+  text += labelled("contact", contact);
   const auto joule = [](double value, int digits) {
     return std::isnan(value) ? "unknown" : number_text(value, digits) + " J";
   };
   const EnergyBalance energy = to_resolution(summary.energy);
-  text += fmt::format("\nenergy      {} at the start, {} at the end, {} of work by loads and drivers, {} dissipated\n",
-                      joule(energy.initial, 6), joule(energy.final, 6), joule(energy.external_work, 6),
-                      joule(energy.dissipated, 6));
+  text +=
+      labelled("energy", fmt::format("{} at the start, {} at the end, {} of work by loads and drivers, {} dissipated",
+                                     joule(energy.initial, 6), joule(energy.final, 6), joule(energy.external_work, 6),
+                                     joule(energy.dissipated, 6)));
   // Unknown, or not defined for the analysis.
   if (std::isnan(energy.balance_error)) return text;
-  text += "            error of the balance " + joule(energy.balance_error, 3);
+  std::string balance = "error of the balance " + joule(energy.balance_error, 3);
   if (const auto share = relative_balance_error(energy); share && energy.balance_error != 0.0) {
-    text += fmt::format(", {:.2g} % of the energy exchanged", 100.0 * *share);
+    balance += fmt::format(", {:.2g} % of the energy exchanged", 100.0 * *share);
     // The warning that the run itself gives, from the data of the summary.
-    if (scenario.analysis.traits.finds_events && is_outlier(energy)) text += ": do not trust this motion";
+    if (scenario.analysis.traits.finds_events && is_outlier(energy)) balance += ": do not trust this motion";
   }
-  if (scenario.analysis.traits.prescribed)
-    text += ": without the contact, whose work is its stored and dissipated energy";
-  return text + "\n";
+  if (scenario.analysis.traits.prescribed) {
+    balance += " (prescribed motion: the work of the contact is not in this balance)";
+  }
+  return text + labelled("", balance);
 }
 
 }  // namespace

@@ -236,7 +236,7 @@ function addScatter(place, comparison, runs) {
 }
 
 /** Results of a sweep over one of its parameters; one curve for each combination of the others. */
-function addSweep(place, { parameters, results, rows }) {
+function addSweep(place, { parameters, units, results, rows }) {
   const numeric = parameters.filter((key) => rows.every((row) => typeof row.parameters[key] === 'number') && new Set(rows.map((row) => row.parameters[key])).size > 1);
   const found = results.filter(({ key }) => rows.some((row) => row.results[key] !== undefined));
   if (numeric.length === 0 || found.length === 0) { place.textContent = 'No numeric parameter with two values and results.'; return; }
@@ -261,7 +261,7 @@ function addSweep(place, { parameters, results, rows }) {
     });
     const xs = curves.flatMap((curve) => curve.x);
     const wide = Math.min(...xs) > 0 && Math.max(...xs) > 50 * Math.min(...xs);
-    new XyChart(holder, { title: `${result.label} over ${over}`, id: 'chart-sweep', curves, marked: true, log: [wide, false], xLabel: over, xUnit: '', yLabel: result.label, unit: result.unit });
+    new XyChart(holder, { title: `${result.label} over ${over}`, id: 'chart-sweep', curves, marked: true, log: [wide, false], xLabel: over, xUnit: units[over] ?? '', yLabel: result.label, unit: result.unit });
   };
   place.append(bar, holder);
   show();
