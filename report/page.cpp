@@ -753,7 +753,7 @@ std::string comparison_page(const Json& comparison, std::span<const RunData> run
   const std::size_t n_planned = comparison.value("planned", n_rows);
   const std::string header = n_planned > n_rows
                                  ? fmt::format("<span>{} of {} runs so far; reload for more</span>", n_rows, n_planned)
-                                 : fmt::format("<span>{} runs</span>", n_rows);
+                                 : fmt::format("<span>{} {}</span>", n_rows, n_rows == 1 ? "run" : "runs");
   return document(title, header, description_of(runs) + page.html(), data);
 }
 
