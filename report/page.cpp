@@ -404,6 +404,7 @@ std::string contact_table(std::span<const RunData> runs, const PageUnits& units)
        column_of(units, "peak force", "N", rows,
                  [](E row) { return std::optional(displayed_force(*row.contact, *row.run->summary)); }),
        column_of(units, "peak indentation", "m", rows, [](E row) { return displayed_indentation(*row.contact); }),
+       peak("peak pressure", "Pa", ".peak_pressure_Pa"), peak("peak area", "m²", ".area_m2"),
        number("approach velocity", "m/s", &ContactEpisode::approach_velocity),
        number("separation velocity", "m/s", &ContactEpisode::separation_velocity),
        number("restitution", "", &ContactEpisode::effective_restitution),
