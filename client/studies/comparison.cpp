@@ -102,7 +102,7 @@ std::vector<Quantity> shown_quantities_of(const Comparison& comparison) {
   return shown;
 }
 
-/// Headings of the keys that a sweep varies: their last names if these differ.
+/// Headings of the keys that a sweep varies: their last names if these differ from each other and from the quantities.
 std::vector<std::string> parameter_headings(const Comparison& comparison) {
   std::vector<std::string> keys, names;
   if (comparison.rows.empty()) return keys;
@@ -110,7 +110,8 @@ std::vector<std::string> parameter_headings(const Comparison& comparison) {
     keys.push_back(key);
     names.push_back(key.substr(key.rfind('.') + 1));
   }
-  const std::set<std::string> different(names.begin(), names.end());
+  std::set<std::string> different(names.begin(), names.end());
+  for (const Quantity& q : quantities()) different.erase(q.heading);
   return different.size() == names.size() ? names : keys;
 }
 
