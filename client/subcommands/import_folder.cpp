@@ -36,7 +36,8 @@ void check_is_new(const fs::path& file, const std::string& kind) {
 
 void create_folder(const fs::path& folder, const fs::path& inner, std::span<const models::ImportedMesh> copies) {
   std::error_code failure;
-  fs::create_directories(folder / inner, failure);
+  // The current folder has an empty path.
+  if (const fs::path made = folder / inner; !made.empty()) fs::create_directories(made, failure);
   for (const auto& mesh : copies) {
     if (failure || mesh.from.empty()) continue;
     fs::copy_file(mesh.from, folder / mesh.to, fs::copy_options::overwrite_existing, failure);
