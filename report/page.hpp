@@ -21,7 +21,7 @@ constexpr std::size_t max_runs_with_curves = 100;
 
 [[nodiscard]] std::string run_page(const RunData& run);
 
-/// @param comparison  content of comparison.json; of a sweep with `units`, those of the varied keys
+/// @param comparison  content of comparison.json
 /// @param runs        the rows with a folder, in order
 [[nodiscard]] std::string comparison_page(const Json& comparison, std::span<const RunData> runs);
 

@@ -61,10 +61,13 @@ bool is_at(const std::vector<std::string>& key, const std::vector<std::string>& 
 std::string unit_of_key(const std::string& key, const Catalog& catalog) {
   const auto unit = [](const std::string& known) { return known == "-" ? std::string() : known; };
   const std::vector<std::string> names = names_of_key(key);
+  const bool is_contact = !names.empty() && names.front() == "contact";
+  // Two names are a parameter of all pairs.
   for (const config::ReferenceRow& row : config::reference_rows(config::scenario_schema(catalog), "")) {
+    if (is_contact && names.size() == 2) break;
     if (is_at(names, names_of_key(row.path))) return unit(row.key.unit);
   }
-  if (names.empty() || names.front() != "contact") return {};
+  if (!is_contact) return {};
   for (const auto& [backend, parameters] : catalog.backends) {
     const auto found = std::ranges::find(parameters, names.back(), &ParameterSchema::name);
     if (found != parameters.end()) return unit(found->unit);

@@ -11,7 +11,6 @@
 #include "common/files/output_file.hpp"
 #include "report/fields_data.hpp"
 #include "report/page.hpp"
-#include "report/units.hpp"
 
 namespace heelstrike::report {
 namespace {
@@ -59,9 +58,6 @@ std::string page_of_comparison(const fs::path& folder, const Catalog& catalog) {
         record_file_digests(folder / runs[r].folder, std::array<std::string, 1>{regions_name});
       }
     }
-    const Json rows = comparison.at("rows");
-    const Json parameters = rows.empty() ? Json::object() : rows[0].value("parameters", Json::object());
-    for (const auto& [key, value] : parameters.items()) comparison["units"][key] = unit_of_key(key, catalog);
     return comparison_page(comparison, runs);
   } catch (const Json::exception& error) {
     throw file_error(file.string(), fmt::format("{}: expected a comparison written by heelstrike compare, found: {}",

@@ -300,6 +300,7 @@ std::string Comparison::json() const {
   Json json = {
       {"scenario", scenario}, {"reference", reference.empty() ? Json() : Json(reference)}, {"rows", Json::array()}};
   if (n_planned > rows.size()) json["planned"] = n_planned;
+  if (!units.empty()) json["units"] = units;
   for (const ComparisonRow& row : rows) {
     Json line = {{"backend", row.backend}, {"status", row.status}};
     for (const auto& [key, value] : row.parameters) line["parameters"][key] = parameter_json(value);

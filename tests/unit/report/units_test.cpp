@@ -27,7 +27,7 @@ TEST(DisplayUnits, SuitTheLargestValue) {
 }
 
 TEST(UnitOfAKey, IsThatOfTheScenario) {
-  const Catalog catalog = scenario_catalog();
+  const Catalog catalog = scenario_catalog(schemas_of(embedded_backends()));
   EXPECT_EQ(unit_of_key("bodies.ball.mass", catalog), "kg");
   EXPECT_EQ(unit_of_key("contact.ball-ground.main.material.youngs_modulus", catalog), "Pa");
   EXPECT_EQ(unit_of_key("contact.dissipation", catalog), "s/m");
