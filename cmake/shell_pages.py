@@ -8,11 +8,14 @@ import re
 import subprocess
 import sys
 
-OPTION = re.compile(r"^ +(-[-\w,]+)")
+OPTION = re.compile(r"^  (-[-\w,]+)")  # further lines of a description are indented more
 SUBCOMMAND = re.compile(r"^  ([a-z][a-z0-9-]*)(?:  +(\S.*))?$")
 CONTINUATION = re.compile(r"^ {3,}(\S.*)$")
 # Options and subcommands whose value is one of the names that the program lists.
 BACKEND_OPTIONS = ("--backend", "--backends", "--reference")
+LIST_OPTION = "--backends"  # several, separated by commas
+KIND = re.compile(r"^ {3,}([a-z]+): ")  # of `new`, in its help
+FILES_FOLLOW = "new"  # names a kind, then files
 # Removes folders of the build machine from the texts.
 OWN_PATH = re.compile(r"(?<=Usage: )\S*/(?=[^/\s]+ )")
 
@@ -48,7 +51,9 @@ def names_of(program):
     def query(*words):
         return json.loads(subprocess.run([program, *words], check=True, capture_output=True, text=True).stdout)
     backends = [backend["name"] for backend in query("backends", "--json")["backends"]]
-    return {"backends": backends, "schema": [*query("schema", "--json")["properties"], *backends]}
+    kinds = [match[1] for line in section(help_of(program, "new"), "Positionals") if (match := KIND.match(line))]
+    examples = [example["name"] for example in query("example", "--json")["examples"]]
+    return {"backends": backends, "schema": [*query("schema", "--json")["properties"], *backends], "example": examples, "new": kinds}
 
 
 def options_of(text):
@@ -85,7 +90,12 @@ _{name}() {{
   COMPREPLY=()
   local named=0
   case ${{COMP_WORDS[1]}} in {' | '.join(names)}) named=1 ;; esac
+  [[ ${{COMP_WORDS[1]}} == {FILES_FOLLOW} ]] && ((COMP_CWORD > 2)) && named=0
   case $before in {' | '.join(BACKEND_OPTIONS)}) named=1 words='{' '.join(names["backends"])}' ;; esac
+  if [[ $before == {LIST_OPTION} && $word == *,* ]]; then
+    mapfile -t COMPREPLY < <(compgen -P "${{word%,*}}," -W "$words" -- "${{word##*,}}")
+    return
+  fi
   if ((COMP_CWORD == 1 || named)) || [[ $word == -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
     return
@@ -99,12 +109,14 @@ complete -F _{name} {name}
 
 def zsh_completion(name, summaries, per_command, names):
     quoted = [f"    '{c}:{s.replace(chr(39), '').replace(':', ' ')}'" for c, s in summaries.items()]
-    cases = "\n".join(f"    {c}) compadd -- {' '.join([*o, *names.get(c, [])])}{'' if c in names else '; _files'} ;;"
+    cases = "\n".join(f"    {c}) compadd -- {' '.join([*o, *names.get(c, [])])}{'' if c in names and c != FILES_FOLLOW else '; _files'} ;;"
                       for c, o in per_command.items())
     return (f"#compdef {name}\n_{name}() {{\nlocal -a commands\ncommands=(\n" + "\n".join(quoted) + f"""
 )
 if ((CURRENT == 2)); then
   _describe command commands
+elif [[ ${{words[CURRENT-1]}} == {LIST_OPTION} ]]; then
+  _values -s , back-end {' '.join(names["backends"])}
 elif [[ ${{words[CURRENT-1]}} == ({'|'.join(BACKEND_OPTIONS)}) ]]; then
   compadd -- {' '.join(names["backends"])}
 else

@@ -16,7 +16,8 @@ struct Curves {
   std::vector<double> measured, predicted;
 };
 
-ComponentError compare(const std::string& name, const Curves& c) {
+/// @param largest_force  [N] of the stance; curves that vary by less than a millionth of it are constant
+ComponentError compare(const std::string& name, const Curves& c, double largest_force) {
   ComponentError error{.name = name,
                        .rms = 0.0,
                        .measured_max = {},
@@ -41,7 +42,8 @@ ComponentError compare(const std::string& name, const Curves& c) {
     mp += (c.measured[i] - mean_m) * (c.predicted[i] - mean_p);
   }
   // The correlation with a constant is undefined.
-  const bool both_vary = mm > 0.0 && pp > 0.0;
+  const double least = n * std::pow(1e-6 * largest_force, 2);
+  const bool both_vary = mm > least && pp > least;
   error.correlation = both_vary ? mp / std::sqrt(mm * pp) : std::numeric_limits<double>::quiet_NaN();
   for (std::size_t i = 1; i < c.times.size(); ++i) {
     const double h = 0.5 * (c.times[i] - c.times[i - 1]);
@@ -94,11 +96,14 @@ class StanceComparer {
     }
     // Any two rows correlate perfectly.
     if (result.rows.size() < 3) return std::nullopt;
+    double largest = 0.0;
+    for (const StanceRow& r : result.rows) largest = std::max({largest, r.force[0].norm(), r.force[1].norm()});
     for (int axis = 0; axis < 3; ++axis) {
-      result.components.push_back(compare(std::string("v") + "xyz"[axis], force_curves(result, Vector3::Unit(axis))));
+      result.components.push_back(
+          compare(std::string("v") + "xyz"[axis], force_curves(result, Vector3::Unit(axis)), largest));
     }
     result.components.push_back(
-        compare("moment", curves(result, [](const StanceRow& r, int k) { return r.moment[k]; })));
+        compare("moment", curves(result, [](const StanceRow& r, int k) { return r.moment[k]; }), largest));
     add_halves(result);
     add_centers(result);
     return result;

@@ -24,7 +24,7 @@ struct ComponentError {
   double rms = 0.0;  ///< [N] or [N m]
   Peak measured_max, predicted_max;
   Peak measured_min, predicted_min;
-  double correlation = 0.0;                                ///< [-] Pearson; NaN when one curve is constant
+  double correlation = 0.0;  ///< [-] Pearson; NaN when one curve is constant up to rounding
   double measured_impulse = 0.0, predicted_impulse = 0.0;  ///< [N s] or [N m s] over the compared rows
   /// [N] or [N m] rms error of the mean measured curve of the other stances (add_mean_curves): what a reader knows
   /// without the model.

@@ -42,10 +42,12 @@ std::vector<Stretch> merged(std::vector<Stretch> episodes) {
   return result;
 }
 
-std::vector<Stretch> episodes_of(const RunData& run) {
+/// @param with_impacts  of rigid bodies, whose contacts last one step
+std::vector<Stretch> episodes_of(const RunData& run, bool with_impacts) {
   std::vector<Stretch> episodes;
   if (!run.summary) return episodes;
   for (const ContactEpisode& e : run.summary->contacts) {
+    if (e.max_impulse && !with_impacts) continue;
     episodes.push_back({.from = e.onset, .to = e.end.value_or(run.summary->simulated_time), .force = e.max_force});
   }
   return episodes;
@@ -132,15 +134,18 @@ ContactWindows contact_windows(std::span<const RunData> runs) {
   ContactWindows windows{.list = {},
                          .first = {},
                          .whole = {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()}};
-  std::vector<RunStretches> with_contact;
+  std::vector<RunStretches> with_contact, with_duration;
   const RunData* last = nullptr;
   for (const RunData& run : runs) {
     if (run.series.rows() < 2) continue;
     windows.whole[0] = std::min(windows.whole[0], run.series.values.front());
     windows.whole[1] =
         std::max(windows.whole[1], run.series.values[(run.series.rows() - 1) * run.series.columns.size()]);
-    std::vector<Stretch> stretches = merged(episodes_of(run));
+    std::vector<Stretch> stretches = merged(episodes_of(run, true));
     if (stretches.empty()) continue;
+    if (std::vector<Stretch> lasting = merged(episodes_of(run, false)); !lasting.empty()) {
+      with_duration.push_back({.label = run.label, .stretches = std::move(lasting)});
+    }
     with_contact.push_back({.label = run.label, .stretches = std::move(stretches)});
     last = &run;
   }
@@ -156,7 +161,7 @@ ContactWindows contact_windows(std::span<const RunData> runs) {
     for (const RunStretches& run : with_contact) n = std::max(n, run.stretches.size());
     for (std::size_t k = 0; k < n; ++k) add_common(list, with_contact, k);
   }
-  windows.first = opening(with_contact, windows.whole);
+  if (!with_duration.empty()) windows.first = opening(with_duration, windows.whole);
   windows.list = std::move(list).list();
   return windows;
 }

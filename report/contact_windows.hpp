@@ -28,6 +28,7 @@ struct ContactWindows {
 /// Overlapping episodes of several pairs of a run are one contact. The first window is the contact of the largest
 /// force, or all contacts where these take more than a fifth of the time; of several runs their first contacts. The
 /// k-th contacts of several runs are one window if they overlap; else there is a window of all and one of each run.
+/// Impacts of rigid bodies are in the list but no first window.
 /// Runs without rows are omitted. @returns empty windows without rows
 [[nodiscard]] ContactWindows contact_windows(std::span<const RunData> runs);
 

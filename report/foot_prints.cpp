@@ -150,8 +150,10 @@ Json foot_prints_json(const std::vector<FootPrint>& prints, double high) {
       u.push_back(print.path.points[row][view.axes[0]]);
       v.push_back(print.path.points[row][view.axes[1]]);
     }
+    Json bodies = Json::array();
+    for (const LoadedPart& part : print.parts) bodies.push_back(part.body);
     json.push_back({{"label", print.label},
-                    {"body", print.parts.front().body},
+                    {"bodies", std::move(bodies)},
                     {"view", plan_view_json(view, high)},
                     {"path", {{"time", packed(times)}, {"u", packed(u)}, {"v", packed(v)}}}});
   }

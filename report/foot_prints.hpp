@@ -28,7 +28,7 @@ struct FootPrint {
 [[nodiscard]] std::vector<FootPrint> foot_prints(const std::filesystem::path& folder, const TimeSeries& series,
                                                  const std::optional<Scenario>& model);
 
-/// [{label, body, view, path: {time, u, v}}] for the page.
+/// [{label, bodies, view, path: {time, u, v}}] for the page.
 /// @param high  [Pa] upper end of the common scale of all maps of the page
 [[nodiscard]] Json foot_prints_json(const std::vector<FootPrint>& prints, double high);
 

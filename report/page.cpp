@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/process/version.hpp"
+#include "common/results/resolution.hpp"
 #include "common/results/summary.hpp"
 #include "report/contact_windows.hpp"
 #include "report/html.hpp"
@@ -222,8 +223,20 @@ std::string region_table(const FootPrint& print, const PageUnits& units) {
              100.0 * default_toe_line);
 }
 
+/// " (peak force of the run: 5 N at 0.1 s)", which may be between the written frames.
+std::string peak_of_run(const RunData& run, const FootPrint& print) {
+  if (!run.summary) return {};
+  const ContactEpisode* highest = nullptr;
+  for (const ContactEpisode& e : run.summary->contacts) {
+    if (e.pair == print.parts.front().pair && (highest == nullptr || e.max_force > highest->max_force)) highest = &e;
+  }
+  if (highest == nullptr) return {};
+  return fmt::format(" (peak force of the run: {} N at {} s)", shown(highest->max_force),
+                     instant(highest->max_force_time));
+}
+
 /// Each region at the time of its peak force.
-std::string face_load_table(const FootPrint& print, const PageUnits& units) {
+std::string face_load_table(const RunData& run, const FootPrint& print, const PageUnits& units) {
   const RegionLoads& loads = *print.loads;
   struct Row {
     std::string name;
@@ -246,8 +259,11 @@ std::string face_load_table(const FootPrint& print, const PageUnits& units) {
                      column_of(units, "peak pressure", "Pa", rows, [](const Row& r) { return r.load.peak; }),
                      column_of(units, "penetration", "m", rows, [](const Row& r) { return r.load.penetration; }),
                      texts_of("loaded faces", rows, [](const Row& r) { return fmt::format("{}", r.load.active); })}) +
-         "<p class=\"note\">Each region at the frame of its peak force: pressure summed over its faces, magnitudes "
-         "only. All frames, with centres of pressure, are in contact_regions.csv.</p>\n";
+         fmt::format(
+             "<p class=\"note\">Each region at the frame of its peak force, of the {} written {}{}: pressure "
+             "summed over its faces, magnitudes only. All frames, with centres of pressure, are in "
+             "contact_regions.csv.</p>\n",
+             loads.times().size(), loads.times().size() == 1 ? "frame" : "frames", peak_of_run(run, print));
 }
 
 /// Why the peak of a map differs from that of the time series, where it does.
@@ -265,8 +281,13 @@ std::string peak_notes(const RunData& run, bool several, const PageUnits& units)
   return text;
 }
 
+/// False for maps of zeros, e.g. of a run that failed before its first contact.
+bool has_pressure(std::span<const RunData> runs) {
+  return std::ranges::any_of(drawn(runs), [](const RunData& run) { return find_peak_pressure(run.prints) > 0.0; });
+}
+
 std::string pressure_html(std::span<const RunData> runs, const PageUnits& units) {
-  if (std::ranges::all_of(drawn(runs), [](const RunData& run) { return run.prints.empty(); })) return {};
+  if (!has_pressure(runs)) return {};
   std::string text =
       "<div id=\"pressure-maps\" class=\"charts\"><p class=\"needs-script note\">The maps appear here when scripts are "
       "allowed.</p></div>\n<p class=\"note\">Peak contact pressure of every point over the run, on the undeformed body "
@@ -277,7 +298,7 @@ std::string pressure_html(std::span<const RunData> runs, const PageUnits& units)
   if (runs.size() == 1) {
     for (const FootPrint& print : runs[0].prints) {
       if (print.regions) text += region_table(print, units);
-      if (print.loads && !print.loads->times().empty()) text += face_load_table(print, units);
+      if (print.loads && !print.loads->times().empty()) text += face_load_table(runs[0], print, units);
     }
   }
   return text;
@@ -331,10 +352,24 @@ std::string problems(std::span<const RunData> runs) {
   return text;
 }
 
+/// Largest value of a column between two times; none for zeros and without the column.
+std::optional<double> largest_between(const TimeSeries& series, const std::string& column, double from, double to) {
+  const std::size_t n = series.columns.size();
+  const auto found = std::ranges::find(series.columns, column);
+  const auto at = static_cast<std::size_t>(found - series.columns.begin());
+  double largest = 0.0;
+  for (std::size_t r = 0; at < n && r < series.rows(); ++r) {
+    const double t = series.values[r * n];
+    if (t >= from && t <= to) largest = std::max(largest, series.values[r * n + at]);
+  }
+  return largest > 0.0 ? std::optional(largest) : std::nullopt;
+}
+
 std::string contact_table(std::span<const RunData> runs, const PageUnits& units) {
   struct Row {
     const RunData* run;
     const ContactEpisode* contact;
+    double end;  ///< [s] of the contact or of the run
   };
   using E = const Row&;
   std::vector<Row> rows;
@@ -347,46 +382,62 @@ std::string contact_table(std::span<const RunData> runs, const PageUnits& units)
         ++n_skipped;
         continue;
       }
-      rows.push_back({.run = &run, .contact = &e});
-      attributes.push_back(
-          fmt::format("data-onset=\"{}\" data-end=\"{}\"", e.onset, e.end.value_or(run.summary->simulated_time)));
+      rows.push_back({.run = &run, .contact = &e, .end = e.end.value_or(run.summary->simulated_time)});
+      attributes.push_back(fmt::format("data-onset=\"{}\" data-end=\"{}\"", e.onset, rows.back().end));
     }
   }
   if (rows.empty()) return "<p>No contact.</p>\n";
   const auto number = [&](const char* heading, const char* unit, auto ContactEpisode::*member) {
     return column_of(units, heading, unit, rows, [&](E row) { return std::optional<double>(row.contact->*member); });
   };
+  const auto peak = [&](const char* heading, const char* unit, const char* column) {
+    return column_of(units, heading, unit, rows, [column](E row) {
+      return largest_between(row.run->series, row.contact->pair + column, row.contact->onset, row.end);
+    });
+  };
   const auto time = [](const std::optional<double>& t) { return t ? instant(*t) : std::string("-"); };
-  std::string text = html_table({texts_of("run", rows, [](E row) { return row.run->label; }),
-                                 texts_of("pair", rows, [](E row) { return row.contact->pair; }),
-                                 texts_of("onset [s]", rows, [&](E row) { return time(row.contact->onset); }),
-                                 texts_of("end [s]", rows, [&](E row) { return time(row.contact->end); }),
-                                 number("peak force", "N", &ContactEpisode::max_force),
-                                 number("peak indentation", "m", &ContactEpisode::max_indentation),
-                                 number("approach velocity", "m/s", &ContactEpisode::approach_velocity),
-                                 number("separation velocity", "m/s", &ContactEpisode::separation_velocity),
-                                 number("restitution", "", &ContactEpisode::effective_restitution),
-                                 number("peak impulse", "N s", &ContactEpisode::max_impulse),
-                                 texts_of("", rows, [](E) { return std::string(); })},
-                                attributes);
+  std::string text = html_table(
+      {texts_of("run", rows, [](E row) { return row.run->label; }),
+       texts_of("pair", rows, [](E row) { return row.contact->pair; }),
+       texts_of("onset [s]", rows, [&](E row) { return time(row.contact->onset); }),
+       texts_of("end [s]", rows, [&](E row) { return time(row.contact->end); }),
+       column_of(units, "peak force", "N", rows,
+                 [](E row) { return std::optional(displayed_force(*row.contact, *row.run->summary)); }),
+       column_of(units, "peak indentation", "m", rows, [](E row) { return displayed_indentation(*row.contact); }),
+       peak("peak pressure", "Pa", ".peak_pressure_Pa"), peak("peak area", "m²", ".area_m2"),
+       number("approach velocity", "m/s", &ContactEpisode::approach_velocity),
+       number("separation velocity", "m/s", &ContactEpisode::separation_velocity),
+       number("restitution", "", &ContactEpisode::effective_restitution),
+       number("peak impulse", "N s", &ContactEpisode::max_impulse),
+       texts_of("", rows, [](E) { return std::string(); })},
+      attributes);
   if (n_skipped > 0) text += fmt::format("<p class=\"note\">{} more in summary.json.</p>\n", n_skipped);
   return text;
 }
 
-/// Without a pair of bodies in contact, there are no columns of it.
+/// False for a run that ended before its first step: it has no statistics.
+bool has_statistics(const RunData& run) {
+  return run.summary && (run.summary->simulated_time > 0.0 || run.summary->status == "completed");
+}
+
+/// Without a pair of bodies in contact, there are no columns of it. Empty where no run has statistics.
 std::string cost_table(std::span<const RunData> runs, const PageUnits& units) {
   using R = const RunData*;
   std::vector<R> rows;
   for (const RunData& run : runs) {
-    if (run.summary) rows.push_back(&run);
+    if (has_statistics(run)) rows.push_back(&run);
   }
+  if (rows.empty()) return {};
   const auto count = [&](const char* heading, std::int64_t IntegratorStatistics::*member) {
     return texts_of(heading, rows, [&](R run) { return fmt::format("{}", run->summary->integrator.*member); });
   };
   const auto duration = [&](const char* heading, double RpcStatistics::*member) {
     return column_of(
         units, heading, "s", rows,
-        [&](R run) { return run->summary->rpc ? std::optional(1e-6 * ((*run->summary->rpc).*member)) : std::nullopt; },
+        [&](R run) {
+          const auto& rpc = run->summary->rpc;
+          return rpc && rpc->calls > 1 ? std::optional(1e-6 * ((*rpc).*member)) : std::nullopt;
+        },
         3);
   };
   const auto wall_time = [](R run) { return run->summary->wall_time; };
@@ -447,24 +498,20 @@ std::string share_text(const EnergyBalance& energy) {
 std::string energy_table(std::span<const RunData> runs, const PageUnits& units) {
   std::vector<const RunData*> rows;
   for (const RunData& run : runs) {
-    if (run.summary && !std::isnan(run.summary->energy.balance_error)) rows.push_back(&run);
+    if (has_statistics(run) && !std::isnan(run.summary->energy.balance_error)) rows.push_back(&run);
   }
   if (rows.empty()) return {};
   using R = const RunData*;
   const bool prescribed =
       std::ranges::any_of(rows, [](R r) { return r->model && r->model->analysis.traits.prescribed; });
   const auto number = [&](const char* heading, double EnergyBalance::*member) {
-    return column_of(units, heading, "J", rows, [&](R run) { return run->summary->energy.*member; });
+    return column_of(units, heading, "J", rows, [&](R run) { return to_resolution(run->summary->energy).*member; });
   };
   return html_table(
              {texts_of("run", rows, [](R run) { return run->label; }), number("start", &EnergyBalance::initial),
               number("end", &EnergyBalance::final), number("dissipated", &EnergyBalance::dissipated),
               number("work of loads and drivers", &EnergyBalance::external_work),
-              column_of(units, "balance error", "J", rows,
-                        [](R run) {
-                          const EnergyBalance& energy = run->summary->energy;
-                          return balance_error_is_rounding(energy) ? 0.0 : energy.balance_error;
-                        }),
+              number("balance error", &EnergyBalance::balance_error),
               texts_of("of the energy exchanged", rows, [](R run) { return share_text(run->summary->energy); })}) +
          (prescribed ? "<p class=\"note\">For prescribed motion, the balance is without the contact, whose work is its "
                        "stored and dissipated energy.</p>"
@@ -531,12 +578,12 @@ std::optional<double> number_at(const Json& row, const std::string& key) {
   return found->get<double>();
 }
 
-/// Quantities with a value in any row: only coupling schemes have exchanges.
+/// Quantities with a value other than zero in any row: only coupling schemes have exchanges.
 std::vector<Quantity> known(const std::vector<Quantity>& quantities, const Json& comparison) {
   std::vector<Quantity> known;
   std::ranges::copy_if(quantities, std::back_inserter(known), [&](const Quantity& q) {
     return std::ranges::any_of(comparison.at("rows"),
-                               [&](const Json& row) { return number_at(row, q.key).has_value(); });
+                               [&](const Json& row) { return number_at(row, q.key).value_or(0.0) != 0.0; });
   });
   return known;
 }
@@ -551,15 +598,30 @@ TableColumn quantity_column(const Json& comparison, const Quantity& quantity, co
                    [&](const Json& row) { return number_at(row, quantity.key); });
 }
 
+/// The runs of a comparison, or the varied keys of a sweep.
+std::vector<TableColumn> row_names(const Json& comparison) {
+  const Json& rows = comparison.at("rows");
+  if (!is_sweep(comparison)) {
+    return {texts_of("run", rows, [](const Json& row) { return row.at("backend").get<std::string>(); })};
+  }
+  std::vector<TableColumn> columns;
+  for (const auto& [key, value] : rows[0].at("parameters").items()) {
+    const std::string heading = with_unit(key, comparison.value("units", Json::object()).value(key, ""));
+    columns.push_back(texts_of(heading.c_str(), rows, [&key](const Json& row) {
+      const Json& own = row.at("parameters").at(key);
+      return own.is_number() ? shown(own.get<double>(), 6) : own.is_string() ? own.get<std::string>() : own.dump();
+    }));
+  }
+  return columns;
+}
+
 /// Results, their deviations from the reference, and the cost of every run.
 std::string comparison_tables(const Json& comparison, const PageUnits& units) {
   const bool compared = comparison.at("reference").is_string();
   const Json& rows = comparison.at("rows");
-  const TableColumn names = texts_of("run", rows, [](const Json& row) { return row.at("backend").get<std::string>(); });
-  std::vector<TableColumn> results = {
-      names, texts_of("status", rows, [](const Json& row) { return row.at("status").get<std::string>(); })};
-  std::vector<TableColumn> deviations = {names};
-  std::vector<TableColumn> cost = {names};
+  const std::vector<TableColumn> names = row_names(comparison);
+  std::vector<TableColumn> results = names, deviations = names, cost = names;
+  results.push_back(texts_of("status", rows, [](const Json& row) { return row.at("status").get<std::string>(); }));
   for (const Quantity& q : known(accuracies(), comparison)) {
     results.push_back(quantity_column(comparison, q, units));
     deviations.push_back(texts_of(q.label, rows, [&](const Json& row) {
@@ -612,13 +674,15 @@ Json scatter_json(const Json& comparison) {
           {"cost", quantities_json(known(costs(), comparison))}};
 }
 
-/// {parameters: [key], results: [{key, label, unit}], rows: [{label, parameters: {key: value}, results: {key: value}}]}
+/// {parameters: [key], units: {key: unit}, results: [{key, label, unit}], rows: [{label, parameters: {key: value},
+/// results: {key: value}}]}
 Json sweep_json(const Json& comparison) {
   Json json = {{"parameters", Json::array()},
                {"results", quantities_json(known(accuracies(), comparison))},
                {"rows", Json::array()}};
   for (Json& cost : quantities_json(known(costs(), comparison))) json["results"].push_back(std::move(cost));
   for (const auto& [key, value] : comparison.at("rows")[0].at("parameters").items()) json["parameters"].push_back(key);
+  json["units"] = comparison.value("units", Json::object());
   for (const Json& row : comparison.at("rows")) {
     Json line = {{"label", row.at("backend")}, {"parameters", row.at("parameters")}, {"results", Json::object()}};
     for (const Json& result : json["results"]) {
@@ -641,7 +705,7 @@ Json page_data(std::span<const RunData> runs, const PageUnits& units) {
   Json shapes;
   if (Json scenes = scenes_json(runs, shapes); !scenes.empty()) data["scenes"] = std::move(scenes);
   if (!shapes.empty()) data["shapes"] = std::move(shapes);
-  if (Json prints = prints_json(runs); !prints.empty()) data["prints"] = std::move(prints);
+  if (has_pressure(runs)) data["prints"] = prints_json(runs);
   return data;
 }
 
@@ -690,7 +754,7 @@ std::string comparison_page(const Json& comparison, std::span<const RunData> run
   const std::size_t n_planned = comparison.value("planned", n_rows);
   const std::string header = n_planned > n_rows
                                  ? fmt::format("<span>{} of {} runs so far; reload for more</span>", n_rows, n_planned)
-                                 : fmt::format("<span>{} runs</span>", n_rows);
+                                 : fmt::format("<span>{} {}</span>", n_rows, n_rows == 1 ? "run" : "runs");
   return document(title, header, description_of(runs) + page.html(), data);
 }
 

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "common/errors/error.hpp"
 #include "common/files/digest.hpp"
 #include "common/files/output_file.hpp"
+#include "common/results/resolution.hpp"
 #include "common/results/thinning.hpp"
 #include "gait/ground_reactions.hpp"
 #include "report/columns.hpp"
@@ -84,6 +87,51 @@ Json loop_json(const TimeSeries& series, const std::string& pair, std::size_t bu
     y = selected(y, rows);
   }
   return {{"pair", pair}, {"indentation", packed(x)}, {"force", packed(y)}};
+}
+
+/// Scales of the columns of a run, below whose relative resolution values are rounding: the largest value of their
+/// unit, for forces also the weight and that of the impacts.
+class ColumnScales {
+ public:
+  ColumnScales(const RunData& run, const std::vector<ColumnName>& names) {
+    const std::size_t n = names.size();
+    for (std::size_t i = 0; i < run.series.values.size(); ++i) {
+      const double size = std::abs(run.series.values[i]);
+      double& scale = scales_[names[i % n].unit];
+      if (std::isfinite(size)) scale = std::max(scale, size);
+    }
+    double& force = scales_["N"];
+    if (run.summary) force = std::max(force, impact_force_scale(*run.summary));
+    if (run.model) {
+      double mass = 0.0;
+      for (const BodySpec& body : run.model->bodies) mass += body.mass;
+      force = std::max(force, mass * run.model->gravity.norm());
+    }
+    scales_["N m"] = std::max(scales_["N m"], force * scales_["m"]);
+  }
+
+  /// Values of a column without rounding; step sizes and numbers without a unit are as they are.
+  [[nodiscard]] std::vector<double> without_rounding(std::vector<double> values, const std::string& unit) const {
+    if (unit == "s" || unit == "-") return values;
+    const double limit = relative_resolution * scales_.at(unit);
+    for (double& value : values) {
+      if (std::abs(value) < limit) value = 0.0;
+    }
+    return values;
+  }
+
+ private:
+  std::map<std::string, double> scales_;
+};
+
+/// Pairs whose contacts are impacts of rigid bodies.
+std::set<std::string> impulsive_pairs(const RunData& run) {
+  std::set<std::string> pairs;
+  if (!run.summary) return pairs;
+  for (const ContactEpisode& e : run.summary->contacts) {
+    if (e.max_impulse) pairs.insert(e.pair);
+  }
+  return pairs;
 }
 
 /// Components of the total force of a foot, as columns with separate times.
@@ -194,13 +242,16 @@ Json charts_json(const RunData& run, std::size_t budget) {
   const std::vector<double> time = run.series.column(run.series.columns[0]);
   json["time"] = time.size() <= budget ? packed(time) : packed(std::span<const double>());
   const std::vector<ColumnName> read = read_column_names(run.series.columns);
+  const ColumnScales scales(run, read);
+  const std::set<std::string> impulsive = impulsive_pairs(run);
   for (std::size_t c = 1; c < run.series.columns.size(); ++c) {
     const std::string& name = run.series.columns[c];
-    json["columns"].push_back(column_json(name, read[c], run.series.column(name), time, budget));
-    constexpr std::string_view ending = ".indentation_m";
-    if (name.ends_with(ending)) {
-      json["loops"].push_back(loop_json(run.series, name.substr(0, name.size() - ending.size()), budget));
-    }
+    const bool is_indentation = name.ends_with(".indentation_m");
+    // Rigid bodies have none.
+    if (is_indentation && impulsive.contains(read[c].owner)) continue;
+    const std::vector<double> values = scales.without_rounding(run.series.column(name), read[c].unit);
+    json["columns"].push_back(column_json(name, read[c], values, time, budget));
+    if (is_indentation) json["loops"].push_back(loop_json(run.series, read[c].owner, budget));
   }
   if (!run.model) return json;
   const Vector3 g = run.model->gravity;

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
+
+#include "scenario/scenario_schema.hpp"
 
 // Defined in resources.S.in.
 extern "C" {
@@ -37,6 +40,39 @@ std::string shown(double value, int digits) {
   const double size = std::abs(value);
   const bool plain = text.find('e') == std::string::npos || size < 1e-3 || size >= 1e6;
   return plain ? text : fmt::format("{:.0f}", std::stod(text));
+}
+
+namespace {
+
+std::vector<std::string> names_of_key(const std::string& key) {
+  std::istringstream stream(key);
+  std::vector<std::string> names;
+  for (std::string name; std::getline(stream, name, '.');) names.push_back(name);
+  return names;
+}
+
+bool is_at(const std::vector<std::string>& key, const std::vector<std::string>& path) {
+  return std::ranges::equal(
+      key, path, [](const std::string& name, const std::string& known) { return name == known || known == "NAME"; });
+}
+
+}  // namespace
+
+std::string unit_of_key(const std::string& key, const Catalog& catalog) {
+  const auto unit = [](const std::string& known) { return known == "-" ? std::string() : known; };
+  const std::vector<std::string> names = names_of_key(key);
+  const bool is_contact = !names.empty() && names.front() == "contact";
+  // Two names are a parameter of all pairs.
+  for (const config::ReferenceRow& row : config::reference_rows(config::scenario_schema(catalog), "")) {
+    if (is_contact && names.size() == 2) break;
+    if (is_at(names, names_of_key(row.path))) return unit(row.key.unit);
+  }
+  if (!is_contact) return {};
+  for (const auto& [backend, parameters] : catalog.backends) {
+    const auto found = std::ranges::find(parameters, names.back(), &ParameterSchema::name);
+    if (found != parameters.end()) return unit(found->unit);
+  }
+  return {};
 }
 
 std::string with_unit(const std::string& text, const std::string& unit) {

@@ -9,6 +9,7 @@
 
 #include "report/html.hpp"
 #include "report/packing.hpp"
+#include "scenario/catalog.hpp"
 
 namespace heelstrike::report {
 
@@ -23,6 +24,10 @@ struct DisplayUnit {
 
 /// Significant digits without an exponent from 0.001 to a million, "-" for NaN.
 [[nodiscard]] std::string shown(double value, int digits = 4);
+
+/// SI unit of a key of a scenario as options name it, e.g. "contact.stiffness" or "bodies.ball.mass"; empty without
+/// one.
+[[nodiscard]] std::string unit_of_key(const std::string& key, const Catalog& catalog);
 
 /// "peak force [N]"; without brackets for an empty unit and "-".
 [[nodiscard]] std::string with_unit(const std::string& text, const std::string& unit);

@@ -167,14 +167,38 @@ std::optional<std::string> path_of(const Keys& given, const Keys& paths) {
       fmt::format("expected a key with its section, found '{}'; did you mean {}?", config::excerpt(given), *meant));
 }
 
+/// Rejects a key of a material as a parameter of a pair, with the path of its main body.
+void reject_material_key(const Assignment& assignment, const Keys& keys, const Node& root, const KeySchema& schema,
+                         const Catalog& catalog) {
+  const std::string& pair = keys[1];
+  const Node* backend = root.find("contact")->find(pair)->find("backend");
+  const auto known = backend == nullptr ? catalog.backends.end() : catalog.backends.find(backend->scalar);
+  if (known == catalog.backends.end() ||
+      std::ranges::find(known->second, keys.back(), &ParameterSchema::name) != known->second.end()) {
+    return;
+  }
+  const std::string end = ".main.material." + keys.back();
+  const auto rows = config::reference_rows(schema, "");
+  if (std::ranges::none_of(rows, [&](const auto& row) { return row.path == "contact.NAME" + end; })) return;
+  const std::string given = fmt::format("{}", fmt::join(assignment.keys, "."));
+  throw_invalid_assignment(assignment.note, given,
+                           fmt::format("expected a parameter of '{}' or the path of a key of a material, found '{}'; "
+                                       "did you mean contact.{}{}?",
+                                       backend->scalar, config::excerpt(given), config::excerpt(pair), end));
+}
+
 /// Rejects an invalid path. Named entries must already be in the file.
 void check_path(const Assignment& assignment, const Keys& keys, const Node& root, KeySchema schema,
                 const Catalog& catalog) {
   if (!find_key(schema, keys.front())) throw_invalid_section(assignment, root, schema, catalog);
+  const KeySchema complete = schema;
   const Node* node = &root;
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const std::string& key = keys[i];
-    if (schema.kind == KeyKind::parameters) return;  // checked by parse_scenario with the schema of the back-end
+    if (schema.kind == KeyKind::parameters) {
+      if (keys.front() == "contact" && keys.size() == 4) reject_material_key(assignment, keys, root, complete, catalog);
+      return;  // checked by parse_scenario with the schema of the back-end
+    }
     const auto next = find_key(schema, key);
     if (!next) throw_invalid_name(assignment, key, names_in(schema));
     node = node == nullptr ? nullptr : node->find(key);

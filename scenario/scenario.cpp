@@ -101,7 +101,9 @@ class Reader {
   }
 
   [[nodiscard]] bool readable(const std::vector<std::string>& sections) const {
-    return std::ranges::none_of(sections, [&](const std::string& section) { return issues_.touch(section); });
+    return std::ranges::none_of(sections, [&](const std::string& section) {
+      return issues_.touch(section) || (section == "analysis" && !root_.has(section));
+    });
   }
 
   /// @param needs  sections to which it refers

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
 #include "common/errors/error.hpp"
@@ -29,8 +30,18 @@ std::optional<double> of_first_contact(const RunSummary& run, Member ContactEpis
   if (run.contacts.empty()) return std::nullopt;
   return run.contacts.front().*member;
 }
+/// Impacts of rigid bodies have impulses, and a duration of one step.
+bool begins_with_impact(const RunSummary& run) {
+  return !run.contacts.empty() && run.contacts.front().max_impulse.has_value();
+}
+std::optional<double> max_force(const RunSummary& run) {
+  return begins_with_impact(run) ? std::nullopt : of_first_contact(run, &ContactEpisode::max_force);
+}
+std::optional<double> max_indentation(const RunSummary& run) {
+  return begins_with_impact(run) ? std::nullopt : of_first_contact(run, &ContactEpisode::max_indentation);
+}
 std::optional<double> duration(const RunSummary& run) {
-  if (run.contacts.empty() || !run.contacts.front().end) return std::nullopt;
+  if (run.contacts.empty() || !run.contacts.front().end || begins_with_impact(run)) return std::nullopt;
   return *run.contacts.front().end - run.contacts.front().onset;
 }
 template <class Integer>
@@ -42,9 +53,8 @@ const std::vector<Quantity>& quantities() {
   using S = const RunSummary&;
   using P = const PeakContact&;
   static const std::vector<Quantity> all = {
-      {"max_force_N", "max force N", 6, true, [](S s, P) { return of_first_contact(s, &ContactEpisode::max_force); }},
-      {"max_indentation_m", "max indentation m", 5, true,
-       [](S s, P) { return of_first_contact(s, &ContactEpisode::max_indentation); }},
+      {"max_force_N", "max force N", 6, true, [](S s, P) { return max_force(s); }},
+      {"max_indentation_m", "max indentation m", 5, true, [](S s, P) { return max_indentation(s); }},
       {"peak_pressure_Pa", "peak pressure Pa", 5, true, [](S, P p) { return p.peak_pressure; }},
       {"area_m2", "area m2", 5, true, [](S, P p) { return p.area; }},
       {"contact_duration_s", "duration s", 5, true, [](S s, P) { return duration(s); }},
@@ -80,6 +90,29 @@ std::vector<Quantity> quantities_of(const Comparison& comparison) {
     }
   }
   return present;
+}
+
+/// Without quantities that are zero in all rows, for people.
+std::vector<Quantity> shown_quantities_of(const Comparison& comparison) {
+  std::vector<Quantity> shown = quantities_of(comparison);
+  std::erase_if(shown, [&](const Quantity& q) {
+    return std::ranges::all_of(comparison.rows,
+                               [&](const ComparisonRow& row) { return value_of(q, row).value_or(0.0) == 0.0; });
+  });
+  return shown;
+}
+
+/// Headings of the keys that a sweep varies: their last names if these differ from each other and from the quantities.
+std::vector<std::string> parameter_headings(const Comparison& comparison) {
+  std::vector<std::string> keys, names;
+  if (comparison.rows.empty()) return keys;
+  for (const auto& [key, value] : comparison.rows.front().parameters) {
+    keys.push_back(key);
+    names.push_back(key.substr(key.rfind('.') + 1));
+  }
+  std::set<std::string> different(names.begin(), names.end());
+  for (const Quantity& q : quantities()) different.erase(q.heading);
+  return different.size() == names.size() ? names : keys;
 }
 
 constexpr const char* position_key = "position_error_m";
@@ -197,22 +230,26 @@ std::vector<std::string> Comparison::failures() const {
 Table Comparison::table() const {
   const ComparisonRow* base = reference.empty() ? nullptr : find(*this, reference);
   Table table;
-  table.header = {subject};
+  const std::vector<std::string> parameters = parameter_headings(*this);
+  table.header = parameters.empty() ? std::vector<std::string>{subject} : parameters;
   const bool positions = has_position_errors(*this);
   if (positions) table.header.insert(table.header.end(), {"position error m", "%"});
-  for (const Quantity& q : quantities_of(*this)) {
+  for (const Quantity& q : shown_quantities_of(*this)) {
     table.header.push_back(q.heading);
     if (base != nullptr && q.compared) table.header.emplace_back("%");
   }
   for (const ComparisonRow& row : rows) {
     const bool marked = has_numbers(row) && !is_whole(row);
-    std::vector<std::string> line = {marked ? fmt::format("{} ({})", row.backend, row.status) : row.backend};
+    std::vector<std::string> line;
+    for (const auto& [key, value] : row.parameters) line.push_back(value);
+    if (parameters.empty()) line.push_back(row.backend);
+    if (marked) line.back() += fmt::format(" ({})", row.status);
     if (positions) {
       const auto& error = row.position_error;
       line.push_back(error ? number_text(error->largest, 3) : "-");
       line.push_back(error ? fmt::format("{:.2g}", 100.0 * error->relative) : "-");
     }
-    for (const Quantity& q : quantities_of(*this)) {
+    for (const Quantity& q : shown_quantities_of(*this)) {
       const auto value = has_numbers(row) ? value_of(q, row) : std::nullopt;
       line.push_back(value ? number_text(*value, q.digits) : "-");
       if (base == nullptr || !q.compared) continue;
@@ -263,6 +300,7 @@ std::string Comparison::json() const {
   Json json = {
       {"scenario", scenario}, {"reference", reference.empty() ? Json() : Json(reference)}, {"rows", Json::array()}};
   if (n_planned > rows.size()) json["planned"] = n_planned;
+  if (!units.empty()) json["units"] = units;
   for (const ComparisonRow& row : rows) {
     Json line = {{"backend", row.backend}, {"status", row.status}};
     for (const auto& [key, value] : row.parameters) line["parameters"][key] = parameter_json(value);

@@ -62,7 +62,8 @@ struct Comparison {
   std::string reference;             ///< back-end or scheme for the deviations; empty = none
   std::string subject = "back-end";  ///< kind of the rows
   std::vector<ComparisonRow> rows;
-  std::size_t n_planned = 0;  ///< runs of a sweep, ended or not; 0 = those of the rows
+  std::map<std::string, std::string> units = {};  ///< SI, of the keys that a sweep varies; without those of none
+  std::size_t n_planned = 0;                      ///< runs of a sweep, ended or not; 0 = those of the rows
 
   /// Worst code of the rows: failures before incomplete runs.
   [[nodiscard]] ExitCode exit_code() const;

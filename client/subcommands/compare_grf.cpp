@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -50,11 +51,6 @@ std::vector<ForcePlate> measured_plates(const fs::path& file, std::vector<std::s
 /// The first file of the run folder that has columns of force plates.
 std::vector<ForcePlate> predicted_plates(const fs::path& run) {
   require_run_folder(run);
-  if (!fs::is_directory(run)) {
-    throw input_error("RUN", fmt::format("expected a run folder, found no folder {}; name the folder of `heelstrike "
-                                         "run`",
-                                         run.string()));
-  }
   for (const char* name : {ground_reactions_file, "forces.sto", "timeseries.csv"}) {
     const fs::path file = run / name;
     if (!fs::exists(file)) continue;
@@ -81,6 +77,7 @@ struct GrfReport {
   fs::path measured_file;
   Vector3 up = Vector3::Zero();
   PrescribedLoads given;
+  std::map<std::string, std::string> feet;  ///< by plate, of the scenario
   GroundPath ground;
   bool has_scenario = false;  ///< else the prescribed components are unknown
   std::vector<StanceComparison> stances;
@@ -152,6 +149,7 @@ void read_making(const fs::path& run, GrfReport& report) {
   const Scenario scenario = parse_scenario(read_file(file, "RUN"), file.string(), scenario_catalog());
   report.has_scenario = true;
   for (const MarkerMotionSpec& motion : scenario.motions) {
+    for (const auto& foot : motion.feet) report.feet[foot.columns()] = foot.name;
     if (motion.body_mass && report.mass <= 0.0) {
       report.mass = *motion.body_mass;
       report.mass_basis = "of the scenario";
@@ -292,8 +290,10 @@ std::string explanation(const GrfReport& report, const StanceComparison& c) {
   return text;
 }
 
-std::string title(const StanceComparison& c) {
-  std::string text = fmt::format("{}  stance {:.3f} to {:.3f} s", c.plate, c.stance.start, c.stance.end);
+std::string title(const GrfReport& report, const StanceComparison& c) {
+  const auto foot = report.feet.find(c.plate);
+  const std::string name = foot == report.feet.end() ? c.plate : foot->second + " foot";
+  std::string text = fmt::format("{}, stance {:.3f} to {:.3f} s", name, c.stance.start, c.stance.end);
   if (!c.stance.complete()) text += ", cut by the recording";
   if (c.from > c.stance.start || c.to < c.stance.end) {
     text += fmt::format(", compared in the run, from {:.3f} to {:.3f} s", c.from, c.to);
@@ -301,12 +301,27 @@ std::string title(const StanceComparison& c) {
   return text;
 }
 
+/// Without the sign of a value that rounds to zero.
+std::string fixed(double value, int digits = 1) {
+  std::string text = fmt::format("{:.{}f}", value, digits);
+  return text.find_first_not_of("-0.") == std::string::npos && text.front() == '-' ? text.substr(1) : text;
+}
+
 std::string optional_number(const std::optional<double>& value) {
-  return value ? fmt::format("{:.1f}", *value) : "-";
+  return value ? fixed(*value) : "-";
 }
 
 std::string percent(double value, double whole) {
-  return whole > 0.0 ? fmt::format("{:.1f}", 100.0 * value / whole) : "-";
+  return whole > 0.0 ? fixed(100.0 * value / whole) : "-";
+}
+
+std::string correlation(double value) {
+  return std::isnan(value) ? "-" : fixed(value, 3);
+}
+
+/// [ms] A constant curve has no time of its peak.
+std::string delay(const ComponentError& e, const Peak& measured, const Peak& predicted) {
+  return std::isnan(e.correlation) ? "-" : fixed(1e3 * (predicted.time - measured.time), 0);
 }
 
 /// The errors with every normalisation, and the impulses.
@@ -317,11 +332,9 @@ Table error_table(const GrfReport& report, const StanceComparison& c) {
               .rows = {}};
   for (const ComponentError& e : c.components) {
     const bool force = e.name != "moment";
-    table.rows.push_back({titled(report, e.name), fmt::format("{:.1f}", e.rms), force ? percent(e.rms, weight) : "-",
-                          percent(e.rms, e.range()),
-                          std::isnan(e.correlation) ? "-" : fmt::format("{:.3f}", e.correlation),
-                          optional_number(e.mean_curve_rms), fmt::format("{:.1f}", e.measured_impulse),
-                          fmt::format("{:.1f}", e.predicted_impulse)});
+    table.rows.push_back({titled(report, e.name), fixed(e.rms), force ? percent(e.rms, weight) : "-",
+                          percent(e.rms, e.range()), correlation(e.correlation), optional_number(e.mean_curve_rms),
+                          fixed(e.measured_impulse), fixed(e.predicted_impulse)});
   }
   return table;
 }
@@ -335,9 +348,8 @@ void print_all_stances(const GrfReport& report) {
               .rows = {}};
   for (const PooledError& e : all.components) {
     const bool force = e.name != "moment";
-    table.rows.push_back({titled(report, e.name), fmt::format("{:.1f}", e.rms), force ? percent(e.rms, weight) : "-",
-                          std::isnan(e.rms_of_range) ? "-" : fmt::format("{:.1f}", 100.0 * e.rms_of_range),
-                          std::isnan(e.correlation) ? "-" : fmt::format("{:.3f}", e.correlation),
+    table.rows.push_back({titled(report, e.name), fixed(e.rms), force ? percent(e.rms, weight) : "-",
+                          std::isnan(e.rms_of_range) ? "-" : fixed(100.0 * e.rms_of_range), correlation(e.correlation),
                           optional_number(e.mean_curve_rms)});
   }
   fmt::print("{}", table.fitted(screen_width(Stream::out)));
@@ -351,27 +363,24 @@ void print_text(const GrfReport& report) {
   const double weight = report.mass * 9.80665;
   fmt::print("body mass {:.1f} kg (weight {:.1f} N; {})\n", report.mass, weight, report.mass_basis);
   for (const StanceComparison& c : report.stances) {
-    fmt::print("\n{}\n", title(c));
-    Table table{.header = {"component", "unit", "run", "rms", "rms %BW", "max meas.", "max run", "error", "dt ms",
-                           "min meas.", "min run", "error", "dt ms", "correlation"},
+    fmt::print("\n{}\n", title(report, c));
+    Table table{.header = {"component", "unit", "run", "rms", "rms %BW", "max meas.", "max run", "max error",
+                           "max later ms", "min meas.", "min run", "min error", "min later ms", "correlation"},
                 .rows = {}};
     for (const ComponentError& e : c.components) {
       const bool force = e.name != "moment";
-      table.rows.push_back({titled(report, e.name), force ? "N" : "N m", origin(report, c, e),
-                            fmt::format("{:.1f}", e.rms), force ? fmt::format("{:.1f}", 100.0 * e.rms / weight) : "-",
-                            fmt::format("{:.1f}", e.measured_max.value), fmt::format("{:.1f}", e.predicted_max.value),
-                            fmt::format("{:.1f}", e.predicted_max.value - e.measured_max.value),
-                            fmt::format("{:.0f}", 1e3 * (e.predicted_max.time - e.measured_max.time)),
-                            fmt::format("{:.1f}", e.measured_min.value), fmt::format("{:.1f}", e.predicted_min.value),
-                            fmt::format("{:.1f}", e.predicted_min.value - e.measured_min.value),
-                            fmt::format("{:.0f}", 1e3 * (e.predicted_min.time - e.measured_min.time)),
-                            std::isnan(e.correlation) ? "-" : fmt::format("{:.3f}", e.correlation)});
+      table.rows.push_back({titled(report, e.name), force ? "N" : "N m", origin(report, c, e), fixed(e.rms),
+                            force ? fixed(100.0 * e.rms / weight) : "-", fixed(e.measured_max.value),
+                            fixed(e.predicted_max.value), fixed(e.predicted_max.value - e.measured_max.value),
+                            delay(e, e.measured_max, e.predicted_max), fixed(e.measured_min.value),
+                            fixed(e.predicted_min.value), fixed(e.predicted_min.value - e.measured_min.value),
+                            delay(e, e.measured_min, e.predicted_min), correlation(e.correlation)});
     }
     fmt::print("{}", table.fitted(screen_width(Stream::out)));
     fmt::print("{}", error_table(report, c).fitted(screen_width(Stream::out)));
     const std::string meaning = explanation(report, c);
     if (!meaning.empty()) fmt::print("{}\n", meaning);
-    const char* verb = find_prescribed_components(report, c).empty() ? "predicted" : "met";
+    const char* verb = find_prescribed_components(report, c).empty() ? "predicted" : "in the run";
     const auto halves = [&](const char* name, const std::optional<Peak>(&peak)[2]) {
       if (!peak[0] || !peak[1]) return;
       fmt::print("{} of the vertical force: measured {:.1f} N at {:.3f} s, {} {:.1f} N at {:.3f} s\n", name,
@@ -445,7 +454,7 @@ nlohmann::json to_json(const PooledComparison& all, double weight) {
 report::PageTable stance_table(const GrfReport& report, const StanceComparison& c) {
   const double weight = report.mass * 9.80665;
   report::PageTable table{
-      .heading = title(c),
+      .heading = title(report, c),
       .header = {"component", "unit", "run", "rms", "rms [% of body weight]", "rms [% of range]",
                  "mean of other stances, rms", "largest, measured", "largest, run", "later by [ms]",
                  "smallest, measured", "smallest, run", "correlation", "impulse, measured [N s]", "impulse, run [N s]"},
@@ -454,14 +463,12 @@ report::PageTable stance_table(const GrfReport& report, const StanceComparison& 
       .figure = {}};
   for (const ComponentError& e : c.components) {
     const bool force = e.name != "moment";
-    table.rows.push_back({titled(report, e.name), force ? "N" : "N m", origin(report, c, e),
-                          fmt::format("{:.1f}", e.rms), force ? percent(e.rms, weight) : "-", percent(e.rms, e.range()),
-                          optional_number(e.mean_curve_rms), fmt::format("{:.1f}", e.measured_max.value),
-                          fmt::format("{:.1f}", e.predicted_max.value),
-                          fmt::format("{:.0f}", 1e3 * (e.predicted_max.time - e.measured_max.time)),
-                          fmt::format("{:.1f}", e.measured_min.value), fmt::format("{:.1f}", e.predicted_min.value),
-                          std::isnan(e.correlation) ? "-" : fmt::format("{:.3f}", e.correlation),
-                          fmt::format("{:.1f}", e.measured_impulse), fmt::format("{:.1f}", e.predicted_impulse)});
+    table.rows.push_back({titled(report, e.name), force ? "N" : "N m", origin(report, c, e), fixed(e.rms),
+                          force ? percent(e.rms, weight) : "-", percent(e.rms, e.range()),
+                          optional_number(e.mean_curve_rms), fixed(e.measured_max.value), fixed(e.predicted_max.value),
+                          delay(e, e.measured_max, e.predicted_max), fixed(e.measured_min.value),
+                          fixed(e.predicted_min.value), correlation(e.correlation), fixed(e.measured_impulse),
+                          fixed(e.predicted_impulse)});
   }
   table.note += table.note.empty() ? "" : " ";
   table.note += c.cop_samples > 0

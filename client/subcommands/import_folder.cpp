@@ -36,7 +36,8 @@ void check_is_new(const fs::path& file, const std::string& kind) {
 
 void create_folder(const fs::path& folder, const fs::path& inner, std::span<const models::ImportedMesh> copies) {
   std::error_code failure;
-  fs::create_directories(folder / inner, failure);
+  // The current folder has an empty path.
+  if (const fs::path made = folder / inner; !made.empty()) fs::create_directories(made, failure);
   for (const auto& mesh : copies) {
     if (failure || mesh.from.empty()) continue;
     fs::copy_file(mesh.from, folder / mesh.to, fs::copy_options::overwrite_existing, failure);
@@ -70,7 +71,7 @@ fs::path write_folder(const fs::path& model, const fs::path& target, const model
   const fs::path folder = named ? target.parent_path() : target;
   const fs::path scenario = named ? target : folder / (model.stem().string() + ".yaml");
   check_is_new(scenario, "scenario");
-  create_folder(folder, "meshes", import.meshes);
+  create_folder(folder, import.meshes.empty() ? "" : "meshes", import.meshes);
   for (const auto& mesh : import.meshes) {
     if (mesh.from.empty()) write_text(folder / mesh.to, mesh.content);
   }
@@ -171,7 +172,13 @@ void require_output(const fs::path& folder) {
 
 ExitCode write_import(const fs::path& model, const fs::path& folder, const models::Import& import, bool as_json) {
   const fs::path scenario = write_folder(model, folder, import);
-  return print_import("scenario", scenario.string(), import.imported, import.omissions, as_json);
+  const ExitCode code = print_import("scenario", scenario.string(), import.imported, import.omissions, as_json);
+  if (as_json) return code;
+  const fs::path beside = scenario.parent_path();
+  fmt::print("\nbeside the scenario: {}{}\n", (beside / "NOT_IMPORTED.txt").string(),
+             import.meshes.empty() ? "" : ", " + (beside / "meshes").string());
+  fmt::print("heelstrike validate {0}\nheelstrike run {0}\n", scenario.string());
+  return code;
 }
 
 ExitCode write_trial(const fs::path& file, std::string_view bytes, const fs::path& folder, bool as_json) {

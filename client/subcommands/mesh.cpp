@@ -208,6 +208,8 @@ ExitCode run(const MeshOptions& options, bool as_json, const std::stop_token& st
     if (!outcome.volume_report.empty()) fmt::print("{}\n", outcome.volume_report);
     if (!options.output.empty()) {
       fmt::print("written    {} ({} bytes)\n", options.output.string(), outcome.bytes.size());
+    } else if (job.size > 0.0 || job.layer || !outcome.repaired.empty()) {
+      fmt::print("no file is written; -o FILE writes the mesh\n");
     }
   }
   for (const std::string& warning : outcome.warnings)

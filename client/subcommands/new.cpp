@@ -209,14 +209,37 @@ std::string guessed_unit(const ScenarioKind& kind, double extent) {
   return extent > kind.longest ? "mm" : "m";
 }
 
-/// Axis of the files that points up: from the first surface to the second one, else z.
-std::string guessed_up(const std::vector<Triangles>& surfaces) {
+/// Mean normal of a surface, weighted by area: a unit vector for a plane, zero for a closed surface.
+Vector3 mean_normal(const Triangles& surface) {
+  Vector3 sum = Vector3::Zero();
+  double area = 0.0;
+  for (const auto& [a, b, c] : surface.triangles) {
+    const Vector3& corner = surface.vertices[a];
+    const Vector3 normal = 0.5 * (surface.vertices[b] - corner).cross(surface.vertices[c] - corner);
+    sum += normal;
+    area += normal.norm();
+  }
+  return area > 0.0 ? Vector3(sum / area) : Vector3(Vector3::Zero());
+}
+
+/// Axis of the files that points up: z, or, for two surfaces, the normal of the first one if that is open, else from
+/// the first to the second one.
+std::string guessed_up(const NewOptions& options, const std::vector<Triangles>& surfaces) {
   if (surfaces.size() < 2) return axes.front();
   const Extent below = extent_of(surfaces[0]), above = extent_of(surfaces[1]);
   const Vector3 between = above.low + above.high - below.low - below.high;
+  const Vector3 normal = mean_normal(surfaces[0]);
+  constexpr double open_surface = 0.1, opposite = -0.2;
+  const bool is_open = normal.norm() > open_surface;
+  if (is_open && normal.dot(between) < opposite * normal.norm() * between.norm()) {
+    throw input_error("mesh", fmt::format("{}: expected a surface whose normals point to {}, found them pointing away "
+                                          "from it; exchange the files?",
+                                          options.meshes[0].string(), options.meshes[1].string()));
+  }
+  const Vector3& up = is_open ? normal : between;
   Eigen::Index axis = 0;
-  between.cwiseAbs().maxCoeff(&axis);
-  return std::string(between[axis] < 0.0 ? "-" : "") + "xyz"[axis];
+  up.cwiseAbs().maxCoeff(&axis);
+  return std::string(up[axis] < 0.0 ? "-" : "") + "xyz"[axis];
 }
 
 Matrix3 rotation_to_z(const std::string& up) {
@@ -406,8 +429,9 @@ std::vector<Triangles> placed_surfaces(const ScenarioKind& kind, const NewOption
   const std::string up = requested_value(
       options, "up",
       fmt::format("axis of the files that points {}", surfaces.size() > 1 ? "from the tibia to the femur" : "up"),
-      guessed_up(surfaces));
+      guessed_up(options, surfaces));
   const Matrix3 rotation = rotation_to_z(up);
+  if (surfaces.size() > 1) print_message("note", "both files are taken in one frame, as they are");
   for (Triangles& surface : surfaces) {
     for (Vector3& vertex : surface.vertices) vertex = scale * (rotation * vertex);
   }
@@ -525,7 +549,9 @@ std::string kinds_text() {
 Action add_new(CLI::App& command, bool& /*as_json*/) {
   const auto options = std::make_shared<NewOptions>();
   command.add_option("kind", options->kind, kinds_text())->required()->type_name("KIND");
-  command.add_option("mesh", options->meshes, "Surface files (stl, obj, ply, ...), in the order of the kind")
+  command
+      .add_option("mesh", options->meshes,
+                  "Surface files (stl, obj, ply, ...), in the order of the kind; two files are taken in one frame")
       ->required()
       ->type_name("MESH");
   command.add_option("-o,--output", options->file, "Scenario to write (default: my_KIND.yaml)")->type_name("FILE");

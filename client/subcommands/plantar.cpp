@@ -2,11 +2,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "client/subcommands/options.hpp"
 #include "client/subcommands/subcommand.hpp"
+#include "common/errors/error.hpp"
 #include "common/text/table.hpp"
 #include "library/registries/catalog.hpp"
 #include "library/runs/file_kind.hpp"
@@ -17,6 +19,14 @@
 namespace heelstrike::client {
 namespace {
 
+/// Frames under load below which times and integrals of a stance say nothing.
+constexpr std::size_t min_loaded_frames = 10;
+
+bool has_stance(const PlantarFoot& foot) {
+  return std::ranges::count_if(foot.frames, [](const PlantarFrame& frame) { return frame.force() > 0.0; }) >=
+         static_cast<std::ptrdiff_t>(min_loaded_frames);
+}
+
 struct PlantarOptions {
   std::filesystem::path run;
   double toe_line = 0.8;
@@ -25,14 +35,24 @@ struct PlantarOptions {
 void print(const PlantarFoot& foot) {
   fmt::print("{}\n", foot.name);
   Table table;
-  table.header = {"region", "force N", "peak kPa", "area cm^2", "impulse N s", "pressure-time kPa s"};
+  table.header = {"region", "force N", "peak kPa", "area cm^2"};
+  const bool with_stance = has_stance(foot);
+  if (with_stance) table.header.insert(table.header.end(), {"impulse N s", "pressure-time kPa s"});
   for (std::size_t r = 0; r < plantar_regions.size(); ++r) {
     const RegionSummary& s = foot.summary[r];
     table.rows.push_back({std::string(plantar_regions[r]), number_text(s.max_force, 4),
-                          number_text(1e-3 * s.peak_pressure, 4), number_text(1e4 * s.max_area, 3),
-                          number_text(s.impulse, 4), number_text(1e-3 * s.pressure_time_integral, 4)});
+                          number_text(1e-3 * s.peak_pressure, 4), number_text(1e4 * s.max_area, 3)});
+    if (!with_stance) continue;
+    table.rows.back().push_back(number_text(s.impulse, 4));
+    table.rows.back().push_back(number_text(1e-3 * s.pressure_time_integral, 4));
   }
   fmt::print("{}\n", table.fitted(screen_width(Stream::out)));
+  if (!with_stance) {
+    print_message("note", fmt::format("{}: no impulses and instants with fewer than {} loaded frames; decrease "
+                                      "output.fields.interval",
+                                      foot.name, min_loaded_frames));
+    return;
+  }
   for (const PlantarInstant& instant : foot.instants) fmt::print("{:<12} {:.4g} s\n", instant.name, instant.time);
 }
 
@@ -53,6 +73,11 @@ nlohmann::ordered_json to_json(const PlantarFoot& foot) {
 ExitCode plantar(const PlantarOptions& options, bool as_json) {
   require_run_folder(options.run);
   const auto file = options.run / "scenario.yaml";
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) {
+    throw file_error(options.run.string(),
+                     fmt::format("{}: expected a run folder (with scenario.yaml), found none", options.run.string()));
+  }
   const Scenario scenario = parse_scenario(read_file(file, "RUN"), file.string(), scenario_catalog());
   const auto feet = plantar_loads(options.run, scenario, options.toe_line);
   const auto files = write_plantar(options.run, feet);

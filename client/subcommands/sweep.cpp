@@ -287,7 +287,8 @@ Subcommand sweep_command() {
           .summary = "Run a grid of variations of a scenario on the available cores, or on a cluster",
           .examples =
               "  heelstrike sweep examples/bouncing_ball.yaml --vary contact.restitution=0.2:1:0.2\n"
-              "  heelstrike sweep foot.yaml --vary contact.youngs_modulus=2e5:4e5:2e4 --on slurm --jobs 20 -o moduli\n"
+              "  heelstrike sweep my_foot.yaml --vary contact.sole-plate.main.material.youngs_modulus=2e5:4e5:2e4 \\\n"
+              "    --on slurm --jobs 20 -o moduli\n"
               "  heelstrike sweep status moduli\n"
               "  heelstrike sweep explain moduli 7\n\n"
               "A failed run is a row with its reason; the exit code is then 3. The same command, or `heelstrike resume "

@@ -92,10 +92,11 @@ void print_model(const Scenario& scenario, const ModelDescription& model) {
   fmt::print("\n");
   print_line("forces: {}", joined(model.forces));
   print_line(
-      "{} degrees of freedom: 6 of each of {} bodies, less {} equations of joints and {} of drivers; {} redundant "
+      "{} degrees of freedom: 6 of {}, less {} equations of joints and {} of drivers; {} redundant "
       "equations are removed",
-      model.degrees_of_freedom, scenario.bodies.size(), equations_of(model, false), equations_of(model, true),
-      model.n_redundant);
+      model.degrees_of_freedom,
+      scenario.bodies.size() == 1 ? "one body" : fmt::format("each of {} bodies", scenario.bodies.size()),
+      equations_of(model, false), equations_of(model, true), model.n_redundant);
   for (const std::string& note : model.notes) print_line("{}", printable(note));
 }
 
@@ -105,7 +106,10 @@ void print_pairs(const Scenario& scenario, const BuiltModel& model) {
     fmt::print("\n");
     print_line("contact {}: {} ({}) against {} ({}), back-end {}", pair.spec.name, pair.main_body,
                pair.spec.main.surface.kind, pair.partner_body, pair.spec.partner.surface.kind, pair.spec.backend);
-    for (const auto& [name, value] : model.parameters[i]) fmt::print("  {} = {}\n", name, value_text(value));
+    for (const auto& [name, value] : model.parameters[i]) {
+      const std::string text = value_text(value);
+      if (!text.empty() && text != "[]") fmt::print("  {} = {}\n", name, text);
+    }
   }
 }
 

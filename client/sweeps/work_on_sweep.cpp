@@ -30,6 +30,7 @@
 #include "library/terminal/screen.hpp"
 #include "report/shapes.hpp"
 #include "report/tables.hpp"
+#include "report/units.hpp"
 #include "report/write_report.hpp"
 
 namespace heelstrike::client {
@@ -344,6 +345,12 @@ Comparison write_sweep_tables(const fs::path& folder) {
   comparison.scenario = plan.header().scenario.stem().string();
   comparison.n_planned = plan.size();
   for (auto& [number, row] : rows) comparison.rows.push_back(std::move(row));
+  if (!comparison.rows.empty()) {
+    const Catalog catalog = scenario_catalog(schemas_of(embedded_backends()));
+    for (const auto& [key, value] : comparison.rows.front().parameters) {
+      if (const std::string unit = report::unit_of_key(key, catalog); !unit.empty()) comparison.units[key] = unit;
+    }
+  }
   if (comparison.rows.size() == comparison.n_planned) {
     // Left by workers that were killed while they took a run over.
     std::error_code ignored;

@@ -217,6 +217,12 @@ std::string unknown_option(const CLI::App& program, const CLI::App& command, con
 
 std::string unexpected_argument(const CLI::App& command, const std::string& given, const std::string& help) {
   const std::vector<std::string> names = option_names(command);
+  const bool has_vary = std::ranges::find(names, "--vary") != names.end();
+  // The values of a list or range.
+  const std::size_t equals = given.find('=');
+  if (has_vary && equals != std::string::npos && given.find_first_of(":,", equals) != std::string::npos) {
+    return fmt::format("unexpected argument {}; did you mean --vary {}?", given, given);
+  }
   const bool sets = given.find('=') != std::string::npos && std::ranges::find(names, "--set") != names.end();
   if (sets) return fmt::format("unexpected argument {}; did you mean --set {}?", given, given);
   return fmt::format("unexpected argument {}; {} shows what the command takes", given, help);

@@ -50,12 +50,32 @@ std::size_t total(const Layout& layout, const std::vector<std::size_t>& columns)
   return sum;
 }
 
-/// Narrows the widest columns of words until the line fits or all have their minimum width.
-void narrow(Layout& layout, const std::vector<std::size_t>& columns, std::size_t width) {
+/// Length of the longest piece of a text that a line break does not cut (wrapped_lines).
+std::size_t longest_word(std::string_view text) {
+  std::size_t longest = 0, begin = 0;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    if (i < text.size() && text[i] != ' ' && text[i] != ',') continue;
+    longest = std::max(longest, std::min(i + 1, text.size()) - begin - (i < text.size() && text[i] == ' ' ? 1 : 0));
+    begin = i + 1;
+  }
+  return longest;
+}
+
+/// Narrows the widest columns of words until the line fits or all have their minimum width: that of their longest word,
+/// up to half the line.
+void narrow(const Table& table, Layout& layout, const std::vector<std::size_t>& columns, std::size_t width) {
+  std::vector<std::size_t> least(layout.width.size(), min_text_width);
+  for (const std::size_t c : columns) {
+    const auto keep_words = [&](const std::string& text) {
+      least[c] = std::max(least[c], std::min(longest_word(text), width / 2));
+    };
+    keep_words(table.header[c]);
+    for (const auto& row : table.rows) keep_words(cell(row, c));
+  }
   while (total(layout, columns) > width) {
     std::size_t widest = layout.width.size();
     for (const std::size_t c : columns) {
-      if (layout.right[c] || layout.width[c] <= min_text_width) continue;
+      if (layout.right[c] || layout.width[c] <= least[c]) continue;
       if (widest == layout.width.size() || layout.width[c] > layout.width[widest]) widest = c;
     }
     if (widest == layout.width.size()) return;
@@ -104,7 +124,7 @@ std::string Table::fitted(std::size_t width) const {
   std::vector<std::size_t> columns(header.size());
   std::iota(columns.begin(), columns.end(), 0U);
   if (width == 0 || total(layout, columns) <= width) return text_of(*this, layout, columns);
-  narrow(layout, columns, width);
+  narrow(*this, layout, columns, width);
   // Columns that still do not fit follow below, with the first column repeated.
   std::string text;
   std::size_t next = 1;
@@ -140,13 +160,15 @@ std::string Table::markdown() const {
 std::vector<std::string> wrapped_lines(std::string_view text, std::size_t width, std::string_view breaks) {
   std::vector<std::string> lines;
   while (text.size() > width) {
-    std::size_t end = width;
-    for (std::size_t i = width; i > 0; --i) {
-      if (text[i] == ' ' || breaks.find(text[i - 1]) != std::string_view::npos) {
-        end = i;
-        break;
+    const auto last_break = [&](std::string_view after) {
+      for (std::size_t i = width; i > 0; --i) {
+        if (text[i] == ' ' || after.find(text[i - 1]) != std::string_view::npos) return i;
       }
-    }
+      return std::size_t{0};
+    };
+    std::size_t end = last_break(breaks);
+    if (end == 0) end = last_break("_");  // an identifier that is longer than the line
+    if (end == 0) end = width;
     lines.emplace_back(text.substr(0, end));
     text.remove_prefix(end);
     while (text.starts_with(' ')) text.remove_prefix(1);

@@ -14,16 +14,17 @@ struct Table {
 
   /// Columns separated by two spaces; numbers are right-aligned, words left-aligned.
   [[nodiscard]] std::string aligned() const;
-  /// The same in lines of at most `width` characters as far as possible: columns of words are wrapped, and columns that
-  /// do not fit follow in a table below.
+  /// The same in lines of at most `width` characters as far as possible: columns of words are wrapped between words,
+  /// and columns that do not fit follow in a table below.
   /// @param width  0 = unlimited
   [[nodiscard]] std::string fitted(std::size_t width) const;
   [[nodiscard]] std::string markdown() const;
 };
 
-/// A text in lines of at most `width` characters, broken at a blank or after one of `breaks` if possible.
+/// A text in lines of at most `width` characters, broken at a blank or after one of `breaks`, else within a word, after
+/// a low line if possible.
 [[nodiscard]] std::vector<std::string> wrapped_lines(std::string_view text, std::size_t width,
-                                                     std::string_view breaks = ",_");
+                                                     std::string_view breaks = ",");
 
 /// One CSV line, fields quoted where needed.
 [[nodiscard]] std::string csv_line(const std::vector<std::string>& fields);

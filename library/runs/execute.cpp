@@ -1,6 +1,7 @@
 #include "library/runs/execute.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
+#include "common/results/resolution.hpp"
 #include "common/results/summary.hpp"
 #include "common/text/table.hpp"
 #include "gait/ground_reactions.hpp"
@@ -74,21 +76,26 @@ std::string optional_text(const std::optional<double>& value) {
   return value ? number_text(*value) : "-";
 }
 
-Table episode_table(const std::vector<ContactEpisode>& episodes) {
+/// Without columns that have no value.
+Table episode_table(const RunSummary& summary) {
   Table table;
-  table.header = {"contact",           "onset s",      "end s",          "max force N",
-                  "max indentation m", "approach m/s", "separation m/s", "restitution"};
-  const bool impacts = std::ranges::any_of(episodes, [](const auto& e) { return e.max_impulse.has_value(); });
-  if (impacts) table.header.emplace_back("max impulse N s");
-  for (const ContactEpisode& e : episodes) {
-    if (table.rows.size() == max_displayed_episodes) {
-      table.rows.push_back({fmt::format("... {} more in summary.json", episodes.size() - max_displayed_episodes)});
-      break;
-    }
-    table.rows.push_back({e.pair, number_text(e.onset), optional_text(e.end), number_text(e.max_force),
-                          number_text(e.max_indentation), number_text(e.approach_velocity),
-                          optional_text(e.separation_velocity), optional_text(e.effective_restitution)});
-    if (impacts) table.rows.back().push_back(optional_text(e.max_impulse));
+  table.header = {"contact",      "onset s",        "end s",       "max force N",    "max indentation m",
+                  "approach m/s", "separation m/s", "restitution", "max impulse N s"};
+  for (const ContactEpisode& e : summary.contacts) {
+    if (table.rows.size() == max_displayed_episodes) break;
+    table.rows.push_back({e.pair, number_text(e.onset), optional_text(e.end), number_text(displayed_force(e, summary)),
+                          optional_text(displayed_indentation(e)), number_text(e.approach_velocity),
+                          optional_text(e.separation_velocity), optional_text(e.effective_restitution),
+                          optional_text(e.max_impulse)});
+  }
+  for (std::size_t c = table.header.size(); c-- > 0;) {
+    if (!std::ranges::all_of(table.rows, [c](const auto& row) { return row[c] == "-"; })) continue;
+    const auto at = static_cast<std::ptrdiff_t>(c);
+    table.header.erase(table.header.begin() + at);
+    for (auto& row : table.rows) row.erase(row.begin() + at);
+  }
+  if (const std::size_t n = summary.contacts.size(); n > max_displayed_episodes) {
+    table.rows.push_back({fmt::format("... {} more in summary.json", n - max_displayed_episodes)});
   }
   return table;
 }
@@ -161,36 +168,50 @@ std::string count_text(std::int64_t n) {
   return n < 0 ? "?" : fmt::format("{}", n);
 }
 
+/// "energy      12 J at the start, ..." in lines that fit the screen.
+std::string labelled(const std::string& label, const std::string& text) {
+  constexpr std::size_t indent = 12;
+  const std::size_t width = screen_width(Stream::out);
+  const auto lines = wrapped_lines(text, width > 2 * indent ? width - indent : text.size() + 1, "");
+  return fmt::format("{:<{}}{}\n", label, indent, fmt::join(lines, "\n" + std::string(indent, ' ')));
+}
+
 std::string statistics_text(const RunSummary& summary, const Scenario& scenario) {
   const IntegratorStatistics& s = summary.integrator;
-  if (s.steps < 0) return fmt::format("integrator  {}; its server ended before the statistics\n", s.name);
-  std::string text = fmt::format(
-      "integrator  {}: {} steps, {} rejected, {} right-hand sides, {} Jacobians\n"
-      "contact     {} evaluations, {} commits",
-      s.name, s.steps, count_text(s.rejected_steps), count_text(s.rhs_evaluations), count_text(s.jacobian_evaluations),
-      count_text(summary.contact_evaluations), count_text(summary.contact_commits));
-  if (summary.rpc) {
-    text += fmt::format("; {} {}, median {:.0f} us, 99 % below {:.0f} us", summary.rpc->calls,
-                        summary.rpc->calls == 1 ? "call" : "calls", summary.rpc->p50_us, summary.rpc->p99_us);
+  if (s.steps < 0) return labelled("integrator", fmt::format("{}; its server ended before the statistics", s.name));
+  std::string text =
+      labelled("integrator", fmt::format("{}: {} steps, {} rejected, {} right-hand sides, {} Jacobians", s.name,
+                                         s.steps, count_text(s.rejected_steps), count_text(s.rhs_evaluations),
+                                         count_text(s.jacobian_evaluations)));
+  std::string contact = fmt::format("{} evaluations, {} commits", count_text(summary.contact_evaluations),
+                                    count_text(summary.contact_commits));
+  if (summary.rpc && summary.rpc->calls > 1) {
+    contact += fmt::format("; {} calls, median {:.0f} us, 99 % below {:.0f} us", summary.rpc->calls,
+                           summary.rpc->p50_us, summary.rpc->p99_us);
+  } else if (summary.rpc) {
+    contact += fmt::format("; {} {}", summary.rpc->calls, summary.rpc->calls == 1 ? "call" : "calls");
   }
+  text += labelled("contact", contact);
   const auto joule = [](double value, int digits) {
     return std::isnan(value) ? "unknown" : number_text(value, digits) + " J";
   };
-  const EnergyBalance& energy = summary.energy;
-  text += fmt::format("\nenergy      {} at the start, {} at the end, {} of work by loads and drivers, {} dissipated\n",
-                      joule(energy.initial, 6), joule(energy.final, 6), joule(energy.external_work, 6),
-                      joule(energy.dissipated, 6));
+  const EnergyBalance energy = to_resolution(summary.energy);
+  text +=
+      labelled("energy", fmt::format("{} at the start, {} at the end, {} of work by loads and drivers, {} dissipated",
+                                     joule(energy.initial, 6), joule(energy.final, 6), joule(energy.external_work, 6),
+                                     joule(energy.dissipated, 6)));
   // Unknown, or not defined for the analysis.
   if (std::isnan(energy.balance_error)) return text;
-  text += "            error of the balance " + joule(energy.balance_error, 3);
-  if (const auto share = relative_balance_error(energy); share && !balance_error_is_rounding(energy)) {
-    text += fmt::format(", {:.2g} % of the energy exchanged", 100.0 * *share);
+  std::string balance = "error of the balance " + joule(energy.balance_error, 3);
+  if (const auto share = relative_balance_error(energy); share && energy.balance_error != 0.0) {
+    balance += fmt::format(", {:.2g} % of the energy exchanged", 100.0 * *share);
     // The warning that the run itself gives, from the data of the summary.
-    if (scenario.analysis.traits.finds_events && is_outlier(energy)) text += ": do not trust this motion";
+    if (scenario.analysis.traits.finds_events && is_outlier(energy)) balance += ": do not trust this motion";
   }
-  if (scenario.analysis.traits.prescribed)
-    text += ": without the contact, whose work is its stored and dissipated energy";
-  return text + "\n";
+  if (scenario.analysis.traits.prescribed) {
+    balance += " (prescribed motion: the work of the contact is not in this balance)";
+  }
+  return text + labelled("", balance);
 }
 
 }  // namespace
@@ -203,7 +224,7 @@ std::string summary_text(const RunSummary& summary, const Scenario& scenario, co
                   coloured_status(summary.status, Stream::out), summary.simulated_time, summary.wall_time, factor);
   // A run that ended before its first step has no statistics.
   if (summary.simulated_time > 0.0 || summary.status == "completed") text += statistics_text(summary, scenario);
-  if (!summary.contacts.empty()) text += episode_table(summary.contacts).fitted(screen_width(Stream::out));
+  if (!summary.contacts.empty()) text += episode_table(summary).fitted(screen_width(Stream::out));
   text += fmt::format("results     {}\n", folder.string());
   std::error_code ignored;
   const fs::path page = folder / "report.html";

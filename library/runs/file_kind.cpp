@@ -169,6 +169,11 @@ void require_scenario_file(const fs::path& path) {
 
 void require_run_folder(const fs::path& path) {
   std::error_code ignored;
+  if (fs::status(path, ignored).type() == fs::file_type::not_found) {
+    throw file_error(path.string(), fmt::format("expected the folder of a run, found no folder {}; name a folder that "
+                                                "`heelstrike run` wrote",
+                                                path.string()));
+  }
   if (!fs::is_regular_file(path, ignored)) return;
   const fs::path folder = folder_of(path);
   std::string found = fmt::format("the file {}", path.string());

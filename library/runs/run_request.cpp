@@ -21,6 +21,7 @@
 #include "scenario/override.hpp"
 #include "scenario/scenario.hpp"
 #include "scenario/schema/document.hpp"
+#include "scenario/schema/schema.hpp"
 #include "scenario/sections.hpp"
 
 namespace heelstrike {
@@ -123,10 +124,28 @@ fs::path path_of(const fs::path& folder, const std::string& name, const std::str
   return fs::exists(other, ignored) ? other : path;
 }
 
+/// "FILE:LINE: KEY" of the first text `value` below `node`; empty = none.
+std::string position_of(const config::Document& document, const config::Node& node, const std::string& path,
+                        const std::string& value) {
+  if (node.type == config::Node::Type::scalar && node.scalar == value) {
+    return fmt::format("{}: {}", config::location(document, node), path);
+  }
+  for (const config::Entry& entry : node.entries) {
+    std::string found =
+        position_of(document, *entry.value, path + (path.empty() ? "" : ".") + config::excerpt(entry.key), value);
+    if (!found.empty()) return found;
+  }
+  for (std::size_t i = 0; i < node.items.size(); ++i) {
+    std::string found = position_of(document, *node.items[i], fmt::format("{}[{}]", path, i), value);
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
 /// Reads the files that the scenario names. All missing files are reported together, one line for each file.
 void read_files(const fs::path& folder, const std::map<std::string, std::string>& given, const std::stop_token& stop,
                 RunRequest& request) {
-  const std::string what = request.file_name + ": file of the scenario";
+  const config::Document document = config::load_document(request.yaml, request.file_name);
   std::vector<Error> errors;
   for (const std::string& name : referenced_files(request.scenario)) {
     if (const auto content = given.find(name); content != given.end()) {
@@ -135,6 +154,8 @@ void read_files(const fs::path& folder, const std::map<std::string, std::string>
     }
     try {
       const fs::path path = path_of(folder, name, request.file_name);
+      const std::string position = position_of(document, *document.root, "", name);
+      const std::string what = position.empty() ? request.file_name + ": file of the scenario" : position;
       std::string content = read_mesh_file(path, what, {.stop = stop});
       std::string digest = sha256_hex(content);
       request.files.push_back({.sha256 = std::move(digest), .name = name, .content = std::move(content)});

@@ -1,6 +1,7 @@
 """Exceptions of the library. Every message is a full sentence: what was expected, what was found, where, and the remedy."""
 from __future__ import annotations
 
+import difflib
 import re
 import sys
 from collections.abc import Iterable
@@ -51,7 +52,12 @@ class UnknownName(InputError, KeyError):
 
 def unknown(what: str, name: object, known: Iterable[str]) -> UnknownName:
     """Error of a name that a mapping in Python does not have."""
-    return UnknownName(f"there is no {what} '{name}'; there are: {', '.join(known)}", code="invalid input", key=str(name))
+    names = list(known)
+    near = [known for known in names if str(name) in known][:3] or difflib.get_close_matches(str(name), names, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    separator = "" if near else ";"
+    return UnknownName(f"there is no {what} '{name}'{hint}{separator} there are: {', '.join(names)}", code="invalid input",
+                       key=str(name))
 
 
 def expected(argument: str, what: str, found: object) -> InputError:

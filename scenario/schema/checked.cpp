@@ -120,9 +120,11 @@ std::string other_types_advice(const KeySchema* variant, const std::string& key)
     throw issue_at(document, where, key, fmt::format("{}: this key is now '{}'", key, *present));
   }
   const std::string number = decimal_comma(map, entry);
+  const std::string blank = missing_blank(entry.key);
   std::string elsewhere = other_types_advice(variant, entry.key);
   if (elsewhere.empty() && present) elsewhere = other_types_advice(variant, std::string(*present));
   const std::string advice = !number.empty()      ? fmt::format("decimals are written with a point: {}", number)
+                             : !blank.empty()     ? blank
                              : !elsewhere.empty() ? elsewhere
                                                   : suggestion(entry.key, names, "remove it");
   throw issue_at(document, where, key,

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
 #include <set>
@@ -34,9 +35,9 @@ std::string describe(const Node& node) {
     case Node::Type::scalar:
       return node.plain ? excerpt(node.scalar) : fmt::format("the text \"{}\"", excerpt(node.scalar));
     case Node::Type::sequence:
-      return fmt::format("a list of {} values", node.items.size());
+      return fmt::format("a list of {} {}", node.items.size(), node.items.size() == 1 ? "value" : "values");
     case Node::Type::map:
-      return fmt::format("a map with {} keys", node.entries.size());
+      return fmt::format("a map with {} {}", node.entries.size(), node.entries.size() == 1 ? "key" : "keys");
   }
   return "something else";
 }
@@ -396,6 +397,18 @@ Document load_document(std::string_view yaml, const std::string& file_name) {
   return document;
 }
 
+std::string missing_blank(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0 || colon + 1 >= text.size()) return {};
+  const auto is_of_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-';
+  };
+  const bool is_value = std::isgraph(static_cast<unsigned char>(text[colon + 1])) != 0;
+  if (!is_value || !std::ranges::all_of(text.substr(0, colon), is_of_name)) return {};
+  const std::string_view value = text.substr(colon + 1, text.find_first_of(" \t\r,}", colon) - colon - 1);
+  return fmt::format("write a blank after the colon: `{}: {}`", text.substr(0, colon), excerpt(value));
+}
+
 namespace {
 
 /// Advice for the position where yaml-cpp stopped.
@@ -407,6 +420,8 @@ std::string advice_at(std::string_view yaml, int line) {
     if (n + 1 >= line && indentation.find('\t') != std::string_view::npos) {
       return fmt::format("line {} is indented by a tab, but YAML allows blanks only: write two blanks instead", n);
     }
+    const std::string blank = n + 1 >= line ? missing_blank(text.substr(indentation.size())) : std::string();
+    if (!blank.empty()) return fmt::format("line {}: {}", n, blank);
     yaml.remove_prefix(std::min(text.size() + 1, yaml.size()));
   }
   return "check indentation, brackets and quotes there and in the line above";

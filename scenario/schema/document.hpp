@@ -103,6 +103,9 @@ class Issues {
 /// The same; duplicate keys are added to `issues` and the first one is used.
 [[nodiscard]] Document load_document(std::string_view yaml, const std::string& file_name, Issues& issues);
 
+/// "write a blank after the colon: `mass: 1.0`" for a text "mass:1.0", which YAML reads as one word; else empty.
+[[nodiscard]] std::string missing_blank(std::string_view text);
+
 /// The tree as YAML text, keys on their old lines where possible; comments are not kept. Notes become trailing
 /// comments, which `load_document` reads back as notes.
 [[nodiscard]] std::string emit_document(const Node& root);

@@ -337,6 +337,7 @@ async function testSweep() {
   check(results.includes('peak pressure') && results.includes('peak contact area'), `sweep: pressure and area can be chosen: ${results}`);
   const heads = await page.locator('#comparison th').allTextContents();
   check(heads.includes('peak pressure [MPa]') && heads.includes('peak contact area [cm²]'), `sweep: and are in the table: ${heads}`);
+  check(heads.includes('contact.stiffness [N/m^n]') && heads.includes('contact.restitution'), `sweep: the varied keys are columns with their units: ${heads}`);
   const file = readCsv(path.join(output, 'sweep/comparison.csv'));
   check(file.peak_pressure_Pa.every((p) => p > 1e6) && file.area_m2.every((a) => a > 0), 'sweep: and in the CSV');
   await page.selectOption('#result-choice', 'effective_restitution');
@@ -406,6 +407,18 @@ async function printsWhole(file) {
     .filter((canvas) => canvas.getBoundingClientRect().right > canvas.closest('figure').getBoundingClientRect().right).length);
   const all = await page.locator('figure.chart canvas').count();
   check(all > 3 && cut === 0, `printed charts are whole: ${cut} of ${all} are cut off`);
+}
+
+/** Rigid contact: what rounding leaves between impacts is neither drawn nor listed. */
+async function testImpacts() {
+  heelstrike('run', path.join(examples, 'newtons_cradle.yaml'), '--in-process', '--quiet', '-o', 'impacts');
+  const page = await openPage(browser, path.join(output, 'impacts/report.html'));
+  check(await page.locator('[id^="chart-force-hit"], [id^="chart-indentation-"], [id^="chart-loop-"]').count() === 0, 'impacts: no chart of forces and indentations');
+  check(JSON.stringify(await shownTimes(page)) === '[0,0.9]', `impacts: the page opens with the whole run: ${await shownTimes(page)}`);
+  const cells = await page.locator('#contacts td.number, #energy td.number').allTextContents();
+  check(cells.every((text) => !text.includes('e-')), `impacts: no rounding in the tables: ${cells.join(' ')}`);
+  check(await page.locator('.view-marks text.force').count() === 0, 'impacts: no arrows of forces');
+  await clean(page, 'impacts');
 }
 
 async function testHostileNames() {
@@ -818,6 +831,7 @@ try {
   await testMesh();
   await testComparison();
   await testSweep();
+  await testImpacts();
   await testHostileNames();
   await testFields();
   await testRealFields('fem_ball', 'fem_ball.yaml', 'ball-ground', 0.001, 'bodies.ball.position=[0,0,0.12]', 'analysis.end_time=0.08',

@@ -168,7 +168,7 @@ class FieldStage {
     // Large enough for every run at all times, centred on the first run.
     const points = this.scenes.flatMap((scene) => scene.extent(this.time, this.follow.checked ? this.middle : null));
     const { width, height } = this.viewport(0);
-    const sides = this.scenes.some((scene) => scene.sided) ? Math.min(76, 0.2 * width) : 16;
+    const sides = this.scenes.some((scene) => scene.sided.length > 0) ? Math.min(76, 0.2 * width) : 16;
     const margins = { x: width > 0 ? sides / width : 0.05, y: height > 0 ? 50 / height : 0.1 };
     this.controls.target.copy(fit(this.camera, points, directionOf(name, this.up, this.wholeTrajectory()), this.up, margins));
     this.controls.update();

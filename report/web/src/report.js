@@ -4,6 +4,7 @@ import { unpackDoubles } from './decode.js';
 import { element, largest, number } from './format.js';
 import { PressureMapView, loadedPart, unpackPath, unpackView } from './map.js';
 import { valueAt } from './sampled.js';
+import { agreedAxes } from './sides.js';
 import * as theme from './theme.js';
 import { TimeChart, setWhole, showTimes } from './time_chart.js';
 import { XyChart } from './xy_chart.js';
@@ -235,7 +236,7 @@ function addScatter(place, comparison, runs) {
 }
 
 /** Results of a sweep over one of its parameters; one curve for each combination of the others. */
-function addSweep(place, { parameters, results, rows }) {
+function addSweep(place, { parameters, units, results, rows }) {
   const numeric = parameters.filter((key) => rows.every((row) => typeof row.parameters[key] === 'number') && new Set(rows.map((row) => row.parameters[key])).size > 1);
   const found = results.filter(({ key }) => rows.some((row) => row.results[key] !== undefined));
   if (numeric.length === 0 || found.length === 0) { place.textContent = 'No numeric parameter with two values and results.'; return; }
@@ -260,20 +261,20 @@ function addSweep(place, { parameters, results, rows }) {
     });
     const xs = curves.flatMap((curve) => curve.x);
     const wide = Math.min(...xs) > 0 && Math.max(...xs) > 50 * Math.min(...xs);
-    new XyChart(holder, { title: `${result.label} over ${over}`, id: 'chart-sweep', curves, marked: true, log: [wide, false], xLabel: over, xUnit: '', yLabel: result.label, unit: result.unit });
+    new XyChart(holder, { title: `${result.label} over ${over}`, id: 'chart-sweep', curves, marked: true, log: [wide, false], xLabel: over, xUnit: units[over] ?? '', yLabel: result.label, unit: result.unit });
   };
   place.append(bar, holder);
   show();
 }
 
-/** Sides of the body of a map, as {x: [behind, ahead], ...}, where the scenario names them: those of the body, else those
- *  that all bodies with names share, because a map of a foot has several bodies. */
+/** Sides of the bodies of a map, as {x: [behind, ahead], ...}, where the scenario names them: those of its own bodies, else
+ *  those on which all bodies with names agree. */
 function sidesOf(print, report) {
   const label = print.run ?? report.runs[0]?.label;
   const bodies = report.scenes?.find(({ run }) => report.runs[run].label === label)?.scene?.bodies.filter(({ axes }) => axes) ?? [];
-  const own = bodies.find(({ name }) => name === print.label);
-  const shared = bodies.every(({ axes }) => JSON.stringify(axes) === JSON.stringify(bodies[0].axes)) ? bodies[0] : undefined;
-  return Object.fromEntries(((own ?? shared)?.axes ?? []).flatMap(({ direction, ahead, behind }) => {
+  const own = bodies.filter(({ name }) => print.bodies.includes(name));
+  const axes = agreedAxes((own.length > 0 ? own : bodies).map((body) => body.axes));
+  return Object.fromEntries(axes.flatMap(({ direction, ahead, behind }) => {
     const k = direction.findIndex((c) => Math.abs(c) > 0.99);
     return k < 0 ? [] : [['xyz'[k], direction[k] > 0 ? [behind, ahead] : [ahead, behind]]];
   }));

@@ -5,6 +5,7 @@ import { unpackDoubles } from './decode.js';
 import { FieldPart } from './field_part.js';
 import { Poses } from './poses.js';
 import { RigidBodies } from './rigid_bodies.js';
+import { agreedAxes } from './sides.js';
 
 const samples = 60;  // of the trajectory of the bodies
 const outlinePoints = 150;  // of each body
@@ -30,8 +31,9 @@ export class RunScene {
     scene.rigid = json.scene ? new RigidBodies(json.scene, (json.shapes ?? []).map((k) => shapes[k]), scene.poses, drawn, run.span[0]) : null;
     scene.forces = new ContactForces(run, scene.poses, new Map((json.scene?.pairs ?? []).map(({ name, main }) => [name, main])));
     scene.gravity = json.scene?.gravity ?? false;
-    scene.sided = (json.scene?.pairs ?? []).map(({ main }) => json.scene.bodies.find(({ name, axes }) => name === main && axes)).find(Boolean)
-      ?? json.scene?.bodies.find(({ axes }) => axes);
+    const withSides = (json.scene?.bodies ?? []).filter(({ axes }) => axes), mains = new Set((json.scene?.pairs ?? []).map(({ main }) => main));
+    const sidedMains = withSides.filter(({ name }) => mains.has(name));
+    scene.sided = sidedMains.length > 0 ? sidedMains : withSides;
     return scene;
   }
 
@@ -182,10 +184,12 @@ export class RunScene {
     for (const part of this.coloured) part.edges.visible = seen;
   }
 
-  /** The axes of the body that names its sides, in the world of the view at time t; none without such a body. */
+  /** The axes on which the bodies that name their sides agree, in the world of the view at time t. */
   sides(t) {
-    if (!this.sided) return [];
-    const X = this.poses.at(this.sided.name, t);
-    return this.sided.axes.map(({ direction, ahead, behind }) => ({ direction: new THREE.Vector3(...direction).transformDirection(X), ahead, behind }));
+    const inWorld = ({ name, axes }) => {
+      const X = this.poses.at(name, t);
+      return axes.map((axis) => ({ ...axis, direction: new THREE.Vector3(...axis.direction).transformDirection(X).toArray() }));
+    };
+    return agreedAxes(this.sided.map(inWorld)).map((axis) => ({ ...axis, direction: new THREE.Vector3(...axis.direction) }));
   }
 }

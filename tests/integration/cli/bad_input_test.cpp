@@ -122,7 +122,8 @@ TEST(MissingFiles, AreReportedTogether) {
   for (const std::string command : {"validate", "run"}) {
     const Finished result = run("heelstrike", {command, file}, {.working_folder = folder.path(), .environment = {}});
     EXPECT_EQ(result.exit_code, 2) << command << ": " << result.err;
-    EXPECT_THAT(result.err, HasSubstr("first.csv does not exist"));
+    EXPECT_THAT(result.err,
+                testing::ContainsRegex("ball.yaml:[0-9]+: loads.a.fx.file.name: file [^ ]*first.csv does not exist"));
     EXPECT_THAT(result.err, HasSubstr("third.csv does not exist"));
     EXPECT_THAT(result.err, testing::Not(HasSubstr("here.csv")));
   }
@@ -210,6 +211,14 @@ INSTANTIATE_TEST_SUITE_P(
         InvalidCommand{
             "SchemaOfAPath", {"schema", "contact.friction"}, 2, {"did you mean heelstrike schema friction?"}},
         InvalidCommand{"SchemaOfAnotherWord", {"schema", "duration"}, 2, {"did you mean heelstrike schema end_time?"}},
+        InvalidCommand{"MissingRunOfPlantar", {"plantar", "absent"}, 5, {"found no folder absent"}},
+        InvalidCommand{"MissingRunOfCompareGrf", {"compare-grf", "absent"}, 5, {"found no folder absent"}},
+        InvalidCommand{"MissingRunOfReport", {"report", "absent"}, 5, {"found no folder absent"}},
+        InvalidCommand{"NoRunOfPlantar", {"plantar", "there"}, 5, {"(with scenario.yaml)"}},
+        InvalidCommand{"VariationWithoutOption",
+                       {"sweep", "SCENARIO", "contact.restitution=0.2:1:0.2"},
+                       2,
+                       {"did you mean --vary contact.restitution=0.2:1:0.2?"}},
         InvalidCommand{"MissingFile", {"run", "absent.yaml"}, 2, {"absent.yaml", "does not exist"}},
         InvalidCommand{"MissingFileWithAnotherEnding", {"run", "ball.yml"}, 2, {"did you mean ball.yaml?"}},
         InvalidCommand{"NameOfAnExample", {"run", "bouncing_ball"}, 2, {"heelstrike example bouncing_ball"}},

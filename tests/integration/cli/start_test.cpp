@@ -208,6 +208,8 @@ TEST_P(NewInput, IsRejectedWithAReason) {
   folder.write("far.stl", solid(ellipsoid({1, 1, 1}, {0.06, 0.04, 0.03})));
   folder.write("open.stl",
                solid(facet({0, 0, 0}, {0.1, 0, 0}, {0, 0.1, 0}) + facet({0.1, 0, 0}, {0, 0, 0}, {0, 0, 0.1})));
+  // Its normal points down, away from far.stl.
+  folder.write("plateau.stl", solid(facet({0.9, 0.9, 0.9}, {1.1, 1.2, 0.9}, {1.2, 0.9, 0.9})));
   std::vector<std::string> arguments = {"new"};
   arguments.insert(arguments.end(), GetParam().arguments.begin(), GetParam().arguments.end());
   const Finished rejected = start(folder, arguments);
@@ -228,6 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
         RejectedStart{"OpenSurface", {"impact", "open.stl"}, {"closed surface", "heelstrike mesh open.stl"}},
         RejectedStart{"OneSurfaceOfAKnee", {"knee", "part.stl"}, {"two surfaces", "tibia.stl femur.stl"}},
         RejectedStart{"SurfacesApart", {"knee", "part.stl", "far.stl"}, {"--up"}},
+        RejectedStart{"ExchangedSurfaces", {"knee", "plateau.stl", "far.stl"}, {"exchange the files?"}},
         RejectedStart{"RobotFile", {"robot", "leg.urdf"}, {"heelstrike import leg.urdf"}},
         RejectedStart{"OptionOfAnotherKind", {"foot", "part.stl", "--arm", "1m"}, {"--arm", "--depth"}},
         RejectedStart{"ForceIsNoLoad",

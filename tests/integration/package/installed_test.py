@@ -85,6 +85,12 @@ def main(sources, build, folder):
     assert words == "--backends", words
     values = run("bash", "-c", f"source {completion}; COMP_WORDS=(heelstrike schema coup); COMP_CWORD=2; _heelstrike; echo ${{COMPREPLY[@]}}")
     assert values == "coupling", values
+    values = run("bash", "-c", f"source {completion}; COMP_WORDS=(heelstrike compare x.yaml --backends flores,hert); COMP_CWORD=4; _heelstrike; echo ${{COMPREPLY[@]}}")
+    assert values == "flores,hertz", values
+    values = run("bash", "-c", f"source {completion}; COMP_WORDS=(heelstrike example bouncing); COMP_CWORD=2; _heelstrike; echo ${{COMPREPLY[@]}}")
+    assert values == "bouncing_ball", values
+    values = run("bash", "-c", f"source {completion}; COMP_WORDS=(heelstrike new mech); COMP_CWORD=2; _heelstrike; echo ${{COMPREPLY[@]}}")
+    assert values == "mechanism", values
     assert "_heelstrike" in (prefix / "share/zsh/site-functions/_heelstrike").read_text()
     assert (prefix / "share/heelstrike/scenario.schema.json").exists()
 

@@ -159,6 +159,7 @@ class Runs(unittest.TestCase):
         self.assertEqual(len(run.contacts), 1)
         for kind in (hs.InputError, KeyError, hs.UnknownName):
             self.assertRaisesRegex(kind, "^there is no column 'ball.q'", lambda: run.columns["ball.q"])
+        self.assertRaisesRegex(KeyError, "did you mean ball-ground.fz_N", lambda: run.columns["fz_N"])
 
     def test_temporary_folder_is_removed_with_its_run(self):
         run = hs.run(BALL, set=SHORT)

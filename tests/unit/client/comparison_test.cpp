@@ -10,6 +10,7 @@
 namespace heelstrike::client {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -49,6 +50,29 @@ TEST(Comparison, ValuesAreOfTheFirstContactAndDeviationsFromTheReference) {
   EXPECT_EQ(json["rows"][1]["max_force_N_relative_deviation"], -0.25);
   EXPECT_EQ(json["rows"][0]["max_force_N_relative_deviation"], 0.0);
   EXPECT_THAT(comparison().table().aligned(), HasSubstr("-25.00"));
+}
+
+TEST(Comparison, TableOfASweepHasTheVariedKeysAndNoZeros) {
+  Comparison sweep{.scenario = "ball", .reference = "", .rows = {completed("e=0.2", 200.0), completed("e=0.4", 150.0)}};
+  sweep.subject = "run";
+  sweep.rows[0].parameters = {{"contact.e", "0.2"}, {"bodies.b.mass", "1"}};
+  sweep.rows[1].parameters = {{"contact.e", "0.4"}, {"bodies.b.mass", "1"}};
+  const Table table = sweep.table();
+  EXPECT_EQ(table.header[0], "e");
+  EXPECT_EQ(table.header[1], "mass");
+  EXPECT_EQ(table.rows[1][0], "0.4");
+  EXPECT_THAT(table.header, Not(Contains("max indentation m"))) << "zero in all runs";
+  EXPECT_THAT(sweep.csv(), HasSubstr("max_indentation_m")) << "files keep it";
+}
+
+TEST(Comparison, ImpactsOfRigidBodiesHaveNoForceIndentationOrDuration) {
+  RunSummary run;
+  run.contacts = {{.pair = "ball", .onset = 0.1, .end = 0.100647, .separation_velocity = 0.8, .max_impulse = 0.13}};
+  const Quantities known = quantities_of(run);
+  EXPECT_FALSE(known.contains("max_force_N"));
+  EXPECT_FALSE(known.contains("max_indentation_m"));
+  EXPECT_FALSE(known.contains("contact_duration_s"));
+  EXPECT_EQ(known.at("separation_velocity_m_s"), 0.8);
 }
 
 TEST(Comparison, SchemesAreComparedByPositionsAtCommonTimes) {

@@ -56,6 +56,19 @@ TEST(Table, WordsAreWrappedWithoutLoss) {
   EXPECT_EQ(lines_of(table.aligned()).size(), 3U);
 }
 
+TEST(Table, WordsAreNotCut) {
+  Table table{.header = {"component", "unit", "origin", "measured"},
+              .rows = {{"anterior-posterior (vx)", "N", "predicted", "765.8"},
+                       {"mediolateral (vy)", "N", "prescribed in the run", "12.1"}}};
+  for (const std::size_t width : {40U, 50U}) {
+    const std::string text = table.fitted(width);
+    for (const std::string word : {"anterior-posterior", "mediolateral", "prescribed"}) {
+      EXPECT_THAT(text, HasSubstr(word)) << text;
+    }
+  }
+  EXPECT_EQ(wrapped_lines("clamped_box of fem_condensed", 20).front(), "clamped_box of") << "identifiers are words";
+}
+
 TEST(Table, NumbersThatDoNotFitFollowBelow) {
   Table table{.header = {"back-end"}, .rows = {{"fem_condensed"}, {"flores"}}};
   for (int c = 0; c < 9; ++c) {

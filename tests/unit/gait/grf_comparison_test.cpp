@@ -50,6 +50,11 @@ TEST(GrfComparison, RangeAndImpulseFollowFromTheCurves) {
   EXPECT_NEAR(stances[0].components[2].predicted_impulse, 700.0, 2.0);
 }
 
+TEST(GrfComparison, RoundingHasNoCorrelation) {
+  EXPECT_NEAR(compared("right", 100.0, 1.0, 0.0)[0].components[0].correlation, 1.0, 1e-6);
+  EXPECT_TRUE(std::isnan(compared("right", 100.0, 1e-9, 0.0)[0].components[0].correlation));
+}
+
 TEST(GrfComparison, TheMeanOfTheOtherStancesNeedsNoModel) {
   // Stances of one foot repeat each other; those of the other foot are mirrored.
   auto stances = compared("right", 100.0, 80.0, 20.0);

@@ -47,6 +47,16 @@ TEST(ContactWindows, OfOneRunOpenWithTheLargestForce) {
   EXPECT_EQ(windows.whole, (TimeWindow{0.0, 2.0}));
 }
 
+TEST(ContactWindows, OfImpactsOpenWithTheWholeRun) {
+  std::vector<RunData> runs = {run_with("rigid", {{0.4, 0.401, 0.0}})};
+  runs[0].summary->contacts[0].max_impulse = 0.1;
+  EXPECT_FALSE(contact_windows(runs).first);
+  EXPECT_EQ(contact_windows(runs).list.size(), 1U);
+  runs.push_back(run_with("flores", {{0.39, 0.41, 50.0}}));
+  ASSERT_TRUE(contact_windows(runs).first);
+  EXPECT_NEAR((*contact_windows(runs).first)[1], 0.416, 1e-12) << "the compliant run has a contact to show";
+}
+
 TEST(ContactWindows, OfSeveralRunsKeepContactsThatDoNotOverlap) {
   const std::vector<RunData> runs = {run_with("flores", {{0.4, 0.41, 5.0}, {1.0, 1.01, 4.0}, {1.4, 1.41, 3.0}}),
                                      run_with("hertz", {{0.4, 0.42, 5.0}, {1.2, 1.21, 5.0}})};

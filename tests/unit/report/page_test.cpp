@@ -63,6 +63,45 @@ TEST(RunPage, OmitsContactWithoutPairs) {
   EXPECT_THAT(page, Not(HasSubstr("back-end</th>")));
 }
 
+TEST(RunPage, ListsPeakPressureAndAreaOfEveryContact) {
+  RunData run = hostile_run();
+  run.summary->simulated_time = 1.0;
+  run.summary->contacts = {{.pair = "a", .onset = 0.0, .end = 0.4, .max_force = 2.0},
+                           {.pair = "a", .onset = 0.6, .max_force = 1.0}};
+  run.series = {.columns = {"time_s", "a.gap_m", "a.peak_pressure_Pa", "a.area_m2"},
+                .values = {0.0, 0.0, 5e5, 1e-4, 0.5, 0.1, 0.0, 0.0, 1.0, 0.0, 2e5, 3e-4}};
+  const std::string page = run_page(run);
+  EXPECT_THAT(page, HasSubstr("data-label=\"peak pressure [kPa]\">500<"));
+  EXPECT_THAT(page, HasSubstr("data-label=\"peak pressure [kPa]\">200<"));
+  EXPECT_THAT(page, HasSubstr("data-label=\"peak area [cm²]\">3<"));
+}
+
+TEST(RunPage, OfARunWithoutStepsHasNoZeros) {
+  RunData run = hostile_run();
+  run.summary->status = "failed";
+  EXPECT_THAT(run_page(run), Not(HasSubstr("id=\"cost\"")));
+  EXPECT_THAT(run_page(run), Not(HasSubstr("id=\"energy\"")));
+  run.summary->simulated_time = 0.1;
+  EXPECT_THAT(run_page(run), HasSubstr("id=\"cost\""));
+}
+
+TEST(RunPage, ImpactsHaveNoIndentationAndNoForceOfRounding) {
+  RunData run = hostile_run();
+  run.summary->simulated_time = 1.0;
+  run.summary->integrator.steps = 1000;
+  run.summary->contacts = {
+      {.pair = "a", .onset = 0.1, .end = 0.101, .max_force = 1e-9, .max_indentation = 2e-16, .max_impulse = 0.07}};
+  run.series = {.columns = {"time_s", "a.gap_m", "a.indentation_m", "a.fx_N", "a.fy_N", "a.fz_N"},
+                .values = {0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.5, 2e-16, 0.0, 0.0, 1e-9}};
+  const Json charts = charts_json(run, 1000);
+  EXPECT_TRUE(charts["loops"].empty());
+  for (const Json& column : charts["columns"]) {
+    EXPECT_NE(column["quantity"], "indentation");
+    if (column["quantity"] == "force") EXPECT_EQ(column["packed"]["constant"], 0.0) << column["name"];
+  }
+  EXPECT_THAT(run_page(run), Not(HasSubstr("peak indentation")));
+}
+
 TEST(RunPage, DetectsPrescribedMotionFromTheAnalysis) {
   RunData run = hostile_run();
   run.model.emplace();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "library/registries/catalog.hpp"
 #include "report/units.hpp"
 
 namespace heelstrike::report {
@@ -23,6 +24,15 @@ TEST(DisplayUnits, SuitTheLargestValue) {
   EXPECT_EQ(shown_as("N", 10631.6), "10630 N");
   EXPECT_EQ(shown_as("furlong", 5.0), "5 furlong");
   EXPECT_EQ(shown_as("Pa", 0.0), "0 Pa");
+}
+
+TEST(UnitOfAKey, IsThatOfTheScenario) {
+  const Catalog catalog = scenario_catalog(schemas_of(embedded_backends()));
+  EXPECT_EQ(unit_of_key("bodies.ball.mass", catalog), "kg");
+  EXPECT_EQ(unit_of_key("contact.ball-ground.main.material.youngs_modulus", catalog), "Pa");
+  EXPECT_EQ(unit_of_key("contact.dissipation", catalog), "s/m");
+  EXPECT_EQ(unit_of_key("contact.restitution", catalog), "");
+  EXPECT_EQ(unit_of_key("nothing", catalog), "");
 }
 
 TEST(Numbers, HaveFewDigitsAndNoExponentWithoutNeed) {

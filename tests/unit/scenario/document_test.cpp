@@ -48,6 +48,15 @@ TEST(Document, EmittedKeysKeepTheirLines) {
   EXPECT_EQ(after.root->find("b")->find("f")->scalar, "long\ntext\n");
 }
 
+TEST(Document, ABlankMissesAfterAColon) {
+  EXPECT_THAT(message_of("heelstrike:1\nbodies:\n  a: 1\n"),
+              HasSubstr("line 1: write a blank after the colon: `heelstrike: 1`"));
+  EXPECT_THAT(message_of("a:\n  mass:1.0\n  inertia: [1]\n"),
+              HasSubstr("line 2: write a blank after the colon: `mass: 1.0`"));
+  EXPECT_EQ(missing_blank("mass: 1.0"), "");
+  EXPECT_EQ(missing_blank("bodies:"), "");
+}
+
 /// Without the limits the last file alone would take years, which the time limit of every test detects.
 TEST(Document, MaliciousFilesAreRejected) {
   EXPECT_THAT(message_of(std::string(100000, '[')), HasSubstr("f.yaml:1: nested deeper than"));

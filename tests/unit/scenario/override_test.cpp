@@ -93,6 +93,10 @@ TEST(Override, MessagesNameTheOption) {
   EXPECT_THAT(override_message("analysis.end_tme=5"),
               AllOf(StartsWith("--set analysis.end_tme=5: "), HasSubstr("did you mean 'end_time'?")));
   EXPECT_THAT(override_message("restitution=0.6"), HasSubstr("did you mean contact.restitution?"));
+  EXPECT_THAT(override_message("contact.youngs_modulus=1e6"),
+              HasSubstr("did you mean contact.a-ground.main.material.youngs_modulus?"));
+  EXPECT_THAT(override_message("contact.b-ground.density=1e3"),
+              HasSubstr("did you mean contact.b-ground.main.material.density?"));
   EXPECT_THAT(override_message("end_time=5"), HasSubstr("did you mean analysis.end_time?"));
   EXPECT_THAT(override_message("integrator.rtol=1e-6"), HasSubstr("did you mean analysis.integrator.rtol?"));
   EXPECT_THAT(override_message("contatc.restitution=0.6"), HasSubstr("did you mean 'contact'?"));

@@ -258,6 +258,12 @@ TEST_P(ScenarioErrors, AreReportedWithLineKeyAndRemedy) {
   for (const auto& part : m.parts) EXPECT_THAT(message, HasSubstr(part));
 }
 
+TEST(ScenarioSections, AMistypedAnalysisIsReportedOnce) {
+  const std::string message = message_of(changed("analysis: {", "analisis: {"));
+  EXPECT_THAT(message, HasSubstr("did you mean 'analysis'?"));
+  EXPECT_THAT(message, testing::Not(HasSubstr("\n"))) << "the output is not compared with a default analysis";
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Scenario, ScenarioErrors,
     testing::Values(
@@ -278,7 +284,7 @@ INSTANTIATE_TEST_SUITE_P(
                    4,
                    "bodies.ball.mass",
                    {"a number in [1e-12, 1e+12] [kg]", "heavy"}},
-        InvalidKey{"list_for_number", "mass: 1.0", "mass: [1]", 4, "bodies.ball.mass", {"a list of 1 values"}},
+        InvalidKey{"list_for_number", "mass: 1.0", "mass: [1]", 4, "bodies.ball.mass", {"a list of 1 value;"}},
         InvalidKey{"unit",
                    "mass: 1.0",
                    "mass: 1 kg",
@@ -291,6 +297,8 @@ INSTANTIATE_TEST_SUITE_P(
                    4,
                    "bodies.ball.mass",
                    {"found 500 g", "units are not read from the file: give the plain number in kg"}},
+        InvalidKey{
+            "blank", "mass: 1.0, ", "mass:1.0, ", 4, "bodies.ball.mass:1.0", {"a blank after the colon: `mass: 1.0`"}},
         InvalidKey{"quotes", "mass: 1.0", "mass: \"1.0\"", 4, "bodies.ball.mass", {"remove the quotes"}},
         InvalidKey{"negative_mass",
                    "mass: 1.0",
