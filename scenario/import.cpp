@@ -24,6 +24,12 @@ KeySchema import_keys() {
            .kind = KeyKind::parameters,
            .meaning = "values of coordinates instead of the model's defaults [rad or m], `hip_flex_r: 0.44`; initial "
                       "poses and locked joints use them"},
+          {.name = "scale",
+           .kind = KeyKind::parameters,
+           .meaning = "uniform factors of bodies, `femur_r: 1.06`, with all that is fixed in them; slack and fibre "
+                      "lengths follow their lines, masses grow with the third power"},
+          number("mass", "kg", masses,
+                 "total mass, to which the masses of all bodies are scaled; by default unchanged"),
           text_list("geometry", "further folders of mesh files"),
           {.name = "meshes",
            .kind = KeyKind::parameters,

@@ -28,6 +28,8 @@ struct ImportOptions {
   std::vector<fs::path> geometry;
   std::vector<std::string> meshes;
   std::vector<std::string> coordinates;
+  std::vector<std::string> scale;
+  std::optional<double> mass;
   std::optional<double> flexion, drawer_force, activation;
   fs::path motion;
   std::vector<std::string> radians;
@@ -53,6 +55,11 @@ osim::ImportOptions make_import_options(const ImportOptions& options) {
     const auto [name, value] = read_named_number("--coordinate", text);
     import_options.coordinates[name] = value;
   }
+  for (const std::string& text : options.scale) {
+    const auto [name, factor] = read_named_number("--scale", text);
+    import_options.scale[name] = factor;
+  }
+  import_options.mass = options.mass;
   import_options.folders = osim::mesh_folders(options.geometry, options.model);
   for (const std::string& text : options.meshes) {
     const auto equals = text.find('=');
@@ -114,6 +121,13 @@ Action add_import_osim(CLI::App& command, bool& as_json) {
       .add_option("--coordinate", options->coordinates,
                   "Value of a coordinate instead of its default [degrees, of translations m]; repeatable")
       ->type_name("NAME=VALUE");
+  command
+      .add_option("--scale", options->scale,
+                  "Uniform factor of a body with all that is fixed in it; slack and fibre lengths follow their lines; "
+                  "repeatable")
+      ->type_name("BODY=FACTOR");
+  command.add_option("--mass", options->mass, "Total mass [kg], to which the masses of all bodies are scaled")
+      ->check(CLI::PositiveNumber);
   command.add_option("--geometry", options->geometry, "Further folder of mesh files; repeatable")->type_name("FOLDER");
   command
       .add_option("--mesh", options->meshes,

@@ -297,8 +297,28 @@ std::vector<double> Reader::list(Node node, const char* key) {
   return numbers(node, key, n);
 }
 
+std::vector<double> multiplied(std::vector<double> values, double factor) {
+  for (double& value : values) value *= factor;
+  return values;
+}
+
 Function::Term power_series(std::vector<double> c) {
-  return {.f = make_power_series(c), .text = fmt::format("polynomial: [{}]", fmt::join(c, ", "))};
+  return {.f = make_power_series(c),
+          .text = fmt::format("polynomial: [{}]", fmt::join(c, ", ")),
+          .times = [c](double factor) { return power_series(multiplied(c, factor)); }};
+}
+
+Function::Term table(const char* name, std::vector<double> x, std::vector<double> y, Joining joining) {
+  return {.f = make_table(x, y, joining),
+          .text = fmt::format("{}: {{x: [{}], y: [{}]}}", name, fmt::join(x, ", "), fmt::join(y, ", ")),
+          .times = [=](double factor) { return table(name, x, multiplied(y, factor), joining); }};
+}
+
+Function::Term sine(double amplitude, double frequency, double phase, double offset) {
+  return {.f = make_sine(amplitude, frequency, phase, offset),
+          .text = fmt::format("sine: {{amplitude: {}, frequency: {}, phase: {}, offset: {}}}", amplitude, frequency,
+                              phase, offset),
+          .times = [=](double factor) { return sine(factor * amplitude, frequency, phase, factor * offset); }};
 }
 
 Function::Term Reader::table_term(Node node, const char* name, Joining joining, double factor) {
@@ -314,9 +334,8 @@ Function::Term Reader::table_term(Node node, const char* name, Joining joining, 
     }
   }
   if (x.size() == 1) return power_series({y.at(0)});
-  const std::string text = fmt::format("{}: {{x: [{}], y: [{}]}}", name, fmt::join(x, ", "), fmt::join(y, ", "));
   try {
-    return {.f = make_table(x, y, joining), .text = text};
+    return table(name, x, y, joining);
   } catch (const Error& error) {
     reject(fmt::format("{} of '{}': {}", node.name(), name_of(node.parent()), error.what()));
   }
@@ -369,9 +388,7 @@ void Reader::add_function(Node node, const std::vector<std::string>& coordinates
   } else if (kind == "Sine") {
     const double a = factor * number(node, "amplitude", 1.0), w = number(node, "omega", 1.0);
     const double phase = number(node, "phase", 0.0), offset = factor * number(node, "offset", 0.0);
-    add({.f = make_sine(a, w, phase, offset),
-         .text = fmt::format("sine: {{amplitude: {}, frequency: {}, phase: {}, offset: {}}}", a, w, phase, offset)},
-        only);
+    add(sine(a, w, phase, offset), only);
   } else {
     out.unknown = kind.empty() ? "no function" : kind;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,7 +31,8 @@ struct Function {
   struct Term {
     std::string coordinate = {};  ///< empty = the single argument, or time
     ScalarFunctionPtr f = {};
-    std::string text = {};  ///< in scenario syntax, "polynomial: [0, 1]"
+    std::string text = {};                   ///< in scenario syntax, "polynomial: [0, 1]"
+    std::function<Term(double)> times = {};  ///< the term multiplied by a factor, without its coordinate
   };
   double constant = 0.0;
   std::vector<Term> terms = {};

@@ -16,6 +16,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/spatial/wrap_surface.hpp"
+#include "importers/opensim/model_scaling.hpp"
 
 namespace heelstrike::osim {
 namespace {
@@ -71,6 +72,7 @@ class Importer {
   [[nodiscard]] Error error_at(const char* key, fmt::format_string<Values...> text, Values&&... values) const {
     return input_error(key, option_name(key) + ": " + fmt::format(text, std::forward<Values>(values)...));
   }
+  void scale();
   void set_coordinates();
   void begin_motion();
   void follow_couplers();
@@ -302,6 +304,17 @@ void Importer::check_radians() const {
       continue;
     throw error_at("radians", "expected names of rotations with a column in {}, found '{}'",
                    import_options_.motion->table.file_name, name);
+  }
+}
+
+void Importer::scale() {
+  try {
+    scale_model(model_, import_options_.scale, import_options_.mass);
+  } catch (const Error& error) {
+    throw error_at(error.field().c_str(), "{}", error.what());
+  }
+  for (const auto& [body, factor] : import_options_.scale) {
+    import_.imported.push_back(fmt::format("body {} scaled by {:.4g}", body, factor));
   }
 }
 
@@ -1466,11 +1479,16 @@ std::string Importer::layer_text(const ContactMesh& mesh, const std::string& thi
 
 std::string Importer::side_text(const ContactMesh& mesh) {
   const Frame at = in_merged_body(mesh.frame);
-  if (!mesh.scale.isApprox(Vector3::Ones())) add_omission(fmt::format("contact mesh {}: its scale factors", mesh.name));
+  std::string scale;
+  if (!mesh.scale.isApprox(Vector3::Constant(mesh.scale.x()))) {
+    add_omission(fmt::format("contact mesh {}: its scale factors, which differ", mesh.name));
+  } else if (mesh.scale.x() != 1.0) {
+    scale = fmt::format("length_scale: {}, ", mesh.scale.x());
+  }
   return fmt::format(
-      "      body: {}\n      surface: {{mesh: {{file: {}, position: {}, orientation: {}}}}}\n      material: "
+      "      body: {}\n      surface: {{mesh: {{file: {}, {}position: {}, orientation: {}}}}}\n      material: "
       "{{youngs_modulus: {}, poissons_ratio: {}}}\n",
-      plain(at.body), mesh_name(mesh), list(at.X_BF.p), quaternion(at.X_BF.R), mesh.youngs_modulus,
+      plain(at.body), mesh_name(mesh), scale, list(at.X_BF.p), quaternion(at.X_BF.R), mesh.youngs_modulus,
       mesh.poissons_ratio);
 }
 
@@ -1560,6 +1578,7 @@ void Importer::report_omissions() {
 Import Importer::run() {
   check_mesh_names();
   check_radians();
+  scale();
   begin_motion();
   set_coordinates();
   follow_couplers();

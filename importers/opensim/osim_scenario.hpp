@@ -60,8 +60,10 @@ struct ImportOptions {
   bool rigid_tendons = false;              ///< of all muscles; always rigid in static equilibrium
   /// values of coordinates instead of their defaults; rotations in multiples of `angle_unit`, translations [m]
   std::map<std::string, double> coordinates = {};
-  double angle_unit = 1.0;  ///< [rad]
-  bool in_section = false;  ///< messages refer to keys of the section `import` instead of options
+  double angle_unit = 1.0;                   ///< [rad]
+  std::map<std::string, double> scale = {};  ///< factors of bodies, before all other options (scale_model)
+  std::optional<double> mass = {};           ///< [kg] of the whole model
+  bool in_section = false;                   ///< messages refer to keys of the section `import` instead of options
   /// resolves file names of these options: the scenario then refers to meshes and motion in place; empty = names are
   /// paths, and the scenario refers to copies
   std::function<std::filesystem::path(const std::filesystem::path&)> resolve_path = {};

@@ -36,10 +36,10 @@ std::vector<Entry> entries_of(const Field& section, const char* key) {
                  config::describe(*entry.value), advice);
 }
 
-double number_in(const Field& section, const char* key, const Entry& entry) {
+double number_in(const Field& section, const char* key, const Entry& entry, const char* expected) {
   double value = 0.0;
   if (config::read_number(*entry.value, value) && std::isfinite(value)) return value;
-  reject_entry(section, key, entry, "a finite number, in rad or m", "write NAME: NUMBER");
+  reject_entry(section, key, entry, expected, "write NAME: NUMBER");
 }
 
 osim::ImportOptions make_import_options(const Field& section, const std::string& model) {
@@ -66,8 +66,13 @@ osim::ImportOptions make_import_options(const Field& section, const std::string&
   import_options.activation = section.optional_number("activation");
   import_options.rigid_tendons = section["rigid_tendons"].flag();
   for (const Entry& coordinate : entries_of(section, "coordinates")) {
-    import_options.coordinates[coordinate.key] = number_in(section, "coordinates", coordinate);
+    import_options.coordinates[coordinate.key] =
+        number_in(section, "coordinates", coordinate, "a finite number, in rad or m");
   }
+  for (const Entry& body : entries_of(section, "scale")) {
+    import_options.scale[body.key] = number_in(section, "scale", body, "a factor > 0");
+  }
+  import_options.mass = section.optional_number("mass");
   import_options.in_section = true;
   return import_options;
 }

@@ -107,6 +107,8 @@ TEST_F(ImportSection, IsAScenarioWithTheImportedModel) {
   for (const BodySpec& body : scenario.bodies) bodies.push_back(body.name);
   EXPECT_THAT(bodies, testing::UnorderedElementsAre("stone", "thigh", "shank"));
   EXPECT_EQ(scenario.gravity, Vector3(0, 0, -1));
+  const RunRequest tall = load("subset: [knee]", "subset: [knee]\n  scale: {thigh: 1.1, shank: 1.1}\n  mass: 22");
+  EXPECT_NEAR(tall.scenario.bodies[1].mass + tall.scenario.bodies[2].mass, 22.0, 1e-9);
   EXPECT_EQ(scenario.loads.size(), 1U);
   EXPECT_EQ(scenario.output.interval, 0.01) << "of the import, beside `steps` of the file";
   ASSERT_EQ(scenario.pairs.size(), 1U);
@@ -243,6 +245,10 @@ TEST_F(ImportSection, ErrorsAreReportedAtTheirPlaceInTheFile) {
   EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  motion: a.csv"), HasSubstr("swing.yaml:5: import.motion: "));
   EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  coordinates: {flexion: bent}"),
               HasSubstr("swing.yaml:5: import.coordinates.flexion: expected a finite number"));
+  EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  scale: {thigh: wide}"),
+              AllOf(HasSubstr("swing.yaml:5: import.scale.thigh: "), HasSubstr("a factor > 0")));
+  EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  scale: {arm: 1.1}"),
+              AllOf(HasSubstr("swing.yaml:5: import.scale: "), HasSubstr("(thigh, shank), found 'arm'")));
   EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  coordinates: {flexion: .nan}"),
               HasSubstr("swing.yaml:5: import.coordinates.flexion: expected a finite number"));
   EXPECT_THAT(message("subset: [knee]", "subset: [knee]\n  coordinates: {bend: 1}"),
