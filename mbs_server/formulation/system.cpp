@@ -8,6 +8,7 @@
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/checks.hpp"
+#include "mbs_server/formulation/coordinate_map.hpp"
 #include "mbs_server/formulation/load_force.hpp"
 #include "mbs_server/formulation/quadratic_constraint.hpp"
 
@@ -30,7 +31,10 @@ System::System(const Model& model) : model_(model), n_q_(coordinates_per_body * 
         rigid_body_constraint(model_.bodies[i].name, coordinates_per_body * static_cast<int>(i))));
   }
   const VectorX q0 = initial_q();
-  for (const auto& joint : model_.joints) append(joint.make(q0));
+  for (const auto& joint : model_.joints) {
+    append(joint.make(q0));
+    if (joint.map) turn_references_.push_back(joint.map.get());
+  }
   for (const auto& driver : model_.drivers) append(driver.make(driver.coordinates));
   resize();
   add_force(std::make_unique<GravityForce>(model_));
@@ -81,6 +85,38 @@ void System::resize() {
 void System::add_force(std::unique_ptr<ForceElement> force) {
   states_.add(*force);
   forces_.push_back(std::move(force));
+}
+
+VectorX System::turn_references() const {
+  std::vector<double> all;
+  for (const TurnReference* angles : turn_references_) {
+    all.insert(all.end(), angles->reference().begin(), angles->reference().end());
+  }
+  return Eigen::Map<const VectorX>(all.data(), std::ssize(all));
+}
+
+void System::set_turn_references(const ConstVector& values) {
+  Eigen::Index first = 0;
+  for (TurnReference* angles : turn_references_) {
+    const Eigen::Index n = angles->reference().size();
+    angles->set_reference(values.segment(first, n));
+    first += n;
+  }
+}
+
+void System::accept_turn_references(const ConstVector& q) {
+  // A reference need not be that of the last state, which would discard what is cached at it, but be close to it.
+  constexpr double close = 0.5;  // [rad]
+  for (TurnReference* angles : turn_references_) {
+    const VectorX now = angles->reference_at(q);
+    if ((now - angles->reference()).lpNorm<Eigen::Infinity>() > close) angles->set_reference(now);
+  }
+}
+
+void System::advance_turn_references(const ConstVector& q, const ConstVector& qd, double duration) {
+  for (TurnReference* angles : turn_references_) {
+    angles->set_reference(angles->reference_at(q) + duration * angles->reference_rates(q, qd));
+  }
 }
 
 void System::reset_force_patterns() {

@@ -19,6 +19,7 @@
 #include "mbs_server/formulation/model.hpp"
 #include "mbs_server/formulation/quadratic_constraint.hpp"
 #include "mbs_server/formulation/rigid_elimination.hpp"
+#include "mbs_server/formulation/turn_reference.hpp"
 
 namespace heelstrike::mbs {
 
@@ -89,6 +90,15 @@ class System {
   /// Bodies on which a constraint acts, increasing.
   [[nodiscard]] std::vector<BodyIndex> bodies_of(std::size_t constraint) const;
   void add_force(std::unique_ptr<ForceElement> force);
+
+  /// References of all angles that count full turns, see TurnReference: coordinates of joints, then those of forces.
+  [[nodiscard]] VectorX turn_references() const;
+  /// @param values  from turn_references() of the same model
+  void set_turn_references(const ConstVector& values);
+  /// To be called with every accepted state, less than half a turn after the last one.
+  void accept_turn_references(const ConstVector& q);
+  /// Advances them with the rates at a state over a time [s], for states that are further apart.
+  void advance_turn_references(const ConstVector& q, const ConstVector& qd, double duration);
   /// Must be called when the bodies of a force element change: the patterns of the tangents are recorded again.
   void reset_force_patterns();
 
@@ -247,6 +257,7 @@ class System {
   std::vector<UnilateralConstraint*> unilaterals_;        ///< some of constraints_
   std::vector<std::size_t> unilateral_places_;            ///< in constraints_
   std::vector<std::unique_ptr<ForceElement>> forces_;
+  std::vector<TurnReference*> turn_references_;  ///< of joints and forces
   ElementStates states_;
   std::vector<Matrix4> mass_;  ///< per body, M = mass (x) I3
 
