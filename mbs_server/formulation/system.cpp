@@ -84,6 +84,7 @@ void System::resize() {
 
 void System::add_force(std::unique_ptr<ForceElement> force) {
   states_.add(*force);
+  if (TurnReference* reference = force->turn_reference()) turn_references_.push_back(reference);
   forces_.push_back(std::move(force));
 }
 

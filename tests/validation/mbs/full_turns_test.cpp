@@ -1,4 +1,4 @@
-// Coordinates of joints beyond half a turn, compared with closed forms.
+// Coordinates of joints and angles of springs beyond half a turn, compared with closed forms.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -134,13 +134,21 @@ TEST(FullTurns, CoordinateLimitActsBeyondHalfATurn) {
   EXPECT_LT(std::abs(run.summary.energy.balance_error), 1e-7);
 }
 
-// I u'' = -k u with an amplitude of 10 rad.
+// I u'' = -k u with an amplitude of 10 rad, by the spring of a coordinate and by that of a joint.
 TEST(FullTurns, SpringsAreContinuousOverManyTurns) {
   const std::string analysis =
       "analysis: {end_time: 6, integrator: {name: arkode_dirk, rtol: 1.0e-10, atol: 1.0e-12}}\noutput: {interval: "
       "0.1}\n";
+  const std::string hinge = R"(
+heelstrike: 1
+gravity: [0, 0, 0]
+bodies: {b: {mass: 1, inertia: [0.1, 0.1, 0.1], angular_velocity: [0, 0, 10]}}
+joints: {j: {type: revolute, bodies: [ground, b], point: [0, 0, 0], axis: [0, 0, 1]}}
+forces: {s: {type: torsional_spring, joint: j, stiffness: 0.1}}
+)";
   for (const std::string& model :
-       {screw(0.1, 1.0, 10.0, 0.0) + "forces: {s: {type: coordinate_spring, coordinate: u, stiffness: 0.1}}\n"}) {
+       {screw(0.1, 1.0, 10.0, 0.0) + "forces: {s: {type: coordinate_spring, coordinate: u, stiffness: 0.1}}\n",
+        hinge}) {
     const auto run = completed(scenario_from(model + analysis));
     const auto t = run.column("time_s"), w = run.column("b.wz_rad_s"), torque = run.column("s.torque_Nm");
     for (std::size_t i = 0; i < t.size(); ++i) {
@@ -149,6 +157,26 @@ TEST(FullTurns, SpringsAreContinuousOverManyTurns) {
     }
     EXPECT_LT(std::abs(run.summary.energy.balance_error), 1e-7);
   }
+}
+
+// A spring that has been wound up by some turns.
+TEST(FullTurns, NeutralAngleCountsTurns) {
+  const std::string coil = R"(
+heelstrike: 1
+gravity: [0, 0, 0]
+bodies: {b: {mass: 1, inertia: [0.1, 0.1, 0.1]}}
+joints: {j: {type: revolute, bodies: [ground, b], point: [0, 0, 0], axis: [0, 0, 1]}}
+forces: {s: {type: torsional_spring, joint: j, stiffness: 2, neutral: 20}}
+)";
+  const auto run = completed(scenario_from(coil + "analysis: {end_time: 1}\noutput: {interval: 0.1}\n"));
+  EXPECT_EQ(run.column("s.torque_Nm").front(), 40.0);
+  const auto t = run.column("time_s"), angle = run.column("s.angle_rad");
+  for (std::size_t i = 0; i < t.size(); ++i) {
+    EXPECT_NEAR(angle[i], 20.0 * (1.0 - std::cos(std::sqrt(20.0) * t[i])), 1e-4) << t[i];
+  }
+  const auto unwound =
+      completed(scenario_from(coil + "analysis: {type: static, end_time: 1}\noutput: {interval: 1}\n"));
+  EXPECT_NEAR(unwound.column("s.angle_rad").back(), 20.0, 1e-9);
 }
 
 // Two wheels of which one turns a third as far as the other, as a mimic of continuous joints in URDF.
