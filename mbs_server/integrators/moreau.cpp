@@ -86,6 +86,7 @@ class Moreau final : public Integrator {
     return next >= t_end - 1e-6 * nominal_ ? t_end : next;
   }
   void apply_impacts();
+  void find_near_points(std::span<const RigidPoint> points);
   std::vector<double> apply_simultaneous_impact(std::span<const std::size_t> touching, std::span<const double> rates);
   void apply_sequential_impacts(std::span<const std::size_t> touching, std::vector<double>& rates);
   [[nodiscard]] double restitution_threshold(std::size_t touching) const {
@@ -135,19 +136,18 @@ void Moreau::apply_impacts() {
   const auto points = contacts.evaluate_points(from_t_, from_y_.head(n_), from_y_.segment(n_, n_));
   candidate_points_.assign(points.begin(), points.end());
   closed_points_.clear();
-  near_points_.clear();
   std::vector<std::size_t> touching;
   bool impact = false;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points[i].gap > contacts.rounding()) {
-      if (points[i].rate >= -contacts.restitution_threshold(points[i])) near_points_.push_back(points[i]);
-      continue;
-    }
+    if (points[i].gap > contacts.rounding()) continue;
     touching.push_back(i);
     closed_points_.push_back(points[i]);
     impact = impact || penetrates(points[i].rate);
   }
-  if (!impact) return;
+  if (!impact) {
+    find_near_points(points);
+    return;
+  }
   std::vector<double> rates;
   for (const RigidPoint& point : closed_points_) rates.push_back(point.rate);
   if (std::ranges::any_of(closed_points_, [&](const RigidPoint& p) { return contacts.is_sequential(p); })) {
@@ -157,6 +157,19 @@ void Moreau::apply_impacts() {
   }
   if (impact) rates = apply_simultaneous_impact(touching, rates);
   for (std::size_t k = 0; k < rates.size(); ++k) closed_points_[k].rate = rates[k];
+  // The impacts may have started approaches of open points, which are located as any others.
+  find_near_points(contacts.evaluate_points(from_t_, from_y_.head(n_), from_y_.segment(n_, n_)));
+}
+
+/// Open points that would close slowly, at the rates after the impacts.
+void Moreau::find_near_points(std::span<const RigidPoint> points) {
+  const RigidContacts& contacts = *problem_.rigid_contacts();
+  near_points_.clear();
+  for (const RigidPoint& point : points) {
+    if (point.gap > contacts.rounding() && point.rate >= -contacts.restitution_threshold(point)) {
+      near_points_.push_back(point);
+    }
+  }
 }
 
 /// Impulses at closed points, given the rates of their gaps. @returns the rates after the impact

@@ -862,6 +862,71 @@ TEST(RigidContact, BoxBetweenOthersDoesNotPenetrate) {
   }
 }
 
+/// Balls on the x axis, of 20 mm radius and with equal gaps, the first of which has a velocity of 1 m/s.
+RecordedRun row_of_balls(const std::vector<double>& masses, double gap, const std::string& law, double end_time) {
+  std::string text = "heelstrike: 1\ngravity: [0, 0, 0]\nbodies:\n";
+  for (std::size_t i = 0; i < masses.size(); ++i) {
+    text += fmt::format(
+        "  b{}: {{mass: {}, inertia: [1e-5, 1e-5, 1e-5], position: [{:.17g}, 0, 0], velocity: [{}, 0, 0]}}\n", i,
+        masses[i], static_cast<double>(i) * (0.04 + gap), i == 0 ? 1 : 0);
+  }
+  text += "contact:\n";
+  for (std::size_t i = 0; i + 1 < masses.size(); ++i) {
+    text += fmt::format(
+        "  c{0}: {{main: {{body: b{0}, surface: {{sphere: {{radius: 0.02}}}}}}, partner: {{body: b{1}, surface: "
+        "{{sphere: "
+        "{{radius: 0.02}}}}}}, backend: rigid, parameters: {{restitution: 1, impact_law: {2}}}}}\n",
+        i, i + 1, law);
+  }
+  return completed(scenario_from(
+      text + fmt::format("analysis: {{end_time: {}}}\noutput: {{interval: {}}}\n", end_time, 0.1 * end_time)));
+}
+
+// An impact sets a ball in motion that reaches the next one within the same step: each impact is elastic, however small
+// the gap, with any law.
+TEST(RigidContact, ImpactsFollowEachOtherWithinAStep) {
+  for (const char* law : {"newton", "poisson", "sequential"}) {
+    for (const double gap : {1e-6, 3e-5, 3e-4, 1e-3, 1e-2}) {
+      const auto equal = row_of_balls({0.1, 0.1, 0.1, 0.1, 0.1}, gap, law, 0.05);
+      for (int i = 0; i < 5; ++i) {
+        EXPECT_NEAR(equal.column(fmt::format("b{}.vx_m_s", i)).back(), i == 4 ? 1.0 : 0.0, 1e-9) << law << gap << i;
+      }
+      EXPECT_LT(equal.summary.energy.dissipated, 1e-9) << law << gap;
+    }
+  }
+}
+
+// A small ball above a large one fall at 3 m/s: the large one rebounds and strikes the small one, with which it
+// exchanges momentum: u = v + 2 m' (v' - v) / (m + m').
+TEST(RigidContact, StackOfBallsRebounds) {
+  for (const double gap : {1e-6, 1e-3, 1e-2}) {
+    const auto run = completed(scenario_from(fmt::format(R"(
+heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  lo: {{mass: 0.6, inertia: [0.01, 0.01, 0.01], position: [0, 0, 0.13], velocity: [0, 0, -3]}}
+  hi: {{mass: 0.06, inertia: [0.001, 0.001, 0.001], position: [0, 0, {:.17g}], velocity: [0, 0, -3]}}
+contact:
+  c1:
+    main: {{body: lo, surface: {{sphere: {{radius: 0.12}}}}}}
+    partner: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    backend: rigid
+    parameters: {{restitution: 1, impact_law: sequential}}
+  c2:
+    main: {{body: hi, surface: {{sphere: {{radius: 0.03}}}}}}
+    partner: {{body: lo, surface: {{sphere: {{radius: 0.12}}}}}}
+    backend: rigid
+    parameters: {{restitution: 1, impact_law: sequential}}
+analysis: {{end_time: 0.02}}
+output: {{interval: 0.001}}
+)",
+                                                         0.28 + gap)));
+    EXPECT_NEAR(run.column("hi.vz_m_s").back(), -3.0 + 2.0 * 0.6 * 6.0 / 0.66, 1e-9) << gap;
+    EXPECT_NEAR(run.column("lo.vz_m_s").back(), 3.0 - 2.0 * 0.06 * 6.0 / 0.66, 1e-9) << gap;
+    EXPECT_LT(run.summary.energy.dissipated, 1e-9) << gap;
+  }
+}
+
 TEST(RigidContact, ReportsErrors) {
   const auto contains = [](const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
