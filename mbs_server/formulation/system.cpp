@@ -1,9 +1,11 @@
 #include "mbs_server/formulation/system.hpp"
 
 #include <fmt/format.h>
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
@@ -19,6 +21,31 @@ namespace {
 /// [1/kg] damping of the multipliers in singular poses, times the inverse of the lightest mass: far below the terms
 /// that determine them, far above rounding.
 constexpr double singular_damping = 1e-10;
+
+/// The orthogonal factor of the polar decomposition, by Newton's method; none for a matrix that reflects or collapses
+/// space, or nearly so.
+std::optional<Matrix3> nearest_rotation(const Matrix3& A) {
+  Matrix3 R = A;
+  constexpr int max_steps = 20;
+  for (int step = 0; step < max_steps; ++step) {
+    Matrix3 cofactors;
+    cofactors << R.col(1).cross(R.col(2)), R.col(2).cross(R.col(0)), R.col(0).cross(R.col(1));
+    const double volume = R.col(0).dot(cofactors.col(0));
+    constexpr double least = 0.1;
+    if (!(volume > least)) return std::nullopt;
+    const Matrix3 next = 0.5 * (R + cofactors / volume);
+    const double change = (next - R).cwiseAbs().maxCoeff();
+    R = next;
+    // The convergence is quadratic: the next change would be below rounding.
+    if (change < 1e-8) return R;
+  }
+  return std::nullopt;
+}
+
+/// v of the matrix of the product v x.
+Vector3 axial(const Matrix3& S) {
+  return {S(2, 1), S(0, 2), S(1, 0)};
+}
 
 }  // namespace
 
@@ -554,6 +581,29 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
       fmt::format("projection onto the constraints did not converge in {} iterations (largest "
                   "residual {:g}, in '{}')",
                   max_iterations, last, name_of_maximum(gamma_)));
+}
+
+void System::restore_rigid_bodies(Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) const {
+  for (std::size_t body = 0; body < mass_.size(); ++body) {
+    const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
+    const MassProperties& of = model_.bodies[body].mass_properties;
+    const Pose X_WB = pose_from_coordinates(q.segment<12>(first));
+    const Pose rates = pose_from_coordinates(qd.segment<12>(first));
+    const std::optional<Matrix3> R = nearest_rotation(X_WB.R);
+    if (!R) {
+      throw RecoverableError(fmt::format("body '{}' rotates too far in a step", model_.bodies[body].name));
+    }
+    const Matrix3 J = 0.5 * of.inertia.trace() * Matrix3::Identity() - of.inertia;
+    // b a' - a b' is the matrix of the product a x b.
+    const Matrix3 S = rates.R * J * X_WB.R.transpose();
+    const Vector3 L = axial(S - S.transpose());
+    const Vector3 w = *R * of.inertia.llt().solve(R->transpose() * L);
+    const Vector3 p_WC = X_WB * of.center_of_mass, v_WC = rates * of.center_of_mass;
+    const Vector3 p_BC_W = *R * of.center_of_mass;
+    const Pose restored{.R = *R, .p = p_WC - p_BC_W};
+    q.segment<12>(first) = coordinates_from_pose(restored);
+    qd.segment<12>(first) = rates_from_twist(restored, {.w = w, .v = v_WC - w.cross(p_BC_W)});
+  }
 }
 
 void System::project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved) {

@@ -157,6 +157,11 @@ class System {
   /// @throws RecoverableError when Newton does not converge
   int project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd);
 
+  /// Replaces the axes of every body by the nearest unit vectors normal to each other, about its centre of mass, and
+  /// their rates by those of a rigid body with the same momentum and angular momentum sum_kl m_kl q_k x qd_l.
+  /// @throws RecoverableError for axes that are far from those of a rigid body
+  void restore_rigid_bodies(Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) const;
+
   /// Distance of the joints' equations from linear dependence at (t, q): an estimate of the smallest singular value of
   /// Phi_q M^-1/2 on the rigid motions [kg^-1/2], by inverse iteration; +inf without joints. In a singular pose, where
   /// the factorisation is damped, it is 1e-5 over the root of the lightest mass.

@@ -247,17 +247,6 @@ double Moreau::compute_min_gap_rate(const RigidPoint& middle, double rate, doubl
   return std::min(start->rate - rate - 0.5 * start->gap / h, std::max(0.0, -rate));
 }
 
-/// Rescales axes before the projection, which would otherwise reduce the angular velocity: a step preserves q x v for
-/// axes q that become longer than one, whereas the projection preserves v.
-void preserve_angular_velocity(Eigen::Ref<Vector> y, int n) {
-  constexpr int per_body = 12, per_axis = 3;
-  for (int body = 0; body < n; body += per_body) {
-    for (int axis = body + per_axis; axis < body + per_body; axis += per_axis) {
-      y.segment<per_axis>(n + axis) *= y.segment<per_axis>(axis).norm();
-    }
-  }
-}
-
 /// Velocities at the end of the step, from those without contact.
 /// @param last  true if the impulses are final
 Moreau::ContactStep Moreau::apply_contact(double h, const Vector& q_m, const Vector& v_free, bool last) {
@@ -308,7 +297,7 @@ void Moreau::try_step(double h) {
   end_y_.head(n_) = q_m + 0.5 * h * contact_step.v;
   end_y_.segment(n_, n_) = contact_step.v;
   end_y_.tail(size_ - 2 * n_) += h * rates.tail(size_ - 2 * n_);
-  preserve_angular_velocity(end_y_, n_);
+  problem_.restore_rigid_bodies(end_y_);
   problem_.project(from_t_ + h, end_y_);
   end_z_ = from_z_ + h * work;
   end_z_[0] += contact_step.dissipated;

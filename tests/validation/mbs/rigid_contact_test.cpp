@@ -927,6 +927,39 @@ output: {{interval: 0.001}}
   }
 }
 
+// Free bodies keep their angular momentum, whatever the direction of their rotation in the body; equal principal
+// moments also the angular velocity.
+TEST(RigidContact, FreeBodiesKeepTheirAngularMomentum) {
+  for (const Vector3& moments : {Vector3(1e-4, 1e-4, 1e-4), Vector3(3e-4, 2e-4, 1.5e-4)}) {
+    const auto run = completed(scenario_from(fmt::format(R"(
+heelstrike: 1
+gravity: [0, 0, 0]
+bodies:
+  b: {{mass: 1, inertia: [{}, {}, {}], center_of_mass: [0.01, 0.02, -0.03], velocity: [1, 2, 3],
+      angular_velocity: [10, -30, 50]}}
+analysis: {{end_time: 5, integrator: {{name: moreau, step: 0.001}}}}
+output: {{interval: 0.5}}
+)",
+                                                         moments.x(), moments.y(), moments.z())));
+    const Vector3 L_start = moments.cwiseProduct(Vector3(10, -30, 50));
+    for (std::size_t i = 0; i < run.rows.size(); ++i) {
+      const auto at = [&](const char* name) { return run.column(name)[i]; };
+      const Matrix3 R = Quaternion(at("b.qw"), at("b.qx"), at("b.qy"), at("b.qz")).toRotationMatrix();
+      const Vector3 w(at("b.wx_rad_s"), at("b.wy_rad_s"), at("b.wz_rad_s"));
+      const Vector3 L = R * moments.cwiseProduct(R.transpose() * w);
+      EXPECT_LT((L - L_start).norm(), 1e-11 * L_start.norm()) << i;
+      // The mean velocity of the origin is that of the centre of mass.
+      const Vector3 v(at("b.vx_m_s"), at("b.vy_m_s"), at("b.vz_m_s"));
+      const Vector3 p_BC_W = R * Vector3(0.01, 0.02, -0.03);
+      const Vector3 v_C = Vector3(1, 2, 3) + Vector3(10, -30, 50).cross(Vector3(0.01, 0.02, -0.03));
+      EXPECT_LT((v + w.cross(p_BC_W) - v_C).norm(), 1e-10) << i;
+    }
+    // The attitude of a body with three moments has the error of the method.
+    const double accurate = moments.x() == moments.z() ? 1e-11 : 1e-4;
+    EXPECT_LT(std::abs(run.summary.energy.balance_error), accurate * run.summary.energy.initial);
+  }
+}
+
 TEST(RigidContact, ReportsErrors) {
   const auto contains = [](const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
