@@ -384,6 +384,15 @@ bool solve_normal(const MatrixXd& A, const VectorXd& b, VectorXd& p) {
   return error <= 1e-9 * size;
 }
 
+MatrixXd rigid_velocities(const ImpactProblem& problem, MatrixXd u) {
+  if (!problem.is_free || !has_friction(problem)) return u;
+  const MatrixXd V = range_of(problem.W);
+  for (Index column = 0; column < u.cols(); ++column) {
+    u.col(column) = rigid_velocities(problem, V, VectorXd(u.col(column)));
+  }
+  return u;
+}
+
 ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_of_step) {
   ImpactSolution solution;
   const MatrixXd V = has_friction(problem) ? range_of(problem.W) : MatrixXd();
@@ -423,11 +432,14 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_of_s
   return solution;
 }
 
-ImpactSolution solve_contact(const ImpactProblem& problem, const VectorXd& u_of_step, const VectorXd& floor) {
+ImpactSolution solve_contact(const ImpactProblem& problem, const VectorXd& u_of_step, const VectorXd& floor,
+                             const VectorXd& slip_offset) {
   ImpactSolution solution;
   const MatrixXd V = has_friction(problem) ? range_of(problem.W) : MatrixXd();
   const VectorXd u_free = rigid_velocities(problem, V, u_of_step);
-  solution.converged = solve_coulomb(problem, V, shifted_by_floor(u_free, floor), solution.P);
+  VectorXd q = shifted_by_floor(u_free, floor);
+  for (Index row = 0; row < slip_offset.size(); row += 3) q.segment<2>(row + 1) += slip_offset.segment<2>(row + 1);
+  solution.converged = solve_coulomb(problem, V, q, solution.P);
   solution.u = u_free + problem.W * solution.P;
   solution.energy = energy_of(problem.W, solution.P, u_free);
   return solution;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "mbs_server/integrators/integrator.hpp"
 #include "scenario/schema/keys.hpp"
@@ -99,6 +100,16 @@ class Moreau final : public Integrator {
   }
   void try_step(double h);
   [[nodiscard]] double compute_min_gap_rate(const RigidPoint& middle, double rate, double h) const;
+  [[nodiscard]] const RigidPoint* point_at_start(const RigidPoint& middle) const;
+  /// Velocities at the points of the midpoint.
+  struct Slip {
+    Vector before;    ///< [m/s] with the initial velocities of the bodies
+    Vector at_start;  ///< [m/s] at the points of the start
+    /// The change along curved paths in either half of the step, as of the rates of gaps.
+    [[nodiscard]] Vector turned() const { return before - at_start; }
+  };
+  static void follow_mean_slip(const friction::ImpactProblem& problem, const Vector& u_free, const Vector& floor,
+                               const Slip& slip, friction::ImpactSolution& solution);
   [[nodiscard]] ContactStep apply_contact(double h, const Vector& q_m, const Vector& v_free, bool last);
   /// [m] Minimum gaps of inactive and of active points; infinite when there are none.
   struct Gaps {
@@ -156,9 +167,13 @@ void Moreau::apply_impacts() {
     impact = std::ranges::any_of(rates, [&](double rate) { return penetrates(rate); });
   }
   if (impact) rates = apply_simultaneous_impact(touching, rates);
-  for (std::size_t k = 0; k < rates.size(); ++k) closed_points_[k].rate = rates[k];
-  // The impacts may have started approaches of open points, which are located as any others.
-  find_near_points(contacts.evaluate_points(from_t_, from_y_.head(n_), from_y_.segment(n_, n_)));
+  // The impacts have changed slips and may have started approaches of open points, which are located as any others.
+  const auto after = contacts.evaluate_points(from_t_, from_y_.head(n_), from_y_.segment(n_, n_));
+  for (std::size_t k = 0; k < rates.size(); ++k) {
+    closed_points_[k].rate = rates[k];
+    closed_points_[k].slip_W = after[touching[k]].slip_W;
+  }
+  find_near_points(after);
 }
 
 /// Open points that would close slowly, at the rates after the impacts.
@@ -247,6 +262,15 @@ double Moreau::compute_min_gap_rate(const RigidPoint& middle, double rate, doubl
   return std::min(start->rate - rate - 0.5 * start->gap / h, std::max(0.0, -rate));
 }
 
+/// The point at the start of the step, if the surfaces have turned little since; else null.
+const RigidPoint* Moreau::point_at_start(const RigidPoint& middle) const {
+  for (const auto* points : {&closed_points_, &near_points_}) {
+    const auto found = std::ranges::find_if(*points, [&](const RigidPoint& p) { return p.same_as(middle); });
+    if (found != points->end()) return middle.n_W.dot(found->n_W) > smooth_normal_cosine ? &*found : nullptr;
+  }
+  return nullptr;
+}
+
 /// Velocities at the end of the step, from those without contact.
 /// @param last  true if the impulses are final
 Moreau::ContactStep Moreau::apply_contact(double h, const Vector& q_m, const Vector& v_free, bool last) {
@@ -262,17 +286,60 @@ Moreau::ContactStep Moreau::apply_contact(double h, const Vector& q_m, const Vec
   const friction::ImpactProblem& problem = contacts->select_points(near);
   const Vector before = contacts->velocities(v);
   Vector floor(static_cast<Eigen::Index>(near.size()));
+  Eigen::MatrixXd velocities(before.size(), 2);
+  velocities << before, before;
   for (std::size_t k = 0; k < near.size(); ++k) {
     const auto row = static_cast<Eigen::Index>(k);
-    floor[row] = compute_min_gap_rate(points[near[k]], before[3 * row], h);
+    const RigidPoint& middle = points[near[k]];
+    floor[row] = compute_min_gap_rate(middle, before[3 * row], h);
+    if (const RigidPoint* start = point_at_start(middle)) {
+      const Eigen::Vector3d velocity_W = start->slip_W + start->rate * start->n_W;
+      velocities.col(1).segment<3>(3 * row) << middle.n_W.dot(velocity_W), middle.tangents_W.transpose() * velocity_W;
+    }
   }
-  const friction::ImpactSolution solution = friction::solve_contact(problem, contacts->velocities(v_free), floor);
+  const Vector u_free = contacts->velocities(v_free);
+  velocities = friction::rigid_velocities(problem, std::move(velocities));
+  const Slip slip{.before = velocities.col(0), .at_start = velocities.col(1)};
+  friction::ImpactSolution solution = friction::solve_contact(problem, u_free, floor, slip.turned());
+  // The differences between redundant points may be no motion of rigid bodies: they cannot all stick then.
+  if (!solution.converged) solution = friction::solve_contact(problem, u_free, floor);
+  if (last) follow_mean_slip(problem, u_free, floor, slip, solution);
   ContactStep contact_step{.v = v_free};
   contacts->apply(solution.P, contact_step.v);
   contact_step.dissipated = -0.5 * solution.P.dot(before + solution.u);
   contact_step.driver_work = contacts->driver_work(solution.P, 0.5 * (v + contact_step.v));
   if (last) contacts->note_contact(solution);
   return contact_step;
+}
+
+/// Friction at the end of a step opposes the slip there. At points that slide throughout the step it opposes the mean
+/// slip instead: a direction that rotates would otherwise be ahead by half a step. At others this would reverse a slip
+/// that ends.
+/// @param solution  in: with friction that opposes the slip at the end
+void Moreau::follow_mean_slip(const friction::ImpactProblem& problem, const Vector& u_free, const Vector& floor,
+                              const Slip& slip, friction::ImpactSolution& solution) {
+  const auto slides = [&](const friction::ImpactSolution& of, Eigen::Index row) {
+    const double limit = problem.mu[row / 3] * of.P[row];
+    constexpr double within = 1e-6;
+    return limit > 0.0 && of.P.segment<2>(row + 1).norm() > (1.0 - within) * limit;
+  };
+  const Vector at_end = solution.u + slip.turned();
+  Vector offset = slip.turned();
+  std::vector<Eigen::Index> sliding;
+  for (Eigen::Index row = 0; row < offset.size(); row += 3) {
+    const double along = slip.at_start.segment<2>(row + 1).dot(at_end.segment<2>(row + 1));
+    if (!slides(solution, row) || !(along > 0.0)) continue;
+    offset.segment<2>(row + 1) = slip.before.segment<2>(row + 1);
+    sliding.push_back(row);
+  }
+  if (sliding.empty()) return;
+  friction::ImpactSolution mean = friction::solve_contact(problem, u_free, floor, offset);
+  if (!mean.converged) return;
+  const Vector now = mean.u + slip.turned();
+  for (const Eigen::Index row : sliding) {
+    if (!slides(mean, row) || !(now.segment<2>(row + 1).dot(at_end.segment<2>(row + 1)) > 0.0)) return;
+  }
+  solution = std::move(mean);
 }
 
 /// One step of length h from from_y_ to end_y_.

@@ -960,6 +960,78 @@ output: {{interval: 0.5}}
   }
 }
 
+// A ball that slides and rolls along x while it spins about the vertical: a point contact transmits no torque about its
+// normal, so that it remains on its line and ends with 5/7 of its velocity. The deviation is of second order.
+TEST(RigidContact, SpinDoesNotDivertARollingBall) {
+  std::vector<double> deviations;
+  for (const double step : {1e-3, 5e-4}) {
+    const auto run = completed(scenario_from(fmt::format(R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  b: {{mass: 0.2, inertia: [2.0e-4, 2.0e-4, 2.0e-4], position: [0, 0, 0.05], velocity: [2, 0, 0],
+      angular_velocity: [0, 0, 100]}}
+contact:
+  c:
+    main: {{body: b, surface: {{sphere: {{radius: 0.05}}}}}}
+    partner: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    backend: rigid_coulomb
+    parameters: {{friction: 0.3}}
+analysis: {{end_time: 1, integrator: {{name: moreau, step: {}}}}}
+output: {{interval: 0.05}}
+)",
+                                                         step)));
+    double deviation = 0.0;
+    for (const double y : run.column("b.y_m")) deviation = std::max(deviation, std::abs(y));
+    deviations.push_back(deviation);
+    EXPECT_NEAR(run.column("b.vx_m_s").back(), 10.0 / 7.0, 1e-4);
+    EXPECT_NEAR(run.column("b.wz_rad_s").back(), 100.0, 0.02);
+  }
+  fmt::print("a spinning ball deviates by {:.3g} and {:.3g} m from its line of 1.5 m\n", deviations[0], deviations[1]);
+  EXPECT_LT(deviations[0], 3e-4);
+  EXPECT_LT(deviations[1], 0.3 * deviations[0] + 1e-9);
+}
+
+// A ball rolls on a turntable of angular velocity W in a circle, with 2/7 W.
+TEST(RigidContact, BallOnATurntableMovesInACircle) {
+  std::vector<double> errors;
+  constexpr double W = 10.0, speed = 0.2, radius = 0.05;
+  for (const double step : {1e-3, 5e-4}) {
+    // At rest relative to the table below: v + w x (-R z) = W x p at p = 0.
+    const auto run = completed(scenario_from(fmt::format(R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  table: {{mass: 1, inertia: [1, 1, 1], angular_velocity: [0, 0, {0}]}}
+  ball: {{mass: 0.2, inertia: [2.0e-4, 2.0e-4, 2.0e-4], position: [0, 0, {1}], velocity: [{2}, 0, 0],
+         angular_velocity: [0, {3}, 0]}}
+joints: {{axle: {{type: revolute, bodies: [ground, table], point: [0, 0, 0], axis: [0, 0, 1]}}}}
+drivers: {{motor: {{joint: axle, angle: {{polynomial: [0, {0}]}}}}}}
+contact:
+  c:
+    main: {{body: ball, surface: {{sphere: {{radius: {1}}}}}}}
+    partner: {{body: table, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    backend: rigid_coulomb
+    parameters: {{friction: 1}}
+analysis: {{end_time: 2, integrator: {{name: moreau, step: {4}}}}}
+output: {{interval: 0.1}}
+)",
+                                                         W, radius, speed, speed / radius, step)));
+    const double rate = 2.0 / 7.0 * W;
+    const auto t = run.column("time_s"), x = run.column("ball.x_m"), y = run.column("ball.y_m");
+    double error = 0.0;
+    for (std::size_t i = 0; i < t.size(); ++i) {
+      error = std::max(error, std::hypot(x[i] - speed / rate * std::sin(rate * t[i]),
+                                         y[i] - speed / rate * (1.0 - std::cos(rate * t[i]))));
+    }
+    errors.push_back(error);
+  }
+  fmt::print("a ball on a turntable is off its circle of {:.3g} m by {:.3g} and {:.3g} m\n", speed * 3.5 / W, errors[0],
+             errors[1]);
+  EXPECT_LT(errors[0], 1e-4);
+  EXPECT_LT(errors[1], 0.3 * errors[0] + 1e-9);
+}
+
 TEST(RigidContact, ReportsErrors) {
   const auto contains = [](const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
