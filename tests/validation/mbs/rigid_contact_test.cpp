@@ -1032,6 +1032,51 @@ output: {{interval: 0.1}}
   EXPECT_LT(errors[1], 0.3 * errors[0] + 1e-9);
 }
 
+/// A block of 1 kg whose corners slide with 0.5 m/s and an angular velocity, after 0.05 s.
+RecordedRun spinning_block(const std::array<int, 4>& order, double spin, double height) {
+  constexpr std::array<std::array<double, 2>, 4> corners{{{0.05, 0.05}, {-0.05, 0.05}, {-0.05, -0.05}, {0.05, -0.05}}};
+  std::string text = fmt::format(R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  b: {{mass: 1, inertia: [0.0016666666666666667, 0.0016666666666666667, 0.0016666666666666667],
+      position: [0, 0, {}], velocity: [0.5, 0, 0], angular_velocity: [0, 0, {}]}}
+analysis: {{end_time: 0.05, integrator: {{name: moreau, step: 2.5e-4}}}}
+output: {{interval: 0.01}}
+contact:
+)",
+                                 height, spin);
+  for (const int i : order) {
+    const auto [x, y] = corners.at(static_cast<std::size_t>(i));
+    text += fmt::format(R"(  c{}:
+    main: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    partner: {{body: b, surface: {{points: {{positions: [[{}, {}, {}]], areas: [1.0e-4]}}}}}}
+    backend: rigid_coulomb
+    parameters: {{friction: 0.3}}
+)",
+                        i, x, y, -height);
+  }
+  return completed(scenario_from(text));
+}
+
+// Four corners share the weight as on equal springs, in any order and on either side: with the centre of mass in the
+// plane of contact each carries a quarter. The expected velocities are those of four points with constant friction.
+TEST(RigidContact, SlidingPointsShareTheirLoadIndependentlyOfTheirOrder) {
+  for (const double spin : {20.0, -20.0}) {
+    const auto run = spinning_block({0, 1, 2, 3}, spin, 0.0);
+    EXPECT_NEAR(run.column("b.vx_m_s").back(), 0.47027800, 1e-6);
+    EXPECT_NEAR(run.column("b.vy_m_s").back(), std::copysign(0.00148124, -spin), 1e-6);
+    EXPECT_NEAR(run.column("b.wz_rad_s").back(), std::copysign(14.01257, spin), 1e-4);
+    for (int i = 0; i < 4; ++i) EXPECT_NEAR(run.column(fmt::format("c{}.fz_N", i)).back(), -0.25 * g, 1e-5);
+  }
+  const auto first = spinning_block({0, 1, 2, 3}, 20.0, 0.02), other = spinning_block({2, 0, 3, 1}, 20.0, 0.02),
+             mirrored = spinning_block({0, 1, 2, 3}, -20.0, 0.02);
+  for (const auto& [name, sign] : {std::pair{"b.vx_m_s", 1.0}, {"b.vy_m_s", -1.0}, {"b.wz_rad_s", -1.0}}) {
+    EXPECT_NEAR(other.column(name).back(), first.column(name).back(), 1e-7) << name;
+    EXPECT_NEAR(mirrored.column(name).back(), sign * first.column(name).back(), 1e-7) << name;
+  }
+}
+
 TEST(RigidContact, ReportsErrors) {
   const auto contains = [](const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
