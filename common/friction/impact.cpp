@@ -4,6 +4,8 @@
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <vector>
 
 #include "common/friction/solve_friction.hpp"
@@ -274,6 +276,61 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
   return (u - rigid).norm() > rounding * u.norm() ? rigid : u;
 }
 
+/// True if the motion is not unique: some closed points slide, not all in one direction, so that the resulting friction
+/// depends on how redundant points share their load.
+/// @param u     [m/s] with the impulses P
+/// @param rest  [m/s] slower slip is none
+[[nodiscard]] bool depends_on_load_shares(const ImpactProblem& problem, const MatrixXd& V, const VectorXd& u,
+                                          const VectorXd& P, double rest) {
+  if (V.cols() == V.rows()) return false;
+  bool any_sticks = false, turns = false;
+  Eigen::Vector2d direction = Eigen::Vector2d::Zero();
+  for (Index i = 0; i < problem.mu.size(); ++i) {
+    if (!(problem.mu[i] > 0.0) || (u[3 * i] > rest && !(P[3 * i] > 0.0))) continue;
+    const Eigen::Vector2d slip = u.segment<2>(3 * i + 1);
+    const double speed = slip.norm();
+    if (speed <= rest) {
+      any_sticks = true;
+      continue;
+    }
+    constexpr double parallel = 1e-9;
+    if (direction.isZero(0.0)) direction = slip / speed;
+    turns = turns || (slip / speed - direction).norm() > parallel;
+  }
+  return !direction.isZero(0.0) && (turns || any_sticks);
+}
+
+/// Of the solutions of the local problem the one in which redundant points share their load as on equal springs, which
+/// depends on no order and keeps the symmetries of the problem. Proximal steps remove the deflection of the springs
+/// from the motion, not from the shares.
+/// @param guess  a solution
+/// @returns none if it is not found
+[[nodiscard]] std::optional<VectorXd> solve_with_equal_springs(const LocalProblem& problem, const VectorXd& guess,
+                                                               const FrictionOptions& options, double accepted_error) {
+  const auto normals = normal_rows(problem.mu.size());
+  double mean = 0.0;
+  for (const Index row : normals) mean += problem.W.coeff(row, row) / static_cast<double>(normals.size());
+  // A step reduces the error by the ratio of this compliance to that of the bodies; shares have the error of the
+  // solution over it.
+  const double compliance = 1e-2 * mean;
+  LocalProblem regular = problem;
+  for (const Index row : normals) regular.W.coeffRef(row, row) += compliance;
+  VectorXd P = guess, deflected = VectorXd::Zero(guess.size());
+  double last = std::numeric_limits<double>::infinity();
+  for (int step = 0; step < max_proximal_steps; ++step) {
+    regular.q = problem.q;
+    regular.q(normals) -= compliance * deflected(normals);
+    const FrictionSolution solution = solve_friction(regular, options, P);
+    if (solution.error > accepted_error) return std::nullopt;
+    P = deflected = solution.r;
+    const double error = compute_natural_map_error(problem, P);
+    // The last steps are limited by rounding.
+    if (error <= options.tolerance || (error <= accepted_error && error > 0.5 * last)) return P;
+    last = error;
+  }
+  return std::nullopt;
+}
+
 /// 0 <= P_n perpendicular to u_n >= 0 with Coulomb friction, u = W P + q.
 /// @param V  basis of the range of W; unused without friction
 /// @returns false without solution; P is then admissible, and without floors in q creates no energy
@@ -295,6 +352,9 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
   }
   const bool solved = solution.error <= accepted_error;
   P = solution.r;
+  if (solved && depends_on_load_shares(problem, V, solution.u, P, accepted_error * q.norm())) {
+    if (const auto shared = solve_with_equal_springs(local, P, options, accepted_error)) P = *shared;
+  }
   clip(problem, P);
   if (solved) P = find_min_norm(V, problem.mu, problem.W * P + local.q, P, accepted_error * q.norm());
   restore_separation(problem, q, P);
@@ -384,6 +444,15 @@ bool solve_normal(const MatrixXd& A, const VectorXd& b, VectorXd& p) {
   return error <= 1e-9 * size;
 }
 
+MatrixXd rigid_velocities(const ImpactProblem& problem, MatrixXd u) {
+  if (!problem.is_free || !has_friction(problem)) return u;
+  const MatrixXd V = range_of(problem.W);
+  for (Index column = 0; column < u.cols(); ++column) {
+    u.col(column) = rigid_velocities(problem, V, VectorXd(u.col(column)));
+  }
+  return u;
+}
+
 ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_of_step) {
   ImpactSolution solution;
   const MatrixXd V = has_friction(problem) ? range_of(problem.W) : MatrixXd();
@@ -423,11 +492,14 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_of_s
   return solution;
 }
 
-ImpactSolution solve_contact(const ImpactProblem& problem, const VectorXd& u_of_step, const VectorXd& floor) {
+ImpactSolution solve_contact(const ImpactProblem& problem, const VectorXd& u_of_step, const VectorXd& floor,
+                             const VectorXd& slip_offset) {
   ImpactSolution solution;
   const MatrixXd V = has_friction(problem) ? range_of(problem.W) : MatrixXd();
   const VectorXd u_free = rigid_velocities(problem, V, u_of_step);
-  solution.converged = solve_coulomb(problem, V, shifted_by_floor(u_free, floor), solution.P);
+  VectorXd q = shifted_by_floor(u_free, floor);
+  for (Index row = 0; row < slip_offset.size(); row += 3) q.segment<2>(row + 1) += slip_offset.segment<2>(row + 1);
+  solution.converged = solve_coulomb(problem, V, q, solution.P);
   solution.u = u_free + problem.W * solution.P;
   solution.energy = energy_of(problem.W, solution.P, u_free);
   return solution;

@@ -53,11 +53,18 @@ struct ImpactSolution {
 /// energy is conserved.
 [[nodiscard]] ImpactSolution solve_impact(const ImpactProblem& problem, const Eigen::VectorXd& u_before);
 
+/// Velocities at the points of bodies that move as rigid ones: without the part that no impulses change, which in a
+/// step comes from axes that are not unit vectors; unchanged without friction and with driven bodies.
+/// @param u  one vector in each column
+[[nodiscard]] Eigen::MatrixXd rigid_velocities(const ImpactProblem& problem, Eigen::MatrixXd u);
+
 /// Contact over a step: 0 <= P_n perpendicular to u_n - floor >= 0, with Coulomb friction.
 /// @param u_free  velocities without contact
 /// @param floor  [m/s] one per point: minimum normal velocity
+/// @param slip_offset  [m/s] rigid velocities added to the tangential ones in Coulomb's law, three components per
+///                     point; empty = zero
 [[nodiscard]] ImpactSolution solve_contact(const ImpactProblem& problem, const Eigen::VectorXd& u_free,
-                                           const Eigen::VectorXd& floor);
+                                           const Eigen::VectorXd& floor, const Eigen::VectorXd& slip_offset = {});
 
 /// Frictionless: 0 <= p perpendicular to A p + b >= 0 for symmetric positive semidefinite A, p of minimum norm. Exact
 /// up to rounding.

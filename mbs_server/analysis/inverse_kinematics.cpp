@@ -256,6 +256,7 @@ class MarkerFit {
   /// The frame at the unknowns u.
   [[nodiscard]] InverseKinematicsFrame frame_at(const Eigen::VectorXd& u) {
     if (!move_to(u)) throw RecoverableError(error_);
+    system_.accept_turn_references(q_);
     InverseKinematicsFrame frame;
     for (const Coordinate& coordinate : coordinates_) {
       const auto row = coordinate.map->rows() + static_cast<Eigen::Index>(coordinate.place);
@@ -415,6 +416,7 @@ InverseKinematicsFrame fitted_frame(MarkerFit& fit, std::size_t frame, const Inv
 /// Solution of a frame, and which unknowns its markers do not determine.
 struct SolvedFrame {
   Eigen::VectorXd u;
+  Eigen::VectorXd turn_references;  ///< of the system
   std::vector<bool> undetermined;
 };
 
@@ -515,7 +517,8 @@ InverseKinematicsResult solve_inverse_kinematics(const Scenario& scenario, Inver
     solve_at(task.times[frame], [&] {
       fit.begin(frame, u);
       result.frames.push_back(fitted_frame(fit, frame, task, coordinates, frame == first, u));
-      solved.push_back({.u = u, .undetermined = fit.undetermined(u)});
+      solved.push_back(
+          {.u = u, .turn_references = coupled.system().turn_references(), .undetermined = fit.undetermined(u)});
     });
     on_frame(frame + 1);
   }
@@ -525,6 +528,7 @@ InverseKinematicsResult solve_inverse_kinematics(const Scenario& scenario, Inver
     if (starts[frame] == solved[frame].u) continue;
     const int n_evaluations = result.frames[frame].n_evaluations;
     solve_at(task.times[frame], [&] {
+      coupled.system().set_turn_references(solved[frame].turn_references);
       fit.begin(frame, starts[frame]);
       result.frames[frame] = fitted_frame(fit, frame, task, coordinates, false, starts[frame]);
     });

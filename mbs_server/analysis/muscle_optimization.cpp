@@ -532,6 +532,7 @@ void MuscleRun::accept(double t) {
   committed_.y.head(n) = q_;
   committed_.y.segment(n, n) = qd_;
   committed_.t = solved_t_ = t;
+  system_.accept_turn_references(q_);
   peak_loads_ = peak_loads_.cwiseMax(frame_.loads.cwiseAbs());
   peak_reserves_ = peak_reserves_.cwiseMax(frame_.reserves.cwiseAbs());
   if (n_solved_++ == 0) {
@@ -555,6 +556,7 @@ void MuscleRun::leave_out(double t, const std::string& reason) {
     problem_.place(t, frame_.secondary, q, qd);
     q_ = q;
     qd_ = qd;
+    system_.accept_turn_references(q_);
   } catch (const RecoverableError&) {
   }
 }

@@ -144,6 +144,8 @@ class PrescribedRun final : public RunBase {
   std::size_t frames_per_call_ = 1;
   Eigen::VectorXd motion_;    ///< {q, qd} as prescribed at motion_t_; committed_ is the last frame that was
   double motion_t_ = 0.0;     ///< [s]
+  VectorX motion_turns_;      ///< references of angles at motion_t_, see System::turn_references
+  VectorX committed_turns_;   ///< at committed_t_
   VectorX start_states_;      ///< of force elements, at the start: the motion does not depend on them
   double committed_t_ = 0.0;  ///< [s] of committed_, also while it is being replaced
   std::optional<VerticalBalance> balance_;
@@ -275,6 +277,7 @@ void PrescribedRun::move_to(double t) {
   const auto n = system_.n_q();
   const double h = t - motion_t_;
   const VectorX& qdd = prescribed_accelerations();
+  system_.advance_turn_references(q(motion_), qd(motion_), h);
   motion_.head(n) += h * (motion_.tail(n) + 0.5 * h * qdd);
   motion_.tail(n) += h * qdd;
   try {
@@ -294,11 +297,13 @@ void PrescribedRun::move_to(double t) {
                     "a turn away was found; reduce output.interval",
                     driver, motion_t_, t));
   }
+  system_.accept_turn_references(q(motion_));
   motion_t_ = t;
 }
 
 std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std::exception_ptr& failure) {
   std::vector<Frame> frames;
+  system_.set_turn_references(motion_turns_);
   while (frames.size() < n && (next_frame_ == 0 || motion_t_ < end_time())) {
     check_stop(stop_);
     const double grid = input_.scenario.output.interval * static_cast<double>(next_frame_);
@@ -318,6 +323,8 @@ std::vector<PrescribedRun::Frame> PrescribedRun::next_frames(std::size_t n, std:
     frames.push_back({.t = motion_t_, .q = q(motion_), .qd = qd(motion_)});
     if (evaluation_mode_ == EvaluationMode::committed && fields_due(motion_t_)) break;
   }
+  motion_turns_ = system_.turn_references();
+  system_.set_turn_references(committed_turns_);
   return frames;
 }
 
@@ -328,6 +335,7 @@ std::optional<PrescribedRun::ContactEnergy> PrescribedRun::place_frame(const Fra
   try {
     // States of force elements advance with the frames, as energies do.
     const MotionState from = model_.state(committed_t_, before);
+    system_.accept_turn_references(frame.q);
     y << frame.q, frame.qd, system_.states().advance(from, {frame.t, frame.q, frame.qd});
     if (batched && frame.error) throw_typed(*frame.error);
     if (balance_) balance_->move(frame.t, exchange_, y.head(system_.n_q()), frame.qd);
@@ -339,9 +347,11 @@ std::optional<PrescribedRun::ContactEnergy> PrescribedRun::place_frame(const Fra
       accept_initial_state(responses);
     }
     committed_t_ = frame.t;
+    committed_turns_ = system_.turn_references();
     return contact_energy(responses);
   } catch (const RecoverableError& e) {
     y = before;
+    system_.set_turn_references(committed_turns_);
     leave_out(frame, e);
     return std::nullopt;
   }
@@ -361,6 +371,8 @@ void PrescribedRun::add_shift_work() {
 void PrescribedRun::process(const Frame& frame, bool batched) {
   system_.reset_factorisation();
   const LastFrame last{std::exchange(committed_.t, frame.t), committed_.y};
+  // As in move_to(), which may be many frames ahead.
+  if (started_frames_) system_.advance_turn_references(q(last.y), qd(last.y), frame.t - last.t);
   if (const auto contact = place_frame(frame, batched)) {
     const bool first = !std::exchange(started_frames_, true);
     const Powers powers = free_powers(committed_.t, committed_.y);
@@ -467,12 +479,15 @@ void PrescribedRun::begin() {
   motion_ << model_.start().q, model_.start().qd;
   committed_.z = VectorX::Zero(EnergyQuadrature::n);
   system_.project(0.0, motion_.head(system_.n_q()), motion_.tail(system_.n_q()));
+  system_.accept_turn_references(q(motion_));
+  motion_turns_ = system_.turn_references();
   committed_.y = system_.start_y(0.0, q(motion_), qd(motion_));
   start_states_ = committed_.y.tail(system_.n_states());
 }
 
 void PrescribedRun::exchange_state(AnalysisState& state) {
   state.exchange("motion", entries(motion_));
+  if (motion_turns_.size() > 0) state.exchange("motion_turns", entries(motion_turns_));
   state.exchange("motion_t", motion_t_);
   state.exchange("committed_t", committed_t_);
   state.exchange("next_frame", next_frame_);
@@ -511,6 +526,7 @@ bool PrescribedRun::solve() {
     started_frames_ = true;
     restore_resumed();
   }
+  committed_turns_ = system_.turn_references();
   while (next_frame_ == 0 || motion_t_ < end_time()) {
     std::exception_ptr failure;
     std::vector<Frame> frames = next_frames(frames_per_call_, failure);

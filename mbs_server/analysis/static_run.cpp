@@ -89,6 +89,11 @@ class StaticRun final : public RunBase {
     VectorX unused = VectorX::Zero(system_.n_q());
     system_.project(t, x.head(system_.n_q()), unused);
   }
+  /// Begins a new search of an equilibrium from unknowns less than half a turn away from the last one.
+  void restart_from(const VectorX& x) {
+    x_ = x;
+    system_.set_turn_references(start_turns_);
+  }
   [[nodiscard]] bool depends_on_time() const;
   void commit_initial_state();
   void find_equilibrium(double t, bool by_continuation);
@@ -129,7 +134,8 @@ class StaticRun final : public RunBase {
 
   std::unique_ptr<StaticForm> form_;
   VectorX x_, F_, trial_;
-  double scale_ = 1.0;  ///< [N, N m] scale of the acting forces
+  VectorX start_turns_;  ///< references of angles at the last equilibrium, see System::turn_references
+  double scale_ = 1.0;   ///< [N, N m] scale of the acting forces
   std::string last_rejection_;
   bool commits_during_approach_ = false;  ///< of approach(): stick points follow the motion
   std::vector<double> gaps_;              ///< [m] of the pairs at x_, on the way to an equilibrium
@@ -210,6 +216,7 @@ bool StaticRun::continuation_step(double t, double shift, double& norm) {
     gaps_ = std::move(gaps_now);
     x_ = trial_;
     norm = reached;
+    system_.accept_turn_references(x_.head(n));
     return true;
   } catch (const RecoverableError& e) {
     last_rejection_ = e.what();
@@ -284,7 +291,7 @@ BalanceResult StaticRun::find_by_newton(double t) {
   BalanceResult result;
   const auto attempt = [&](const VectorX& from, bool overdamped) {
     try {
-      x_ = past_.back().x;
+      restart_from(past_.back().x);
       project_positions(t, x_);
       const VectorX last = x_.head(n);
       x_ = from;
@@ -360,7 +367,7 @@ void StaticRun::accept_residual(double t, BalanceResult& result) {
 BalanceResult StaticRun::find_by_continuation(double t, const VectorX& start) {
   BalanceResult result;
   const auto attempt = [&](double shift, bool commits) {
-    x_ = start;
+    restart_from(start);
     project_positions(t, x_);
     commits_during_approach_ = commits;
     const bool near = approach(t, shift, max_continuation_steps);
@@ -393,6 +400,7 @@ BalanceResult StaticRun::find_by_continuation(double t, const VectorX& start) {
 void StaticRun::find_equilibrium(double t, bool by_continuation) {
   const auto n = system_.n_q();
   const VectorX start = x_;
+  start_turns_ = system_.turn_references();
   for (std::size_t i = 0; i < states_.n_pairs(); ++i) states_.set_closed(i, true);
   BalanceResult result;
   try {
@@ -400,7 +408,7 @@ void StaticRun::find_equilibrium(double t, bool by_continuation) {
     if (!by_continuation && !result.converged) {
       // Newton's method stops at an edge between facets, which KINSOL's line search may pass, starting closer than from
       // the last equilibrium.
-      if (result.iterations == 0) x_ = start;
+      if (result.iterations == 0) restart_from(start);
       project_positions(t, x_);
       result = finish_equilibrium(t);
     }
@@ -416,6 +424,7 @@ void StaticRun::find_equilibrium(double t, bool by_continuation) {
   committed_.y.segment(n, n).setZero();
   committed_.y.tail(system_.n_states()) = form_->states();
   committed_.t = t;
+  system_.accept_turn_references(x_.head(n));
 }
 
 std::string StaticRun::describe_contact(double t) {
@@ -544,7 +553,7 @@ void StaticRun::find_equilibrium_by_bisection(double t, int halvings) {
     const double half = 0.5 * (before + t);
     sink_.on_log("info", fmt::format("no equilibrium found at t = {} s from that at {} s; bisected at t = {} s", t,
                                      before, half));
-    x_ = past_.back().x;
+    restart_from(past_.back().x);
     find_equilibrium_by_bisection(half, halvings - 1);
     find_equilibrium_by_bisection(t, halvings - 1);
     return;

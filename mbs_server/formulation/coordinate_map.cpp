@@ -34,6 +34,15 @@ double wrapped(double angle, double near) {
   return near + std::remainder(angle - near, 2.0 * std::numbers::pi);
 }
 
+/// The equivalent angle closest to `reference`, by its turns from the value closest to `near`: a motion within half a
+/// turn of `near` does not depend on the reference.
+double counted(double angle, double near, double reference) {
+  constexpr double turn = 2.0 * std::numbers::pi;
+  const double first = wrapped(angle, near);
+  const double turns = std::nearbyint((reference - first) / turn);
+  return turns == 0.0 ? first : first + turn * turns;
+}
+
 /// Angle about `axis` from x to y; `fallback` where one of them lies on the axis.
 double angle_between(const Vector3& axis, const Vector3& x, const Vector3& y, double fallback) {
   const double sine = axis.dot(x.cross(y));
@@ -52,7 +61,7 @@ bool moves(const MotionAxis::Term& term, double near) {
 }  // namespace
 
 CoordinateMap::CoordinateMap(JointSide a, JointSide b, CoordinateTransform transform)
-    : a_(std::move(a)), b_(std::move(b)), transform_(std::move(transform)) {
+    : a_(std::move(a)), b_(std::move(b)), transform_(std::move(transform)), reference_(initial_values()) {
   for (const BodyIndex body : {a_.body, b_.body}) {
     if (body == ground) continue;
     for (int k = 0; k < coordinates_per_body; ++k) indices_.push_back(coordinates_per_body * body + k);
@@ -174,6 +183,14 @@ Jet CoordinateMap::axis_value(std::size_t axis, const Values& u) const {
   return y;
 }
 
+std::array<double, 6> CoordinateMap::axis_values(const ConstVector& u) const {
+  Values jets{};
+  for (std::size_t i = 0; i < n(); ++i) jets[i].f = u[static_cast<Eigen::Index>(i)];
+  std::array<double, 6> y{};
+  for (std::size_t k = 0; k < 6; ++k) y[k] = axis_value(k, jets).f;
+  return y;
+}
+
 Jet CoordinateMap::axis_slope(std::size_t axis, std::size_t coordinate, const Values& u) const {
   Jet slope;
   for (const auto& term : transform_.axes[axis].terms) {
@@ -276,14 +293,13 @@ CoordinateMap::Rows CoordinateMap::rows_at(const Frames& at, const Values& u) co
 ///   a_1.R_2(y_2) a_3 = c + C cos y_2 + S sin y_2
 /// along a_1, from which y_2 follows up to a sign; y_1 rotates R_2 a_3 into R a_3, y_3 rotates R' a_1 into R_2' a_1.
 /// For orthogonal axes both signs give the same pose; the sign is chosen by the other axes that the coordinates
-/// prescribe, or else by their initial values.
+/// prescribe, or else by the reference.
 std::array<double, 6> CoordinateMap::axis_guess(const Matrix3& R, const Vector3& p) const {
   const Vector3 &a1 = transform_.axes[0].direction, &a2 = transform_.axes[1].direction,
                 &a3 = transform_.axes[2].direction;
-  Values near{};
-  for (std::size_t i = 0; i < n(); ++i) near[i].f = transform_.near[i];
-  std::array<double, 6> y{}, y_near{};
-  for (std::size_t k = 0; k < 6; ++k) y_near[k] = axis_value(k, near).f;
+  const std::array<double, 6> near = axis_values(initial_values());
+  const std::array<double, 6> reference = axis_values(reference_);
+  std::array<double, 6> y{};
   const double c = a1.dot(a2) * a2.dot(a3), C = a1.dot(a3) - c, S = a1.dot(a2.cross(a3));
   const double middle = std::atan2(S, C);
   const double amplitude = std::hypot(C, S);
@@ -292,15 +308,16 @@ std::array<double, 6> CoordinateMap::axis_guess(const Matrix3& R, const Vector3&
   double best = 0.0;
   for (const double sign : {1.0, -1.0}) {
     std::array<double, 3> angles{};
-    angles[1] = wrapped(middle + sign * spread, y_near[1]);
+    angles[1] = counted(middle + sign * spread, near[1], reference[1]);
     const Matrix3 R2 = rotation_about(a2, {.f = angles[1]}).f;
-    angles[0] = wrapped(angle_between(a1, R2 * a3, R * a3, y_near[0]), y_near[0]);
-    angles[2] = wrapped(angle_between(a3, R.transpose() * a1, R2.transpose() * a1, y_near[2]), y_near[2]);
-    // Axes that no coordinate rotates must keep their angle; this criterion precedes the distance to initial values.
+    angles[0] = counted(angle_between(a1, R2 * a3, R * a3, reference[0]), near[0], reference[0]);
+    angles[2] =
+        counted(angle_between(a3, R.transpose() * a1, R2.transpose() * a1, reference[2]), near[2], reference[2]);
+    // Axes that no coordinate rotates must keep their angle; this criterion precedes the distance to the reference.
     double distance = 0.0;
     for (std::size_t k = 0; k < 3; ++k) {
       const bool is_fixed = std::ranges::find(own_, k) == own_.end();
-      distance += (is_fixed ? 1e6 : 1.0) * std::abs(angles[k] - y_near[k]);
+      distance += (is_fixed ? 1e6 : 1.0) * std::abs(angles[k] - reference[k]);
     }
     if (sign > 0.0 || distance < best) {
       best = distance;
@@ -312,10 +329,14 @@ std::array<double, 6> CoordinateMap::axis_guess(const Matrix3& R, const Vector3&
   return y;
 }
 
-/// Each coordinate from its assigned axis, with the others at their initial values.
+/// Each coordinate from its assigned axis, with the others at their initial values, or at their reference once a
+/// rotation has left the initial half turn.
 VectorX CoordinateMap::guess(const Frames& at) const {
   const std::array<double, 6> y = axis_guess(at.R.f, at.r.f);
-  VectorX u = Eigen::Map<const VectorX>(transform_.near.data(), static_cast<Eigen::Index>(n()));
+  const std::array<double, 6> near = axis_values(initial_values());
+  const bool has_turned = std::ranges::any_of(
+      rotating_, [&](std::size_t i) { return std::abs(y[own_[i]] - near[own_[i]]) > std::numbers::pi; });
+  VectorX u = has_turned ? reference_ : VectorX(initial_values());
   for (std::size_t i = 0; i < n(); ++i) {
     const MotionAxis& axis = transform_.axes[own_[i]];
     double& x = u[static_cast<Eigen::Index>(i)];
@@ -381,6 +402,21 @@ bool CoordinateMap::on_intended_branch(const ConstVector& q) const {
   for (std::size_t i = 0; i < n(); ++i) jets[i].f = u[static_cast<Eigen::Index>(i)];
   // 1 + 2 cos of the angle between both.
   return rotations_at(jets).Q.f.cwiseProduct(at.R.f).sum() > 1.0;
+}
+
+void CoordinateMap::set_reference(const ConstVector& values) {
+  reference_ = values;
+  gradients_.at.resize(0);
+  hessians_.at.resize(0);
+}
+
+VectorX CoordinateMap::reference_at(const ConstVector& q) const {
+  return values(q).tail(reference_.size());
+}
+
+VectorX CoordinateMap::reference_rates(const ConstVector& q, const ConstVector& qd) const {
+  const VectorX zero = VectorX::Zero(q.size());
+  return gradients(q, zero, zero).f.bottomRows(reference_.size()) * qd(indices_);
 }
 
 const GradientsAlong& CoordinateMap::gradients(const ConstVector& q, const ConstVector& qd,

@@ -26,6 +26,7 @@
 #include "common/spatial/spatial.hpp"
 #include "mbs_server/formulation/function_constraint.hpp"
 #include "mbs_server/formulation/model.hpp"
+#include "mbs_server/formulation/turn_reference.hpp"
 
 namespace heelstrike::mbs {
 
@@ -100,10 +101,10 @@ struct CoordinateTransform {
   Vector3 radii = Vector3::Zero();   ///< [m] of an ellipsoid about the origin of a: b's origin is translated further by
                                      ///< (r_x z_x, r_y z_y, r_z z_z), z the third axis of b in a
   std::vector<std::string> names{};  ///< of the coordinates
-  std::vector<double> near{};        ///< values of u at the initial poses, which select the branch of angles
+  std::vector<double> near{};        ///< values of u at the initial poses, the first reference of angles
 };
 
-class CoordinateMap {
+class CoordinateMap final : public TurnReference {
  public:
   /// @throws Error{invalid_input} for a coordinate without an independent motion, with its name
   CoordinateMap(JointSide a, JointSide b, CoordinateTransform transform);
@@ -130,6 +131,13 @@ class CoordinateMap {
                                                  const Eigen::Matrix<double, 6, 1>& weights) const;
   /// False if the rotation is half a turn away from the intended one.
   [[nodiscard]] bool on_intended_branch(const ConstVector& q) const;
+
+  /// The coordinates u. @{
+  [[nodiscard]] const VectorX& reference() const override { return reference_; }
+  void set_reference(const ConstVector& values) override;
+  [[nodiscard]] VectorX reference_at(const ConstVector& q) const override;
+  [[nodiscard]] VectorX reference_rates(const ConstVector& q, const ConstVector& qd) const override;
+  /// @}
 
  private:
   using Square = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, 0, 6, 6>;
@@ -161,6 +169,10 @@ class CoordinateMap {
   [[nodiscard]] Frames frames(const ConstVector& q, const ConstVector& qd, const ConstVector& qdd) const;
   void choose_coordinate_axes();
   [[nodiscard]] Jet axis_value(std::size_t axis, const Values& u) const;
+  [[nodiscard]] std::array<double, 6> axis_values(const ConstVector& u) const;
+  [[nodiscard]] Eigen::Map<const VectorX> initial_values() const {
+    return {transform_.near.data(), static_cast<Eigen::Index>(n())};
+  }
   [[nodiscard]] Jet axis_slope(std::size_t axis, std::size_t coordinate, const Values& u) const;
   [[nodiscard]] Rotations rotations_at(const Values& u) const;
   [[nodiscard]] Row rotation_row(const Rotations& rotations, const Direction& d, const Along<Matrix3>& R,
@@ -178,6 +190,7 @@ class CoordinateMap {
 
   JointSide a_, b_;
   CoordinateTransform transform_;
+  VectorX reference_;
   std::vector<int> indices_;
   std::vector<std::size_t> own_;         ///< axis assigned to each coordinate
   std::vector<std::size_t> rotating_;    ///< rotational coordinates

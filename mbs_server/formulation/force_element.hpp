@@ -8,6 +8,7 @@
 #include "common/results/run_records.hpp"
 #include "mbs_server/formulation/constraint.hpp"
 #include "mbs_server/formulation/sparse_matrix.hpp"
+#include "mbs_server/formulation/turn_reference.hpp"
 
 namespace heelstrike::mbs {
 
@@ -107,6 +108,9 @@ class ForceElement {
 
   /// Null = its force has no activation.
   [[nodiscard]] virtual ActivatedForce* activated() { return nullptr; }
+
+  /// Null = its force depends on no angle that counts full turns.
+  [[nodiscard]] virtual TurnReference* turn_reference() { return nullptr; }
 
   /// Log message about unusual values at the assembled initial state (internal states are not used); empty = none.
   [[nodiscard]] virtual std::string check_initial_state(const MotionState& /*at*/) const { return {}; }

@@ -100,6 +100,25 @@ JointAngle::Curvature JointAngle::curvature(const ConstVector& q, const ConstVec
   return w;
 }
 
+double CountedAngle::counted(double angle) const {
+  constexpr double turn = 2.0 * std::numbers::pi;
+  return angle + turn * std::nearbyint((reference_[0] - angle) / turn);
+}
+
+JointAngle::Derivatives CountedAngle::derivatives(const ConstVector& q) const {
+  JointAngle::Derivatives d = angle_.derivatives(q);
+  d.angle = counted(d.angle);
+  return d;
+}
+
+VectorX CountedAngle::reference_at(const ConstVector& q) const {
+  return VectorX::Constant(1, counted(angle_.angle(q)));
+}
+
+VectorX CountedAngle::reference_rates(const ConstVector& q, const ConstVector& qd) const {
+  return VectorX::Constant(1, angle_.derivatives(q).gradient.dot(angle_.local(qd)));
+}
+
 GearEquation::GearEquation(const Joint& first, const Joint& second, int teeth_first, int teeth_second,
                            const ConstVector& q0)
     : teeth_(std::abs(static_cast<double>(teeth_second))) {

@@ -3,6 +3,7 @@
 
 #include "mbs_server/formulation/joint_equations.hpp"
 #include "mbs_server/formulation/quadratic_constraint.hpp"
+#include "mbs_server/formulation/turn_reference.hpp"
 
 namespace heelstrike::mbs {
 
@@ -50,6 +51,29 @@ class JointAngle {
 
   std::vector<int> indices_;
   Form sine_, cosine_;
+};
+
+/// The angle of a joint with its full turns since the initial pose, where it is zero.
+class CountedAngle final : public TurnReference {
+ public:
+  explicit CountedAngle(const Joint& joint) : angle_(joint) {}
+
+  /// The functions of JointAngle. @{
+  [[nodiscard]] const std::vector<int>& indices() const { return angle_.indices(); }
+  [[nodiscard]] JointAngle::Derivatives derivatives(const ConstVector& q) const;
+  [[nodiscard]] VectorX local(const ConstVector& x) const { return angle_.local(x); }
+  /// @}
+
+  [[nodiscard]] const VectorX& reference() const override { return reference_; }
+  void set_reference(const ConstVector& values) override { reference_ = values; }
+  [[nodiscard]] VectorX reference_at(const ConstVector& q) const override;
+  [[nodiscard]] VectorX reference_rates(const ConstVector& q, const ConstVector& qd) const override;
+
+ private:
+  [[nodiscard]] double counted(double angle) const;
+
+  JointAngle angle_;
+  VectorX reference_ = VectorX::Zero(1);  ///< [rad]
 };
 
 /// Two gear wheels on two revolute or cylindrical joints: n_2 phi_2 = n_1 phi_1 + constant, with whole numbers of

@@ -50,9 +50,9 @@ struct SampledFmu;
 
 struct Joint {
   std::string name;
-  JointSide a = {}, b = {};                       ///< of a gear: ground
-  JointCoordinates coordinates = {};              ///< available to drivers, springs and gears
-  std::shared_ptr<const CoordinateMap> map = {};  ///< of a joint with named coordinates
+  JointSide a = {}, b = {};                 ///< of a gear: ground
+  JointCoordinates coordinates = {};        ///< available to drivers, springs and gears
+  std::shared_ptr<CoordinateMap> map = {};  ///< of a joint with named coordinates
   bool reactions = false;
   std::string where = {};  ///< for messages
   /// Makes its equations. @param q0  initial coordinates of all bodies

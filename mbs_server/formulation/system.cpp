@@ -1,13 +1,16 @@
 #include "mbs_server/formulation/system.hpp"
 
 #include <fmt/format.h>
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 #include "mbs_server/formulation/checks.hpp"
+#include "mbs_server/formulation/coordinate_map.hpp"
 #include "mbs_server/formulation/load_force.hpp"
 #include "mbs_server/formulation/quadratic_constraint.hpp"
 
@@ -18,6 +21,31 @@ namespace {
 /// [1/kg] damping of the multipliers in singular poses, times the inverse of the lightest mass: far below the terms
 /// that determine them, far above rounding.
 constexpr double singular_damping = 1e-10;
+
+/// The orthogonal factor of the polar decomposition, by Newton's method; none for a matrix that reflects or collapses
+/// space, or nearly so.
+std::optional<Matrix3> nearest_rotation(const Matrix3& A) {
+  Matrix3 R = A;
+  constexpr int max_steps = 20;
+  for (int step = 0; step < max_steps; ++step) {
+    Matrix3 cofactors;
+    cofactors << R.col(1).cross(R.col(2)), R.col(2).cross(R.col(0)), R.col(0).cross(R.col(1));
+    const double volume = R.col(0).dot(cofactors.col(0));
+    constexpr double least = 0.1;
+    if (!(volume > least)) return std::nullopt;
+    const Matrix3 next = 0.5 * (R + cofactors / volume);
+    const double change = (next - R).cwiseAbs().maxCoeff();
+    R = next;
+    // The convergence is quadratic: the next change would be below rounding.
+    if (change < 1e-8) return R;
+  }
+  return std::nullopt;
+}
+
+/// v of the matrix of the product v x.
+Vector3 axial(const Matrix3& S) {
+  return {S(2, 1), S(0, 2), S(1, 0)};
+}
 
 }  // namespace
 
@@ -30,7 +58,10 @@ System::System(const Model& model) : model_(model), n_q_(coordinates_per_body * 
         rigid_body_constraint(model_.bodies[i].name, coordinates_per_body * static_cast<int>(i))));
   }
   const VectorX q0 = initial_q();
-  for (const auto& joint : model_.joints) append(joint.make(q0));
+  for (const auto& joint : model_.joints) {
+    append(joint.make(q0));
+    if (joint.map) turn_references_.push_back(joint.map.get());
+  }
   for (const auto& driver : model_.drivers) append(driver.make(driver.coordinates));
   resize();
   add_force(std::make_unique<GravityForce>(model_));
@@ -80,7 +111,40 @@ void System::resize() {
 
 void System::add_force(std::unique_ptr<ForceElement> force) {
   states_.add(*force);
+  if (TurnReference* reference = force->turn_reference()) turn_references_.push_back(reference);
   forces_.push_back(std::move(force));
+}
+
+VectorX System::turn_references() const {
+  std::vector<double> all;
+  for (const TurnReference* angles : turn_references_) {
+    all.insert(all.end(), angles->reference().begin(), angles->reference().end());
+  }
+  return Eigen::Map<const VectorX>(all.data(), std::ssize(all));
+}
+
+void System::set_turn_references(const ConstVector& values) {
+  Eigen::Index first = 0;
+  for (TurnReference* angles : turn_references_) {
+    const Eigen::Index n = angles->reference().size();
+    angles->set_reference(values.segment(first, n));
+    first += n;
+  }
+}
+
+void System::accept_turn_references(const ConstVector& q) {
+  // A reference need not be that of the last state, which would discard what is cached at it, but be close to it.
+  constexpr double close = 0.5;  // [rad]
+  for (TurnReference* angles : turn_references_) {
+    const VectorX now = angles->reference_at(q);
+    if ((now - angles->reference()).lpNorm<Eigen::Infinity>() > close) angles->set_reference(now);
+  }
+}
+
+void System::advance_turn_references(const ConstVector& q, const ConstVector& qd, double duration) {
+  for (TurnReference* angles : turn_references_) {
+    angles->set_reference(angles->reference_at(q) + duration * angles->reference_rates(q, qd));
+  }
 }
 
 void System::reset_force_patterns() {
@@ -517,6 +581,29 @@ int System::project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) {
       fmt::format("projection onto the constraints did not converge in {} iterations (largest "
                   "residual {:g}, in '{}')",
                   max_iterations, last, name_of_maximum(gamma_)));
+}
+
+void System::restore_rigid_bodies(Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) const {
+  for (std::size_t body = 0; body < mass_.size(); ++body) {
+    const auto first = coordinates_per_body * static_cast<Eigen::Index>(body);
+    const MassProperties& of = model_.bodies[body].mass_properties;
+    const Pose X_WB = pose_from_coordinates(q.segment<12>(first));
+    const Pose rates = pose_from_coordinates(qd.segment<12>(first));
+    const std::optional<Matrix3> R = nearest_rotation(X_WB.R);
+    if (!R) {
+      throw RecoverableError(fmt::format("body '{}' rotates too far in a step", model_.bodies[body].name));
+    }
+    const Matrix3 J = 0.5 * of.inertia.trace() * Matrix3::Identity() - of.inertia;
+    // b a' - a b' is the matrix of the product a x b.
+    const Matrix3 S = rates.R * J * X_WB.R.transpose();
+    const Vector3 L = axial(S - S.transpose());
+    const Vector3 w = *R * of.inertia.llt().solve(R->transpose() * L);
+    const Vector3 p_WC = X_WB * of.center_of_mass, v_WC = rates * of.center_of_mass;
+    const Vector3 p_BC_W = *R * of.center_of_mass;
+    const Pose restored{.R = *R, .p = p_WC - p_BC_W};
+    q.segment<12>(first) = coordinates_from_pose(restored);
+    qd.segment<12>(first) = rates_from_twist(restored, {.w = w, .v = v_WC - w.cross(p_BC_W)});
+  }
 }
 
 void System::project_velocity(double t, const ConstVector& q, Eigen::Ref<VectorX> qd, double moved) {

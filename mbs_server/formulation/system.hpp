@@ -19,6 +19,7 @@
 #include "mbs_server/formulation/model.hpp"
 #include "mbs_server/formulation/quadratic_constraint.hpp"
 #include "mbs_server/formulation/rigid_elimination.hpp"
+#include "mbs_server/formulation/turn_reference.hpp"
 
 namespace heelstrike::mbs {
 
@@ -89,6 +90,15 @@ class System {
   /// Bodies on which a constraint acts, increasing.
   [[nodiscard]] std::vector<BodyIndex> bodies_of(std::size_t constraint) const;
   void add_force(std::unique_ptr<ForceElement> force);
+
+  /// References of all angles that count full turns, see TurnReference: coordinates of joints, then those of forces.
+  [[nodiscard]] VectorX turn_references() const;
+  /// @param values  from turn_references() of the same model
+  void set_turn_references(const ConstVector& values);
+  /// To be called with every accepted state, less than half a turn after the last one.
+  void accept_turn_references(const ConstVector& q);
+  /// Advances them with the rates at a state over a time [s], for states that are further apart.
+  void advance_turn_references(const ConstVector& q, const ConstVector& qd, double duration);
   /// Must be called when the bodies of a force element change: the patterns of the tangents are recorded again.
   void reset_force_patterns();
 
@@ -146,6 +156,11 @@ class System {
   /// @returns number of Newton iterations
   /// @throws RecoverableError when Newton does not converge
   int project(double t, Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd);
+
+  /// Replaces the axes of every body by the nearest unit vectors normal to each other, about its centre of mass, and
+  /// their rates by those of a rigid body with the same momentum and angular momentum sum_kl m_kl q_k x qd_l.
+  /// @throws RecoverableError for axes that are far from those of a rigid body
+  void restore_rigid_bodies(Eigen::Ref<VectorX> q, Eigen::Ref<VectorX> qd) const;
 
   /// Distance of the joints' equations from linear dependence at (t, q): an estimate of the smallest singular value of
   /// Phi_q M^-1/2 on the rigid motions [kg^-1/2], by inverse iteration; +inf without joints. In a singular pose, where
@@ -247,6 +262,7 @@ class System {
   std::vector<UnilateralConstraint*> unilaterals_;        ///< some of constraints_
   std::vector<std::size_t> unilateral_places_;            ///< in constraints_
   std::vector<std::unique_ptr<ForceElement>> forces_;
+  std::vector<TurnReference*> turn_references_;  ///< of joints and forces
   ElementStates states_;
   std::vector<Matrix4> mass_;  ///< per body, M = mass (x) I3
 

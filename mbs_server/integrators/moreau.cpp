@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "mbs_server/integrators/integrator.hpp"
 #include "scenario/schema/keys.hpp"
@@ -86,6 +87,7 @@ class Moreau final : public Integrator {
     return next >= t_end - 1e-6 * nominal_ ? t_end : next;
   }
   void apply_impacts();
+  void find_near_points(std::span<const RigidPoint> points);
   std::vector<double> apply_simultaneous_impact(std::span<const std::size_t> touching, std::span<const double> rates);
   void apply_sequential_impacts(std::span<const std::size_t> touching, std::vector<double>& rates);
   [[nodiscard]] double restitution_threshold(std::size_t touching) const {
@@ -98,6 +100,16 @@ class Moreau final : public Integrator {
   }
   void try_step(double h);
   [[nodiscard]] double compute_min_gap_rate(const RigidPoint& middle, double rate, double h) const;
+  [[nodiscard]] const RigidPoint* point_at_start(const RigidPoint& middle) const;
+  /// Velocities at the points of the midpoint.
+  struct Slip {
+    Vector before;    ///< [m/s] with the initial velocities of the bodies
+    Vector at_start;  ///< [m/s] at the points of the start
+    /// The change along curved paths in either half of the step, as of the rates of gaps.
+    [[nodiscard]] Vector turned() const { return before - at_start; }
+  };
+  static void follow_mean_slip(const friction::ImpactProblem& problem, const Vector& u_free, const Vector& floor,
+                               const Slip& slip, friction::ImpactSolution& solution);
   [[nodiscard]] ContactStep apply_contact(double h, const Vector& q_m, const Vector& v_free, bool last);
   /// [m] Minimum gaps of inactive and of active points; infinite when there are none.
   struct Gaps {
@@ -135,19 +147,18 @@ void Moreau::apply_impacts() {
   const auto points = contacts.evaluate_points(from_t_, from_y_.head(n_), from_y_.segment(n_, n_));
   candidate_points_.assign(points.begin(), points.end());
   closed_points_.clear();
-  near_points_.clear();
   std::vector<std::size_t> touching;
   bool impact = false;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (points[i].gap > contacts.rounding()) {
-      if (points[i].rate >= -contacts.restitution_threshold(points[i])) near_points_.push_back(points[i]);
-      continue;
-    }
+    if (points[i].gap > contacts.rounding()) continue;
     touching.push_back(i);
     closed_points_.push_back(points[i]);
     impact = impact || penetrates(points[i].rate);
   }
-  if (!impact) return;
+  if (!impact) {
+    find_near_points(points);
+    return;
+  }
   std::vector<double> rates;
   for (const RigidPoint& point : closed_points_) rates.push_back(point.rate);
   if (std::ranges::any_of(closed_points_, [&](const RigidPoint& p) { return contacts.is_sequential(p); })) {
@@ -156,7 +167,24 @@ void Moreau::apply_impacts() {
     impact = std::ranges::any_of(rates, [&](double rate) { return penetrates(rate); });
   }
   if (impact) rates = apply_simultaneous_impact(touching, rates);
-  for (std::size_t k = 0; k < rates.size(); ++k) closed_points_[k].rate = rates[k];
+  // The impacts have changed slips and may have started approaches of open points, which are located as any others.
+  const auto after = contacts.evaluate_points(from_t_, from_y_.head(n_), from_y_.segment(n_, n_));
+  for (std::size_t k = 0; k < rates.size(); ++k) {
+    closed_points_[k].rate = rates[k];
+    closed_points_[k].slip_W = after[touching[k]].slip_W;
+  }
+  find_near_points(after);
+}
+
+/// Open points that would close slowly, at the rates after the impacts.
+void Moreau::find_near_points(std::span<const RigidPoint> points) {
+  const RigidContacts& contacts = *problem_.rigid_contacts();
+  near_points_.clear();
+  for (const RigidPoint& point : points) {
+    if (point.gap > contacts.rounding() && point.rate >= -contacts.restitution_threshold(point)) {
+      near_points_.push_back(point);
+    }
+  }
 }
 
 /// Impulses at closed points, given the rates of their gaps. @returns the rates after the impact
@@ -234,15 +262,13 @@ double Moreau::compute_min_gap_rate(const RigidPoint& middle, double rate, doubl
   return std::min(start->rate - rate - 0.5 * start->gap / h, std::max(0.0, -rate));
 }
 
-/// Rescales axes before the projection, which would otherwise reduce the angular velocity: a step preserves q x v for
-/// axes q that become longer than one, whereas the projection preserves v.
-void preserve_angular_velocity(Eigen::Ref<Vector> y, int n) {
-  constexpr int per_body = 12, per_axis = 3;
-  for (int body = 0; body < n; body += per_body) {
-    for (int axis = body + per_axis; axis < body + per_body; axis += per_axis) {
-      y.segment<per_axis>(n + axis) *= y.segment<per_axis>(axis).norm();
-    }
+/// The point at the start of the step, if the surfaces have turned little since; else null.
+const RigidPoint* Moreau::point_at_start(const RigidPoint& middle) const {
+  for (const auto* points : {&closed_points_, &near_points_}) {
+    const auto found = std::ranges::find_if(*points, [&](const RigidPoint& p) { return p.same_as(middle); });
+    if (found != points->end()) return middle.n_W.dot(found->n_W) > smooth_normal_cosine ? &*found : nullptr;
   }
+  return nullptr;
 }
 
 /// Velocities at the end of the step, from those without contact.
@@ -260,17 +286,60 @@ Moreau::ContactStep Moreau::apply_contact(double h, const Vector& q_m, const Vec
   const friction::ImpactProblem& problem = contacts->select_points(near);
   const Vector before = contacts->velocities(v);
   Vector floor(static_cast<Eigen::Index>(near.size()));
+  Eigen::MatrixXd velocities(before.size(), 2);
+  velocities << before, before;
   for (std::size_t k = 0; k < near.size(); ++k) {
     const auto row = static_cast<Eigen::Index>(k);
-    floor[row] = compute_min_gap_rate(points[near[k]], before[3 * row], h);
+    const RigidPoint& middle = points[near[k]];
+    floor[row] = compute_min_gap_rate(middle, before[3 * row], h);
+    if (const RigidPoint* start = point_at_start(middle)) {
+      const Eigen::Vector3d velocity_W = start->slip_W + start->rate * start->n_W;
+      velocities.col(1).segment<3>(3 * row) << middle.n_W.dot(velocity_W), middle.tangents_W.transpose() * velocity_W;
+    }
   }
-  const friction::ImpactSolution solution = friction::solve_contact(problem, contacts->velocities(v_free), floor);
+  const Vector u_free = contacts->velocities(v_free);
+  velocities = friction::rigid_velocities(problem, std::move(velocities));
+  const Slip slip{.before = velocities.col(0), .at_start = velocities.col(1)};
+  friction::ImpactSolution solution = friction::solve_contact(problem, u_free, floor, slip.turned());
+  // The differences between redundant points may be no motion of rigid bodies: they cannot all stick then.
+  if (!solution.converged) solution = friction::solve_contact(problem, u_free, floor);
+  if (last) follow_mean_slip(problem, u_free, floor, slip, solution);
   ContactStep contact_step{.v = v_free};
   contacts->apply(solution.P, contact_step.v);
   contact_step.dissipated = -0.5 * solution.P.dot(before + solution.u);
   contact_step.driver_work = contacts->driver_work(solution.P, 0.5 * (v + contact_step.v));
   if (last) contacts->note_contact(solution);
   return contact_step;
+}
+
+/// Friction at the end of a step opposes the slip there. At points that slide throughout the step it opposes the mean
+/// slip instead: a direction that rotates would otherwise be ahead by half a step. At others this would reverse a slip
+/// that ends.
+/// @param solution  in: with friction that opposes the slip at the end
+void Moreau::follow_mean_slip(const friction::ImpactProblem& problem, const Vector& u_free, const Vector& floor,
+                              const Slip& slip, friction::ImpactSolution& solution) {
+  const auto slides = [&](const friction::ImpactSolution& of, Eigen::Index row) {
+    const double limit = problem.mu[row / 3] * of.P[row];
+    constexpr double within = 1e-6;
+    return limit > 0.0 && of.P.segment<2>(row + 1).norm() > (1.0 - within) * limit;
+  };
+  const Vector at_end = solution.u + slip.turned();
+  Vector offset = slip.turned();
+  std::vector<Eigen::Index> sliding;
+  for (Eigen::Index row = 0; row < offset.size(); row += 3) {
+    const double along = slip.at_start.segment<2>(row + 1).dot(at_end.segment<2>(row + 1));
+    if (!slides(solution, row) || !(along > 0.0)) continue;
+    offset.segment<2>(row + 1) = slip.before.segment<2>(row + 1);
+    sliding.push_back(row);
+  }
+  if (sliding.empty()) return;
+  friction::ImpactSolution mean = friction::solve_contact(problem, u_free, floor, offset);
+  if (!mean.converged) return;
+  const Vector now = mean.u + slip.turned();
+  for (const Eigen::Index row : sliding) {
+    if (!slides(mean, row) || !(now.segment<2>(row + 1).dot(at_end.segment<2>(row + 1)) > 0.0)) return;
+  }
+  solution = std::move(mean);
 }
 
 /// One step of length h from from_y_ to end_y_.
@@ -295,7 +364,7 @@ void Moreau::try_step(double h) {
   end_y_.head(n_) = q_m + 0.5 * h * contact_step.v;
   end_y_.segment(n_, n_) = contact_step.v;
   end_y_.tail(size_ - 2 * n_) += h * rates.tail(size_ - 2 * n_);
-  preserve_angular_velocity(end_y_, n_);
+  problem_.restore_rigid_bodies(end_y_);
   problem_.project(from_t_ + h, end_y_);
   end_z_ = from_z_ + h * work;
   end_z_[0] += contact_step.dissipated;

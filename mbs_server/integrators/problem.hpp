@@ -33,6 +33,10 @@ class Problem {
   /// Moves y onto the constraints.
   virtual void project(double t, MutableRef y) = 0;
 
+  /// Makes the axes of bodies unit vectors again, normal to each other, without a change of momentum and angular
+  /// momentum of any body, of which project() would preserve the velocities instead.
+  virtual void restore_rigid_bodies(MutableRef /*y*/) {}
+
   /// Linearises f at (t, y), prepares (1 - gamma J), solves (1 - gamma J) x = b in place.
   virtual void linearize(double t, const ConstRef& y) = 0;
   virtual void factor_newton(double gamma) = 0;

@@ -22,6 +22,9 @@ struct RigidPoint {
   double rate = 0.0;    ///< [m/s] of the gap
   bool curved = false;  ///< a surface is curved: the gap is nonlinear in the positions, even for small motion
   Eigen::Vector3d n_W = Eigen::Vector3d::Zero();  ///< [-] outward normal of A
+  /// [-] directions of the second and third component of velocities and impulses.
+  Eigen::Matrix<double, 3, 2> tangents_W = Eigen::Matrix<double, 3, 2>::Zero();
+  Eigen::Vector3d slip_W = Eigen::Vector3d::Zero();  ///< [m/s] of B relative to A, normal to n_W
   [[nodiscard]] bool same_as(const RigidPoint& other) const { return pair == other.pair && feature == other.feature; }
 };
 

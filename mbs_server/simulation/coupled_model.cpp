@@ -184,6 +184,8 @@ Checkpoint CoupledModel::save(const std::string& scenario_digest) {
     totals_.episodes.push_back(trackers_[i].state());
   }
   totals_.joints_closed = system_.closed();
+  const VectorX references = system_.turn_references();
+  totals_.turn_references.assign(references.begin(), references.end());
   totals_.counts.contact = exchange_.n_evaluations();
   Checkpoint checkpoint{.scenario_digest = scenario_digest,
                         .step = exchange_.committed_step(),
@@ -212,7 +214,8 @@ RunState CoupledModel::read(const Checkpoint& checkpoint, const std::string& sce
                                      .end_time = scenario_.analysis.end_time,
                                      .interval = scenario_.output.interval,
                                      .pairs = pair_names(),
-                                     .n_unilateral = system_.unilaterals().size()});
+                                     .n_unilateral = system_.unilaterals().size(),
+                                     .n_references = static_cast<std::size_t>(system_.turn_references().size())});
 }
 
 void CoupledModel::restore_checked(const Checkpoint& checkpoint, RunState state) {
@@ -220,6 +223,8 @@ void CoupledModel::restore_checked(const Checkpoint& checkpoint, RunState state)
   const Eigen::Map<const VectorX> saved(checkpoint.state.data(), static_cast<Eigen::Index>(checkpoint.state.size()));
   committed_ = {.t = checkpoint.time, .y = saved.head(system_.n_y()), .z = saved.tail(EnergyQuadrature::n)};
   system_.set_closed(state.joints_closed);
+  system_.set_turn_references(
+      Eigen::Map<const VectorX>(state.turn_references.data(), std::ssize(state.turn_references)));
   exchange_.set_committed_step(checkpoint.step);
   exchange_.set_evaluations(state.counts.contact);
   exchange_.reset_bounds();

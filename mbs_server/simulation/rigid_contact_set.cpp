@@ -39,14 +39,16 @@ std::span<const RigidPoint> RigidContactSet::evaluate_points(double t, const Con
     const PairState& state = kinematics.states()[pair];
     const Pose& X_WA = kinematics.frames(pair).X_WA;
     for (const ContactPoint& point : responses[pair].points) {
-      const double rate = point.n_A.dot(point_velocity(state.V_AB, point.p_AC - state.X_AB.p));
+      const Vector3 velocity = point_velocity(state.V_AB, point.p_AC - state.X_AB.p);
+      const double rate = point.n_A.dot(velocity);
       const bool curved = point.curvature_A != 0.0 || point.curvature_B != 0.0;
       points_.push_back({.pair = pair,
                          .feature = point.feature,
                          .gap = point.gap,
                          .rate = rate,
                          .curved = curved,
-                         .n_W = X_WA.R * point.n_A});
+                         .n_W = X_WA.R * point.n_A,
+                         .slip_W = X_WA.R * (velocity - rate * point.n_A)});
       Point at{.p_W = X_WA * point.p_AC, .curved = {point.curvature_A != 0.0, point.curvature_B != 0.0}};
       at.axes.col(0) = points_.back().n_W;
       const double to_A = 0.5 * point.gap + radius_of_curvature(point.curvature_A),
@@ -54,6 +56,7 @@ std::span<const RigidPoint> RigidContactSet::evaluate_points(double t, const Con
       at.centres_W = {at.p_W - to_A * at.axes.col(0), at.p_W + to_B * at.axes.col(0)};
       at.axes.col(1) = Vector3(at.axes.col(0)).unitOrthogonal();
       at.axes.col(2) = Vector3(at.axes.col(0)).cross(Vector3(at.axes.col(1)));
+      points_.back().tangents_W = at.axes.rightCols<2>();
       geometry_.push_back(at);
     }
   }

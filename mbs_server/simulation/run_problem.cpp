@@ -82,6 +82,11 @@ void RunProblem::project(double t, MutableRef y) {
   system_.project(t, y.head(n), y.segment(n, n));
 }
 
+void RunProblem::restore_rigid_bodies(MutableRef y) {
+  const auto n = system_.n_q();
+  system_.restore_rigid_bodies(y.head(n), y.segment(n, n));
+}
+
 void RunProblem::linearize(double t, const ConstRef& y) {
   check_stop(stop_);
   system_.linearize(system_.state(t, y));

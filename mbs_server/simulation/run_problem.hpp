@@ -47,6 +47,7 @@ class RunProblem final : public Problem {
   [[nodiscard]] int n_quadratures() const override { return EnergyQuadrature::n; }
   void quadrature_rhs(double t, const ConstRef& y, MutableRef integrands) override;
   void project(double t, MutableRef y) override;
+  void restore_rigid_bodies(MutableRef y) override;
   void linearize(double t, const ConstRef& y) override;
   void factor_newton(double gamma) override { system_.factor_newton(gamma); }
   void solve_newton(MutableRef b) override { system_.solve_newton(b); }

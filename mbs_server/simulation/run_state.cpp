@@ -17,7 +17,7 @@ namespace heelstrike::mbs {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::string_view format_version = "heelstrike run state 7";
+constexpr std::string_view format_version = "heelstrike run state 8";
 
 #if defined(__clang__)
 constexpr std::string_view compiler_identity = __VERSION__;
@@ -171,6 +171,7 @@ Json to_json(const RunState& state) {
   }
   j["counts"] = to_json(state.counts);
   if (!state.joints_closed.empty()) j["joints_closed"] = flags_json(state.joints_closed);
+  if (!state.turn_references.empty()) j["turn_references"] = state.turn_references;
   if (!state.fields.excluded.empty()) j["fields"] = to_json(state.fields);
   if (!state.analysis.empty()) j["analysis"] = state.analysis;
   return j;
@@ -216,6 +217,7 @@ RunState state_from_json(const Json& j) {
   }
   state.counts = counts_from_json(j.at("counts"));
   if (j.contains("joints_closed")) state.joints_closed = flags_from_json(j.at("joints_closed"));
+  if (j.contains("turn_references")) state.turn_references = j.at("turn_references").get<std::vector<double>>();
   if (j.contains("fields")) state.fields = fields_from_json(j.at("fields"));
   state.analysis = j.value("analysis", std::string());
   return state;
@@ -267,6 +269,9 @@ void check(const RunState& state, double t, const CheckpointFrame& frame) {
   }
   expect(state.joints_closed.size() == frame.n_unilateral, fmt::format("{} unilateral joints", frame.n_unilateral),
          fmt::to_string(state.joints_closed.size()));
+  expect(state.turn_references.size() == frame.n_references,
+         fmt::format("the full turns of {} coordinates", frame.n_references),
+         fmt::format("those of {}", state.turn_references.size()));
   const std::size_t n_field_pairs = state.fields.excluded.size();
   expect((n_field_pairs == 0 || n_field_pairs == frame.pairs.size()) &&
              state.fields.partner_written.size() == n_field_pairs,

@@ -62,8 +62,9 @@ struct RunState {
   double macro_end = 0.0;                         ///< [s] end of the current macro step
   RunCounts counts = {};
   FieldPosition fields = {};
-  std::vector<char> joints_closed = {};  ///< per unilateral joint
-  std::string analysis = {};             ///< additional state of the analysis as text; empty = none
+  std::vector<char> joints_closed = {};      ///< per unilateral joint
+  std::vector<double> turn_references = {};  ///< of angles that count full turns, see System
+  std::string analysis = {};                 ///< additional state of the analysis as text; empty = none
 };
 
 /// Puts `state` and a checksum over the whole checkpoint into `checkpoint.engine`. Doubles survive exactly (shortest
@@ -79,6 +80,7 @@ struct CheckpointFrame {
   double interval = 0.0;           ///< [s] of the regular rows
   std::vector<std::string> pairs;  ///< names
   std::size_t n_unilateral = 0;    ///< unilateral joints
+  std::size_t n_references = 0;    ///< of angles that count full turns
 };
 /// The state in a sealed checkpoint.
 /// @throws Error{invalid_input} for one of another version or compiler, for damaged bytes, and for impossible numbers:

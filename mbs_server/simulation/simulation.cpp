@@ -198,6 +198,7 @@ void Simulation::start() {
   // Initial states of elements are bitwise consistent with the pose.
   committed_.y = system.start_y(t, model_.q(committed_.y), model_.qd(committed_.y));
   model_.separate_rigid_bodies(*problem_, [this](auto level, const auto& text) { listener_->on_log(level, text); });
+  model_.system().accept_turn_references(model_.q(committed_.y));
   model_.begin(scheme_.accept(t, model_.q(committed_.y), model_.qd(committed_.y)));
   if (model_.rigid_contacts().any()) {
     note_initial_forces(model_.rigid_contacts(), *problem_, committed_.y, scenario_.analysis.integrator.step);
@@ -285,6 +286,7 @@ void Simulation::set_input(const std::string& name, double value, double rate, d
 void Simulation::project_moved_constraints() {
   if (!inputs_.take_moved_constraints()) return;
   problem_->project(committed_.t, committed_.y);
+  model_.system().accept_turn_references(model_.q(committed_.y));
   if (const std::string driver = model_.system().find_reversed_driver(committed_.t, model_.q(committed_.y));
       !driver.empty()) {
     throw Error(ErrorCode::solver_failed,

@@ -92,16 +92,19 @@ double StepCommitter::replace_committed_state(const SimulationStep& step, Vector
   const double t_before = std::exchange(committed.t, step.end());
   committed.y.swap(y);
   committed.z = step.end_z();
+  model_.system().accept_turn_references(model_.q(committed.y));
   model_.note_violation();
   return t_before;
 }
 
 void StepCommitter::post(SimulationStep& step, VectorX& y) {
   VectorX z_before = model_.committed().z;
+  VectorX references = model_.system().turn_references();
   model_.scheme().accept_deferred(step.end(), model_.q(y), model_.qd(y));
   const double t_before = replace_committed_state(step, y);
   detector_.forget();
-  posted_ = CommittedState{.t = t_before, .y = std::move(y), .z = std::move(z_before)};
+  posted_ = PrecedingState{.state = {.t = t_before, .y = std::move(y), .z = std::move(z_before)},
+                           .turn_references = std::move(references)};
 }
 
 void StepCommitter::finish() {
@@ -113,7 +116,7 @@ void StepCommitter::finish() {
     return;
   }
   const auto responses = model_.scheme().accepted();
-  const CommittedState before = std::move(*posted_);
+  const CommittedState before = std::move(posted_->state);
   posted_.reset();
   detector_.accept(model_.committed().t, responses);
   listener_->on_commit_response();
@@ -123,7 +126,8 @@ void StepCommitter::finish() {
 double StepCommitter::roll_back(const RejectedCommit& rejection) {
   if (!posted_) throw rejection;
   const double t_rejected = model_.committed().t;
-  model_.committed() = std::move(*posted_);
+  model_.committed() = std::move(posted_->state);
+  model_.system().set_turn_references(posted_->turn_references);
   posted_.reset();
   model_.exchange().roll_back_commit();
   return t_rejected;

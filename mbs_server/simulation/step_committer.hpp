@@ -107,7 +107,12 @@ class StepCommitter {
   EventDetector& detector_;
   RunDiagnostics& diagnostics_;
   SimulationListener* listener_ = nullptr;
-  std::optional<CommittedState> posted_;  ///< the state before the last commit, while its response is unread
+  /// The state before the last commit.
+  struct PrecedingState {
+    CommittedState state;
+    VectorX turn_references;
+  };
+  std::optional<PrecedingState> posted_;  ///< while the response to the last commit is unread
   std::int64_t n_events_ = 0;
 };
 

@@ -1,5 +1,3 @@
-#include <cmath>
-#include <numbers>
 #include <utility>
 
 #include "mbs_server/elements/attachment.hpp"
@@ -18,8 +16,7 @@ struct TorsionalElement {
 };
 
 /// Torsional spring-damper about the axis of a revolute or cylindrical joint: torque -(k (phi - phi0) + c dphi/dt) on
-/// side b. The angle is measured from the initial pose in (-pi, pi] around phi0: at half a turn from the neutral
-/// angle the torque jumps.
+/// side b. The angle is measured from the initial pose and counts full turns, as does phi0.
 class TorsionalSpring final : public ForceElement {
  public:
   TorsionalSpring(TorsionalElement element, const Joint& joint) : element_(std::move(element)), angle_(joint) {}
@@ -27,7 +24,7 @@ class TorsionalSpring final : public ForceElement {
 
   void add_forces(const MotionState& at, Eigen::Ref<VectorX> g, EnergyTerms& energy) override {
     const auto d = angle_.derivatives(at.q);
-    const double x = deflection(d.angle);
+    const double x = d.angle - element_.neutral;
     const double speed = d.gradient.dot(angle_.local(at.qd));
     const double torque = element_.stiffness * x + element_.damping * speed;
     // g = -T phi_q: virtual work -T dphi. It is the gradient of the energy also off the constraints, where the axes of
@@ -40,7 +37,7 @@ class TorsionalSpring final : public ForceElement {
   void add_tangents(const MotionState& at, SparseAssembler& K, SparseAssembler& C) override {
     const auto d = angle_.derivatives(at.q);
     const VectorX v = angle_.local(at.qd);
-    const double torque = element_.stiffness * deflection(d.angle) + element_.damping * d.gradient.dot(v);
+    const double torque = element_.stiffness * (d.angle - element_.neutral) + element_.damping * d.gradient.dot(v);
     // T_q = k phi_q + c (phi_q qd)_q.
     const VectorX by_q = element_.stiffness * d.gradient + element_.damping * d.hessian * v;
     K.add_dense(angle_.indices(), -d.gradient * by_q.transpose() - torque * d.hessian);
@@ -49,7 +46,7 @@ class TorsionalSpring final : public ForceElement {
 
   [[nodiscard]] std::vector<Column> columns() const override {
     const std::string& name = element_.name;
-    return {{name + ".angle_rad", "rad", "angle of the joint, 0 at the initial poses"},
+    return {{name + ".angle_rad", "rad", "angle of the joint, 0 at the initial poses, with full turns"},
             {name + ".rate_rad_s", "rad/s", "rate of the angle"},
             {name + ".torque_Nm", "N m", "torque of spring and damper on the joint's second body, about the axis"}};
   }
@@ -57,16 +54,15 @@ class TorsionalSpring final : public ForceElement {
   void append_values(const MotionState& at, std::vector<double>& row) const override {
     const auto d = angle_.derivatives(at.q);
     const double speed = d.gradient.dot(angle_.local(at.qd));
-    row.insert(row.end(), {d.angle, speed, -(element_.stiffness * deflection(d.angle) + element_.damping * speed)});
+    const double torque = element_.stiffness * (d.angle - element_.neutral) + element_.damping * speed;
+    row.insert(row.end(), {d.angle, speed, -torque});
   }
+
+  [[nodiscard]] TurnReference* turn_reference() override { return &angle_; }
 
  private:
-  [[nodiscard]] double deflection(double angle) const {
-    return std::remainder(angle - element_.neutral, 2.0 * std::numbers::pi);
-  }
-
   TorsionalElement element_;
-  JointAngle angle_;
+  CountedAngle angle_;
 };
 
 }  // namespace
@@ -78,7 +74,7 @@ ForceType torsional_spring() {
   type.keys = {config::required(config::text("joint", "a joint with an angle")),
                config::required(config::number("stiffness", "N m/rad", config::stiffnesses, "slope of the torque")),
                config::number("damping", "N m s/rad", config::stiffnesses, "damping", 0),
-               config::number("neutral", "rad", config::angles, "angle without torque", 0)};
+               config::number("neutral", "rad", config::angles, "angle without torque, with full turns", 0)};
   type.check = [](const config::Field& field, const Scenario& scenario) {
     (void)read_joint_name(
         field["joint"], scenario, [](const JointCoordinates& c) { return c.angle; }, "an angle");
