@@ -13,7 +13,7 @@ CASE = 'ball_cvode_index1'
 FILE_ERROR = 5
 # Permitted output of `resume`: there was no space for the folder itself. A run that has begun continues, without a checkpoint from
 # its beginning.
-NEVER_BEGAN = ['no scenario.yaml', 'no folder of this name']
+NEVER_BEGAN = ['no scenario.yaml', 'found no folder']
 CALLS_OF_THE_PAGE = 1  # the page is written after the run
 
 

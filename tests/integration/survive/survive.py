@@ -25,7 +25,7 @@ CALLS = {'client': ['write', 'rename'], 'mbs': ['write', 'send', 'recv'], 'fem':
 # Files that differ from run to run: wall times, the page that shows them, output of programs.
 APART = {'run.log', 'timing.json', 'report.html', 'checkpoints'}
 # Output of `resume` if a run has to restart.
-NO_CHECKPOINT = ['without checkpoints', 'no scenario.yaml', 'no folder of this name']
+NO_CHECKPOINT = ['without checkpoints', 'no scenario.yaml', 'found no folder']
 LIMIT = 300  # [s] of one program: longer is a hang
 # As many checkpoints as possible: kills then coincide with them, and runs of a second resume in their middle.
 EVERY_CHECKPOINT = ['--set', 'output.checkpoint_period=1e-3']
