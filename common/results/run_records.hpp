@@ -46,16 +46,16 @@ struct FieldFrame {
 /// One interval of contact of one pair.
 struct ContactEpisode {
   std::string pair;
-  double onset = 0.0;                           ///< [s]
-  std::optional<double> end;                    ///< [s]; none = still in contact at the end of the run
-  double max_force = 0.0;                       ///< [N]; for rigid bodies between impacts
-  double max_force_time = 0.0;                  ///< [s]
-  double max_indentation = 0.0;                 ///< [m]
-  double max_indentation_time = 0.0;            ///< [s]
-  double approach_velocity = 0.0;               ///< [m/s] closing velocity at onset
-  std::optional<double> separation_velocity;    ///< [m/s] opening velocity at the end
-  std::optional<double> effective_restitution;  ///< [-] unset for contacts of prescribed motion
-  std::optional<double> max_impulse = {};       ///< [N s] of the largest impact of rigid bodies; unset for others
+  double onset = 0.0;                                ///< [s]
+  std::optional<double> end = {};                    ///< [s]; none = still in contact at the end of the run
+  double max_force = 0.0;                            ///< [N]; for rigid bodies between impacts
+  double max_force_time = 0.0;                       ///< [s]
+  double max_indentation = 0.0;                      ///< [m]
+  double max_indentation_time = 0.0;                 ///< [s]
+  double approach_velocity = 0.0;                    ///< [m/s] closing velocity at onset
+  std::optional<double> separation_velocity = {};    ///< [m/s] opening velocity at the end
+  std::optional<double> effective_restitution = {};  ///< [-] unset for contacts of prescribed motion
+  std::optional<double> max_impulse = {};            ///< [N s] of the largest impact of rigid bodies; unset for others
 };
 
 struct IntegratorStatistics {

@@ -97,7 +97,9 @@ TEST(RunPage, ImpactsHaveNoIndentationAndNoForceOfRounding) {
   EXPECT_TRUE(charts["loops"].empty());
   for (const Json& column : charts["columns"]) {
     EXPECT_NE(column["quantity"], "indentation");
-    if (column["quantity"] == "force") EXPECT_EQ(column["packed"]["constant"], 0.0) << column["name"];
+    if (column["quantity"] == "force") {
+      EXPECT_EQ(column["packed"]["constant"], 0.0) << column["name"];
+    }
   }
   EXPECT_THAT(run_page(run), Not(HasSubstr("peak indentation")));
 }
