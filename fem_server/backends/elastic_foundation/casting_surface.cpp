@@ -313,6 +313,24 @@ void CastingSurface::find_triangles_around() {
   }
 }
 
+/// The vertices, those on creases moved into their smooth part (inside_of_crease).
+std::vector<Vector3> CastingSurface::points_inside_creases(const SmoothParts& smooth) const {
+  std::vector<bool> on_crease(mesh_.vertices.size(), false);
+  std::fill(on_crease.end() - std::ssize(smooth.origin), on_crease.end(), true);
+  for (const std::uint32_t v : smooth.origin) on_crease[v] = true;
+  std::vector<Vector3> points = mesh_.vertices;
+  for (std::uint32_t v = 0; v < points.size(); ++v) {
+    if (!on_crease[v]) continue;
+    const std::span<const std::uint32_t> triangles = triangles_of(v);
+    for (const std::uint32_t t : triangles) {
+      const auto& [a, b, c] = mesh_.triangles[t];
+      const Vector3 centre = (mesh_.vertices[a] + mesh_.vertices[b] + mesh_.vertices[c]) / 3.0;
+      points[v] += inside_of_crease / static_cast<double>(triangles.size()) * (centre - mesh_.vertices[v]);
+    }
+  }
+  return points;
+}
+
 void CastingSurface::place_springs(const CastingOptions& options, std::span<const double> thickness,
                                    const SmoothParts& smooth) {
   const std::vector<Vector3>& normals = smooth.normals;
@@ -329,22 +347,7 @@ void CastingSurface::place_springs(const CastingOptions& options, std::span<cons
     springs_.push_back(spring);
   };
   if (places_ == SpringPlaces::vertices) {
-    std::vector<Vector3> points = mesh_.vertices;
-    const auto move_inside = [&](std::uint32_t v) {
-      const std::span<const std::uint32_t> triangles = triangles_of(v);
-      for (const std::uint32_t t : triangles) {
-        const auto& [a, b, c] = mesh_.triangles[t];
-        const Vector3 centre = (mesh_.vertices[a] + mesh_.vertices[b] + mesh_.vertices[c]) / 3.0;
-        points[v] += inside_of_crease / static_cast<double>(triangles.size()) * (centre - mesh_.vertices[v]);
-      }
-    };
-    const auto n_first = static_cast<std::uint32_t>(mesh_.vertices.size() - smooth.origin.size());
-    for (std::uint32_t v = n_first; v < mesh_.vertices.size(); ++v) move_inside(v);
-    std::vector<std::uint32_t> origins = smooth.origin;
-    std::ranges::sort(origins);
-    const auto repeated = std::ranges::unique(origins);
-    origins.erase(repeated.begin(), repeated.end());
-    for (const std::uint32_t v : origins) move_inside(v);
+    const std::vector<Vector3> points = points_inside_creases(smooth);
     for (std::uint32_t v = 0; v < points.size(); ++v) place(points[v], normals[v], thickness[v]);
   }
   for (std::uint32_t t = 0; t < mesh_.triangles.size(); ++t) {

@@ -130,6 +130,7 @@ class CastingSurface {
 
  private:
   void find_triangles_around();
+  [[nodiscard]] std::vector<Vector3> points_inside_creases(const SmoothParts& smooth) const;
   void place_springs(const CastingOptions& options, std::span<const double> thickness, const SmoothParts& smooth);
   std::uint32_t group(std::size_t begin, std::size_t end);
 

@@ -52,7 +52,7 @@ struct SpringValues {
     for (std::size_t k = 0; k < loads.springs.size(); ++k) {
       const ActiveSpring& loaded = loads.springs[k];
       const std::uint32_t i = loaded.spring;
-      if (!(loaded.motion.d > 0.0)) continue;
+      if (!loaded.is_loaded()) continue;
       depth[i] = loaded.motion.d;
       pressure[i] = std::max(0.0, 1.0 + dissipation * loaded.motion.rate.dot(V_CT)) * bed.pressure(loads, k);
     }
@@ -474,15 +474,16 @@ Response FoundationContact::make_response(const BedState& bed, const FoundationH
   Vector6 wrench = Vector6::Zero();
   Vector3 moment = Vector3::Zero();  // [N m] points weighted by normal forces
   double total = 0.0;                // [N] of the normal forces
-  double peak = 0.0;
   const Damping damping = damping_of(bed, V);
+  // With dissipation the planes over the triangles at the edges count, below.
+  double peak = damping.factors.empty() ? bed.rim_peak : 0.0;
   for (std::size_t i = 0; i < bed.springs.size(); ++i) {
     const ActiveSpring& loaded = bed.springs[i];
     const double force = elastic ? loaded.force : add_changes(bed, i, damping, history, state, sum);
     wrench += force * loaded.motion.wrench;
     moment += force * bed_.casting().springs()[loaded.spring].point;
     total += force;
-    if (loaded.motion.d > 0.0 && loaded.force > 0.0) {
+    if (loaded.is_loaded() && loaded.force > 0.0) {
       const double pressure = bed_.pressure(bed, i) * (damping.factors.empty() ? 1.0 : damping.factors[i]);
       peak = std::max(peak, pressure);
       if (!sum.pressures.empty()) sum.pressures[i] = pressure;

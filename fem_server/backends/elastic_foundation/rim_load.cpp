@@ -101,7 +101,7 @@ std::array<Value, 3> depths_below(const LoadedTriangle& triangle, const std::arr
 
 }  // namespace
 
-RimLoad::RimLoad(const BedLaw& law, const LoadedTriangle& triangle, const Vector3& p_CT, bool tangents)
+RimIntegral::RimIntegral(const BedLaw& law, const LoadedTriangle& triangle, const Vector3& p_CT, bool tangents)
     : law_(law), triangle_(triangle), p_CT_(p_CT), tangents_(tangents) {
   const auto& [a, b, c] = triangle.corners;
   x_ = (b - a).normalized();
@@ -111,12 +111,20 @@ RimLoad::RimLoad(const BedLaw& law, const LoadedTriangle& triangle, const Vector
   shares_ = edges.inverse();
 }
 
+/// Notes a depth. false = it compresses the layers fully.
+bool RimIntegral::carries(double depth) {
+  deepest_ = std::max(deepest_, depth);
+  if (depth >= law_.thickness(triangle_.h)) return false;
+  if (depth > 0.0) sum_.peak = std::max(sum_.peak, law_.pressure(depth, triangle_.h));
+  return true;
+}
+
 /// Energy of a part, which is linear in its area, to second order in the depths at its corners.
 /// @param weights      barycentric coordinates of the corners in the triangle
 /// @param of_triangle  [m] depths at its corners
 template <class Value>
-void RimLoad::add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights,
-                       const std::array<Value, 3>& of_triangle, bool is_steep) {
+void RimIntegral::add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights,
+                           const std::array<Value, 3>& of_triangle, bool is_steep) {
   Eigen::Matrix<Value, 3, 1> change;
   Vector3 d;
   for (std::size_t k = 0; k < 3; ++k) {
@@ -125,12 +133,11 @@ void RimLoad::add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights,
     d[c] = value_of(change[c]);
     change[c] = change[c] - d[c];
   }
-  deepest = std::max(deepest, d.maxCoeff());
   const Value share = (weights[1][1] - weights[0][1]) * (weights[2][2] - weights[0][2]) -
                       (weights[1][2] - weights[0][2]) * (weights[2][1] - weights[0][1]);
-  if (!(value_of(share) > 0.0)) return;
+  if (!(value_of(share) > 0.0) || !carries(d.maxCoeff())) return;
   const TriangleLoad of_part = triangle_load(law_, triangle_.area, triangle_.h, d);
-  load.area += value_of(share) * of_part.area;
+  sum_.load.area += value_of(share) * of_part.area;
   std::array<Value, 3> forces;
   Value energy = fixed<Value>(of_part.energy);
   for (std::size_t k = 0; k < 3; ++k) {
@@ -141,22 +148,22 @@ void RimLoad::add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights,
     energy = energy + change[c] * of_part.forces[c] + change[c] * by_depths * 0.5;
   }
   energy = energy * share;
-  load.energy += value_of(energy);
-  wrench += slope_of(energy);
-  dwrench += curvature_of(energy);
+  sum_.load.energy += value_of(energy);
+  sum_.wrench += slope_of(energy);
+  sum_.dwrench += curvature_of(energy);
   if (is_steep) return;
   for (Eigen::Index c = 0; c < 3; ++c) {
     const Value force = weights[0][c] * forces[0] + weights[1][c] * forces[1] + weights[2][c] * forces[2];
     const Vector6 slope = slope_of(force);
-    load.forces[c] += value_of(force);
-    dforces.row(c) += slope.transpose();
-    wrench -= value_of(force) * triangle_.dd.row(c).transpose();
-    dwrench -= triangle_.dd.row(c).transpose() * slope.transpose();
+    sum_.load.forces[c] += value_of(force);
+    sum_.dforces.row(c) += slope.transpose();
+    sum_.wrench -= value_of(force) * triangle_.dd.row(c).transpose();
+    sum_.dwrench -= triangle_.dd.row(c).transpose() * slope.transpose();
   }
 }
 
 template <class Value>
-void RimLoad::add_common(const std::array<Vector3, 3>& face, bool is_steep) {
+void RimIntegral::add_common(const std::array<Vector3, 3>& face, bool is_steep) {
   using Point = Eigen::Matrix<Value, 2, 1>;
   const Vector3& a = triangle_.corners[0];
   const auto own = [&](const Vector3& p) { return Point(fixed<Value>(x_.dot(p - a)), fixed<Value>(y_.dot(p - a))); };
@@ -183,16 +190,16 @@ void RimLoad::add_common(const std::array<Vector3, 3>& face, bool is_steep) {
 }
 
 /// A face that covers all of the triangle.
-void RimLoad::add_whole() {
+void RimIntegral::add_whole() {
+  if (!carries(triangle_.d.maxCoeff())) return;
   const TriangleLoad whole = triangle_load(law_, triangle_.area, triangle_.h, triangle_.d);
-  deepest = std::max(deepest, triangle_.d.maxCoeff());
-  load.energy += whole.energy;
-  load.area += whole.area;
-  load.forces += whole.forces;
-  dforces += whole.slopes * triangle_.dd;
+  sum_.load.energy += whole.energy;
+  sum_.load.area += whole.area;
+  sum_.load.forces += whole.forces;
+  sum_.dforces += whole.slopes * triangle_.dd;
 }
 
-void RimLoad::add(const std::array<Vector3, 3>& face) {
+void RimIntegral::add(const std::array<Vector3, 3>& face) {
   const Vector3 across = (face[1] - face[0]).cross(face[2] - face[0]);
   const double opposes = -across.dot(triangle_.normal) / across.norm();
   if (!(opposes * max_ray_ratio > 1.0)) return;

@@ -20,26 +20,34 @@ struct LoadedTriangle {
   Eigen::Matrix<double, 3, 6> dd = Eigen::Matrix<double, 3, 6>::Zero();  ///< their derivatives by the pose of T
 };
 
-/// Sum over the parts of a triangle onto which faces of T project along its normal: the energy of each part is that of
-/// triangle_load, with depths interpolated between the triangle's corners. The parts move with T, so that energy and
-/// forces are derived by the pose through their corners, too: by numbers that carry their derivatives. Faces steeper
-/// than 45 degrees, such as the walls of a tilted box, have the depths below their own planes; their load is in the
-/// energy and in `wrench` only.
-class RimLoad {
- public:
-  /// @param tangents  false: no second derivatives
-  RimLoad(const BedLaw& law, const LoadedTriangle& triangle, const Vector3& p_CT, bool tangents);
-  /// @param face  [m] a triangle of T, counterclockwise from outside, in C. Ignored if it does not oppose the triangle
-  /// @throws RecoverableError as the law
-  void add(const std::array<Vector3, 3>& face);
-
-  double deepest = 0.0;                                                       ///< [m] of all parts
+/// Load of a triangle over which T ends, in the frame of C.
+struct RimLoad {
   TriangleLoad load{};                                                        ///< without slopes
+  double peak = 0.0;                                                          ///< [Pa]
   Eigen::Matrix<double, 3, 6> dforces = Eigen::Matrix<double, 3, 6>::Zero();  ///< of the forces, by the pose
   /// [N m, N] on C about T's origin, in addition to the forces times the derivatives of the depths: the derivative of
   /// the energy by the motion of the parts.
   Vector6 wrench = Vector6::Zero();
   Matrix6 dwrench = Matrix6::Zero();  ///< by the pose
+};
+
+/// Sum over the parts of a triangle onto which faces of T project along its normal: the energy of each part is that of
+/// triangle_load, with depths interpolated between the triangle's corners. The parts move with T, so that energy and
+/// forces are derived by the pose through their corners, too: by numbers that carry their derivatives. Faces steeper
+/// than 45 degrees, such as the walls of a tilted box, have the depths below their own planes; their load is in the
+/// energy and in the wrench only.
+class RimIntegral {
+ public:
+  /// @param law, triangle  must outlive this
+  /// @param tangents       false: no second derivatives
+  RimIntegral(const BedLaw& law, const LoadedTriangle& triangle, const Vector3& p_CT, bool tangents);
+  /// Adds nothing for parts that compress the layers fully; deepest() tells.
+  /// @param face  [m] a triangle of T, counterclockwise from outside, in C. Ignored if it does not oppose the triangle
+  /// @throws RecoverableError as the law
+  void add(const std::array<Vector3, 3>& face);
+  [[nodiscard]] const RimLoad& sum() const { return sum_; }
+  /// [m] maximum depth of all parts.
+  [[nodiscard]] double deepest() const { return deepest_; }
 
  private:
   template <class Value>
@@ -48,6 +56,7 @@ class RimLoad {
   void add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights, const std::array<Value, 3>& of_triangle,
                 bool is_steep);
   void add_whole();
+  [[nodiscard]] bool carries(double depth);
 
   const BedLaw& law_;
   const LoadedTriangle& triangle_;
@@ -55,6 +64,8 @@ class RimLoad {
   bool tangents_;
   Vector3 x_, y_;           ///< axes of the triangle's plane
   Eigen::Matrix2d shares_;  ///< [1/m] of barycentric coordinates 1 and 2
+  RimLoad sum_;
+  double deepest_ = 0.0;
 };
 
 }  // namespace heelstrike::fem

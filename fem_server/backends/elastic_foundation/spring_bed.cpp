@@ -856,9 +856,7 @@ void SpringBed::load_steep(Search& search, std::uint32_t triangle) const {
   const RimLoad rim = evaluate_law_at(triangle, [&] { return rim_load(search, triangle, nullptr); });
   state.energy += rim.load.energy;
   state.area += rim.load.area;
-  if (options_.direction != ForceDirection::energy) return;
-  state.rim_wrench += rim.wrench;
-  state.rim_dwrench += rim.dwrench;
+  add_rim(state, rim);
 }
 
 /// [-] If T ends at a random point over an edge of a triangle, the covered part stores on average half the energy of
@@ -938,12 +936,21 @@ RimLoad SpringBed::rim_load(const Search& search, std::uint32_t triangle, const 
       high = high.cwiseMax(p);
     }
   }
-  RimLoad rim(law_, loaded, search.X_CT.p, search.tangents);
+  RimIntegral rim(law_, loaded, search.X_CT.p, search.tangents);
   target_->for_flat_faces(low, high, [&](const std::array<Vector3, 3>& p) {
     rim.add({search.X_CT * p[0], search.X_CT * p[1], search.X_CT * p[2]});
   });
-  if (rim.deepest >= law_.thickness(loaded.h)) too_deep(casting_.centre_spring(triangle), rim.deepest, 0.0);
-  return rim;
+  if (rim.deepest() >= law_.thickness(loaded.h))
+    too_deep(casting_.centre_spring(triangle), rim.deepest(), options_.target_thickness);
+  return rim.sum();
+}
+
+/// Adds what the forces of the springs do not contain.
+void SpringBed::add_rim(BedState& state, const RimLoad& rim) const {
+  state.rim_peak = std::max(state.rim_peak, rim.peak);
+  if (options_.direction != ForceDirection::energy) return;
+  state.rim_wrench += rim.wrench;
+  state.rim_dwrench += rim.dwrench;
 }
 
 /// @param d  [m] of the plane over the triangle
@@ -997,10 +1004,7 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
     state.planes.back().dforces.fill(Vector6::Zero());
   }
   if (layer_) load_layers(search, state.faces.back(), four, triangle_thickness(law_, area, h, d, target_layer()));
-  if (rim && options_.direction == ForceDirection::energy) {
-    state.rim_wrench += rim->wrench;
-    state.rim_dwrench += rim->dwrench;
-  }
+  if (rim) add_rim(state, *rim);
   if (!search.tangents) return;
   std::array<SpringDerivatives*, 4> slopes;
   for (std::size_t k = 0; k < 4; ++k) slopes[k] = &state.slopes[four.springs[k]];

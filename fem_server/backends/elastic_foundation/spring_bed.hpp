@@ -36,8 +36,11 @@ struct ActiveSpring {
   std::uint32_t spring;
   bool flat = false;            ///< SpringContact::flat, if slopes are requested
   bool is_outside_rim = false;  ///< its ray misses T, and motion.d is minus the distance to T
-  bool is_overhanging = false;  ///< its ray misses T, and motion.d is that to the extension of a face of T
-  bool is_shortened = false;    ///< its ray is shortened
+  bool is_overhanging =
+      false;  ///< its ray misses T, and motion.d is that to the extension of a face of T, at any depth
+  /// T is at the spring and compresses it.
+  [[nodiscard]] bool is_loaded() const { return motion.d > 0.0 && !is_overhanging; }
+  bool is_shortened = false;  ///< its ray is shortened
 };
 
 /// Derivatives of an active spring by the pose.
@@ -86,6 +89,7 @@ struct BedState {
   Vector6 rim_wrench = Vector6::Zero();   ///< [N m, N] on C about T's origin where T ends over triangles (RimLoad), in
                                           ///< addition to the forces of the springs
   Matrix6 rim_dwrench = Matrix6::Zero();  ///< by the pose
+  double rim_peak = 0.0;                  ///< [Pa] elastic pressure at the edges of T, which lie between springs
   double energy = 0.0;                    ///< [J]
   double area = 0.0;                      ///< [m^2]
   double deepest = 0.0;                   ///< [m] largest compression; <= 0 = no contact
@@ -210,6 +214,7 @@ class SpringBed {
   void load_steep(Search& search, std::uint32_t triangle) const;
   struct RimDepths;
   [[nodiscard]] RimDepths rim_depths(const Search& search, const TriangleDepths& four, const Vector3& d) const;
+  void add_rim(BedState& state, const RimLoad& rim) const;
   [[nodiscard]] RimLoad rim_load(const Search& search, std::uint32_t triangle, const RimDepths* opposing) const;
   void load_layers(Search& search, const ActiveFace& face, const TriangleDepths& four,
                    const TriangleThickness& by) const;

@@ -702,57 +702,74 @@ TEST(Creases, BoxesWithCommonEdges) {
   }
 }
 
-// A tilted box moves over the edge of its support: force and lateral force are those of the covered part, in every
-// pose, and derivatives of each other. The lateral force is the energy of the layer at the edge.
+/// A box of edge length a over the edge of a support, tilted by an angle about the edge. Positions along the box: where
+/// its depth vanishes, the edge of the support, and where the rays through the support's wall have no length.
+struct BoxOverAnEdge {
+  double a, angle;
+  std::unique_ptr<ContactBackend> backend;
+  PairState state{};
+  double begin = 0.0, edge = 0.0, wall = 0.0;
+
+  BoxOverAnEdge(double length, double tilt, ParameterMap parameters) : a(length), angle(tilt) {
+    Assets assets;
+    assets.add("box", triangles_of(box({a, a, a}), 8));
+    assets.add("support", triangles_of(box({a, 10.0 * a, a}), 1));
+    backend = made(layer_pair(mesh_named("box"), mesh_named("support"), std::move(parameters)), assets);
+  }
+  /// @param x  [m] of the box in the support @param d  [m] at its centre, but for the tilt
+  void place(double x, double d) {
+    state.X_AB = Pose{.R = rotation_from_vector({0, angle, 0}), .p = {x, 0.003, a - d}}.inverse();
+    begin = (0.5 * a * (1.0 - std::cos(angle)) - d) / std::sin(angle);
+    edge = (0.5 * a - x) * std::cos(angle) + (0.5 * a - d) * std::sin(angle);
+    wall = (0.5 * a - x + 0.5 * a * std::sin(angle)) / std::cos(angle);
+  }
+  [[nodiscard]] Response response() const { return backend->evaluate(*backend->initial_history(), state); }
+  [[nodiscard]] double depth_at_edge() const { return std::tan(angle) * (edge - begin); }
+};
+
+// Force and lateral force are those of the covered part, in every pose, and derivatives of each other. The lateral
+// force is the energy of the layer at the edge.
 TEST(Creases, TiltedBoxOverAnEdge) {
-  const double a = 0.04, d = 1e-4, angle = 0.01;
-  Assets assets;
-  assets.add("box", triangles_of(box({a, a, a}), 8));
-  assets.add("support", triangles_of(box({a, 10.0 * a, a}), 1));
-  const auto backend = made(layer_pair(mesh_named("box"), mesh_named("support")), assets);
+  BoxOverAnEdge of(0.04, 0.01, {});
+  const double k = stiffness * of.a;
   for (int i = 0; i <= 60; ++i) {
     const double x = 0.004 + 2.5e-4 * i;
-    const Pose X_WC{.R = rotation_from_vector({0, angle, 0}), .p = {x, 0.003, a - d}};
-    // Along the box: its lowest line, where the depth vanishes, and the edge of the support.
-    const double at_centre = d - 0.5 * a * (1.0 - std::cos(angle));
-    const double begin = -at_centre / std::sin(angle);
-    const double end = (0.5 * a - x) * std::cos(angle) + (0.5 * a - d) * std::sin(angle);
-    const double along_normal = std::tan(angle);
-    const double span = end - begin;
-    PairState state;
-    state.X_AB = X_WC.inverse();
-    const Response r = backend->evaluate(*backend->initial_history(), state);
-    const Vector3 force = X_WC.R * r.F_A.force;
-    const double k = stiffness * a;
-    // The energy per length k / 2 (s tan)^2 up to the edge; raising the box by dz lowers the depths by dz / cos.
-    EXPECT_NEAR(r.stored_energy / (k * std::pow(along_normal, 2) * std::pow(span, 3) / 6.0), 1.0, 1e-8) << x;
-    EXPECT_NEAR(force.x() / (0.5 * k * std::pow(along_normal * span, 2) * std::cos(angle)), 1.0, 1e-8) << x;
-    if (i % 20 == 7) expect_derivatives(*backend, state, 2e-5);
+    of.place(x, 1e-4);
+    const Response r = of.response();
+    const Vector3 force = of.state.X_AB.R.transpose() * r.F_A.force;
+    EXPECT_NEAR(r.stored_energy / (k * std::pow(of.depth_at_edge(), 2) * (of.edge - of.begin) / 6.0), 1.0, 1e-8) << x;
+    EXPECT_NEAR(force.x() / (0.5 * k * std::pow(of.depth_at_edge(), 2) * std::cos(of.angle)), 1.0, 1e-8) << x;
+    // Springs beyond the edge are deeper, but have no pressure.
+    EXPECT_NEAR(r.peak_pressure / (stiffness * of.depth_at_edge()), 1.0, 1e-8) << x;
+    if (i % 20 == 7) expect_derivatives(*of.backend, of.state, 2e-5);
   }
 }
 
 // The same at 23 degrees: beside the edge the rays leave the support through its wall, over a strip narrower than the
 // triangles. Springs in this strip had the load of all their triangles along the normal of the wall.
 TEST(Creases, SteeplyTiltedBoxOverAnEdge) {
-  const double a = 0.04, d = 0.0025, angle = 0.4;
-  Assets assets;
-  assets.add("box", triangles_of(box({a, a, a}), 8));
-  assets.add("support", triangles_of(box({a, 10.0 * a, a}), 1));
-  const auto backend = made(layer_pair(mesh_named("box"), mesh_named("support")), assets);
+  BoxOverAnEdge of(0.04, 0.4, {});
   for (int i = 0; i <= 60; ++i) {
     const double x = 0.012 + 1e-4 * i;
-    const Pose X_WC{.R = rotation_from_vector({0, angle, 0}), .p = {x, 0.003, a - d}};
-    const double begin = (0.5 * a * (1.0 - std::cos(angle)) - d) / std::sin(angle);
-    const double edge = (0.5 * a - x) * std::cos(angle) + (0.5 * a - d) * std::sin(angle);
-    const double wall = (0.5 * a - x + 0.5 * a * std::sin(angle)) / std::cos(angle);
-    const double tan = std::tan(angle);
-    PairState state;
-    state.X_AB = X_WC.inverse();
-    const Response r = backend->evaluate(*backend->initial_history(), state);
-    const double energy =
-        stiffness * a / 6.0 * (tan * tan * std::pow(edge - begin, 3) + std::pow(wall - edge, 3) / (tan * tan));
-    EXPECT_NEAR(r.stored_energy / energy, 1.0, 1e-8) << x;
-    if (i % 20 == 7) expect_derivatives(*backend, state, 2e-5);
+    of.place(x, 0.0025);
+    const double tan = std::tan(of.angle);
+    const double energy = stiffness * of.a / 6.0 *
+                          (tan * tan * std::pow(of.edge - of.begin, 3) + std::pow(of.wall - of.edge, 3) / (tan * tan));
+    EXPECT_NEAR(of.response().stored_energy / energy, 1.0, 1e-8) << x;
+    if (i % 20 == 7) expect_derivatives(*of.backend, of.state, 2e-5);
+  }
+}
+
+// The layer is compressed by 7 of 8 mm at the edge; below the springs beyond it no thickness would be left, where a
+// large strain has no pressure.
+TEST(Creases, ExtendedFacesMayLieDeeperThanTheLayer) {
+  BoxOverAnEdge of(0.04, 0.4, {{"strain", std::string("large")}});
+  for (int i = 0; i <= 60; ++i) {
+    of.place(0.012 + 1e-4 * i, 0.0025);
+    const Response r = of.response();
+    EXPECT_NEAR(r.peak_pressure / (-stiffness * h * std::log(1.0 - of.depth_at_edge() / h)), 1.0, 1e-8);
+    EXPECT_TRUE(r.F_A.vector().allFinite());
+    EXPECT_TRUE(r.dF_A_dX.allFinite());
   }
 }
 
