@@ -142,10 +142,15 @@ std::string position_of(const config::Document& document, const config::Node& no
   return {};
 }
 
+std::string describe_reference(const RunRequest& request, const std::string& file) {
+  const config::Document document = config::load_document(request.yaml, request.file_name);
+  const std::string position = position_of(document, *document.root, "", file);
+  return position.empty() ? request.file_name + ": file of the scenario" : position;
+}
+
 /// Reads the files that the scenario names. All missing files are reported together, one line for each file.
 void read_files(const fs::path& folder, const std::map<std::string, std::string>& given, const std::stop_token& stop,
                 RunRequest& request) {
-  const config::Document document = config::load_document(request.yaml, request.file_name);
   std::vector<Error> errors;
   for (const std::string& name : referenced_files(request.scenario)) {
     if (const auto content = given.find(name); content != given.end()) {
@@ -154,8 +159,10 @@ void read_files(const fs::path& folder, const std::map<std::string, std::string>
     }
     try {
       const fs::path path = path_of(folder, name, request.file_name);
-      const std::string position = position_of(document, *document.root, "", name);
-      const std::string what = position.empty() ? request.file_name + ": file of the scenario" : position;
+      std::error_code ignored;
+      // The text is parsed again for a message only.
+      const std::string what = fs::exists(path, ignored) ? request.file_name + ": file of the scenario"
+                                                         : describe_reference(request, name);
       std::string content = read_mesh_file(path, what, {.stop = stop});
       std::string digest = sha256_hex(content);
       request.files.push_back({.sha256 = std::move(digest), .name = name, .content = std::move(content)});
