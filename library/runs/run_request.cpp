@@ -161,8 +161,8 @@ void read_files(const fs::path& folder, const std::map<std::string, std::string>
       const fs::path path = path_of(folder, name, request.file_name);
       std::error_code ignored;
       // The text is parsed again for a message only.
-      const std::string what = fs::exists(path, ignored) ? request.file_name + ": file of the scenario"
-                                                         : describe_reference(request, name);
+      const std::string what =
+          fs::exists(path, ignored) ? request.file_name + ": file of the scenario" : describe_reference(request, name);
       std::string content = read_mesh_file(path, what, {.stop = stop});
       std::string digest = sha256_hex(content);
       request.files.push_back({.sha256 = std::move(digest), .name = name, .content = std::move(content)});
