@@ -166,7 +166,7 @@ class PlateReader {
 
   /// Samples whose normal force contains a saturated amplifier: a channel of it remains at its maximum or minimum, with
   /// at least half of the largest contribution of any channel. (The limits of an amplifier are its largest outputs, of
-  /// either sign; a dead sensor with an offset and an unloaded plate also remain at one value, which is small.)
+  /// either sign; a failed sensor with an offset and an unloaded plate also remain at one value, which is small.)
   /// Channels of shear forces and moments do not matter to the sign of the load. Peaks clipped by a slow or coarse
   /// converter are shorter than 0.1 s.
   [[nodiscard]] std::vector<bool> saturated() const {

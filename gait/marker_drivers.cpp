@@ -399,7 +399,7 @@ class Recording {
         foot.name, 1e3 * std::abs(lowest), lowest > 0.0 ? "above" : "below"));
   }
 
-  /// A foot's medial side faces the other foot. Names that say right or left are compared with it.
+  /// A foot's medial side faces the other foot. Names with "right" or "left" are compared with it.
   void check_sides() const {
     for (std::size_t f = 0; f < feet_.size(); ++f) {
       const FootSpec& spec = spec_.feet[f];

@@ -197,7 +197,7 @@ TableColumn texts_of(const char* heading, const Rows& rows, const Text& text) {
   return column;
 }
 
-/// An instant, fine enough to tell the contacts of an impact apart.
+/// An instant, fine enough to distinguish the contacts of an impact.
 std::string instant(double seconds) {
   return shown(seconds, 6);
 }
@@ -536,7 +536,7 @@ void add_common_sections(Sections& page, std::span<const RunData> runs, const Pa
   page.add("scenario", "Scenario as run", scenario_texts(runs));
 }
 
-/// Below the title: what the author of the scenario says about it.
+/// Below the title: the description of the scenario.
 std::string description_of(std::span<const RunData> runs) {
   const auto described =
       std::ranges::find_if(runs, [](const RunData& run) { return run.model && !run.model->description.empty(); });

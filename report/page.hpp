@@ -16,7 +16,7 @@ constexpr std::size_t values_per_page = 400'000;
 
 /// Runs of a comparison that are drawn in 3D and as pressure maps.
 constexpr std::size_t runs_in_3d = 6;
-/// Curves of more runs cannot be told apart, and would make the page of a large sweep too large for a browser.
+/// Curves of more runs cannot be distinguished, and would make the page of a large sweep too large for a browser.
 constexpr std::size_t max_runs_with_curves = 100;
 
 [[nodiscard]] std::string run_page(const RunData& run);

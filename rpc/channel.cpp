@@ -82,7 +82,7 @@ std::shared_ptr<grpc::Channel> make_channel(const Endpoint& endpoint) {
 void wait_for_ready(grpc::Channel& channel, const Endpoint& endpoint, std::chrono::milliseconds timeout) {
   const auto begin = std::chrono::system_clock::now();
   if (channel.WaitForConnected(begin + timeout / 3)) return;
-  // A server that rejects the connection continues to do so. Limited to half of the timeout, because a dead server uses
+  // A server that rejects the connection continues to do so. Limited to half of the timeout, because a lost server uses
   // all of it.
   const std::string cause = diagnose(endpoint, timeout / 2);
   if (!cause.empty())

@@ -213,7 +213,7 @@ std::optional<std::int64_t> GrpcSessions::connect(bool stopped) {
   // A stopped run may still send requests, but does not wait for them.
   if (stopped) timeout_ = std::min(timeout_.value_or(after_stop), after_stop);
   if (stopped && !std::exchange(stream_outlives_stop_, true)) stream_.reset();
-  // A dead transport may still appear connected; the next loss then reveals it.
+  // A broken transport may still appear connected; the next loss then reveals it.
   if (std::exchange(was_lost_, false)) (void)channel_->WaitForConnected(Clock::now() + connection_wait);
   if (stream_ && n_announced_ == specs_.size()) return {};
   prepare_server();

@@ -229,7 +229,7 @@ bool RemoteContact::prepare_retry(const Error& error, bool connection_lost, Back
     retry = unknown || (absent && (opening ? options_.retry_first_open : phase_ == Phase::lost));
     if (retry) sessions_.reset();
   }
-  // A new stream tells how much of the history was replayed.
+  // A new stream reports how much of the history was replayed.
   if (retry && sessions_ && phase_ == Phase::lost) sessions_->disconnect();
   if (retry && backoff.pause()) return true;
   if (retry && phase_ == Phase::lost) failure_ = error;

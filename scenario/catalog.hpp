@@ -17,7 +17,7 @@ struct ElementType {
   std::string meaning;                       ///< one sentence
   std::vector<config::KeySchema> keys = {};  ///< in addition to those of all types of its section
   std::vector<std::string> functions = {};   ///< keys of a force element that are functions of time
-  /// Checks beyond the table of keys, by Field::refuse; may be empty. `scenario` contains the preceding sections in the
+  /// Checks beyond the table of keys, by Field::reject; may be empty. `scenario` contains the preceding sections in the
   /// order of reading: bodies, analysis, joints, forces, motion, drivers, contact, coupling.
   std::function<void(const config::Field& field, const Scenario& scenario)> check = {};
 };

@@ -26,7 +26,7 @@ KeySchema import_keys() {
                       "poses and locked joints use them"},
           {.name = "scale",
            .kind = KeyKind::parameters,
-           .meaning = "uniform factors of bodies, `femur_r: 1.06`, with all that is fixed in them; slack and fibre "
+           .meaning = "uniform factors of bodies, `femur_r: 1.06`, and of all parts fixed in them; slack and fibre "
                       "lengths follow their lines, masses grow with the third power"},
           number("mass", "kg", masses,
                  "total mass, to which the masses of all bodies are scaled; by default unchanged"),

@@ -90,7 +90,7 @@ Action add_attach(CLI::App& command, bool& as_json) {
       ->required();
   command
       .add_option("-o,--output", options->output,
-                  "Run folder to create, or the folder that an earlier client of this run left; default "
+                  "Run folder to create, or the existing folder of an earlier client of this run; default "
                   "runs/SCENARIO-BACKEND[-N]")
       ->type_name("FOLDER");
   command.add_flag("--force", options->force, "Overwrite the run in an existing folder");

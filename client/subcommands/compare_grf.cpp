@@ -550,7 +550,7 @@ Action add_compare_grf(CLI::App& command, bool& as_json) {
   command.add_option("RUN", options->run, "Run folder")->required()->type_name("FOLDER");
   command
       .add_option("--measured", options->measured,
-                  "Measured ground forces, OpenSim .mot or .sto; default: those that the run was given, "
+                  "Measured ground forces, OpenSim .mot or .sto; default: the measured forces of the run, "
                   "measured_reactions.mot of its folder")
       ->type_name("FILE");
   command

@@ -73,7 +73,7 @@ RunRequest load(const CondenseOptions& options, const std::stop_token& stop) {
   return load_request(options.scenario, options.overrides, schemas_of(known_backends(options.servers)), stop);
 }
 
-/// Called on another thread, while this one waits for the lost rank and cannot go on.
+/// Called on another thread, while this one waits for the lost rank and cannot continue.
 [[noreturn]] void end_without(const Error& loss, bool as_json) {
   print_message("error", loss.what());
   if (as_json) {

@@ -23,7 +23,7 @@ struct Hdf5Options {
   bool force = false;
 };
 
-/// Another ending promises another format.
+/// Another extension stands for another format.
 void check_ending(const std::filesystem::path& run, const std::filesystem::path& file) {
   constexpr std::array<std::string_view, 4> endings = {"", ".h5", ".hdf5", ".hdf"};
   const std::string ending = file.extension().string();

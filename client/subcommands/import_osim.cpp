@@ -123,7 +123,7 @@ Action add_import_osim(CLI::App& command, bool& as_json) {
       ->type_name("NAME=VALUE");
   command
       .add_option("--scale", options->scale,
-                  "Uniform factor of a body with all that is fixed in it; slack and fibre lengths follow their lines; "
+                  "Uniform factor of a body and of all parts fixed in it; slack and fibre lengths follow their lines; "
                   "repeatable")
       ->type_name("BODY=FACTOR");
   command.add_option("--mass", options->mass, "Total mass [kg], to which the masses of all bodies are scaled")

@@ -1,4 +1,4 @@
-/// Interpreters of Python on this machine, as seen by the Python package.
+/// Interpreters of Python on this machine, for the Python package.
 #pragma once
 
 #include <filesystem>

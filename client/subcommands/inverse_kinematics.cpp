@@ -343,9 +343,9 @@ Action add_inverse_kinematics(CLI::App& command, bool& as_json) {
       .add_option(
           "--tasks", options->tasks,
           "Weights of the markers: an .xml file with an IKTaskSet, e.g. the settings of OpenSim's tool; markers "
-          "without a task do not count")
+          "without a task have no weight")
       ->type_name("FILE");
-  command.add_option("--weight", options->weights, "Weight of a marker, default 1; 0 = it does not count")
+  command.add_option("--weight", options->weights, "Weight of a marker, default 1; 0 = ignored")
       ->type_name("MARKER=NUMBER");
   command.add_option("--lock", options->locked, "Coordinates that keep their initial values")->type_name("COORDINATE");
   CLI::Option* couple =

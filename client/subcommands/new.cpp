@@ -555,7 +555,7 @@ Action add_new(CLI::App& command, bool& /*as_json*/) {
       ->required()
       ->type_name("MESH");
   command.add_option("-o,--output", options->file, "Scenario to write (default: my_KIND.yaml)")->type_name("FILE");
-  command.add_flag("-y,--yes", options->guess, "Take the guesses, without requests on the terminal");
+  command.add_flag("-y,--yes", options->guess, "Use the proposed values, without requests on the terminal");
   command.add_flag("--force", options->force, "Replace an existing file")->disable_flag_override();
   const auto add = [&](const std::string& name, const std::string& meaning, const std::string& type) {
     command

@@ -20,7 +20,7 @@
 namespace heelstrike::client {
 
 void add_tls_options(CLI::App& command, rpc::ClientTls& tls, const std::string& group) {
-  command.add_option("--tls-ca", tls.ca_file, "Certificate of the authority to trust; switches encryption on")
+  command.add_option("--tls-ca", tls.ca_file, "Certificate of the authority to trust; enables encryption")
       ->type_name("FILE")
       ->group(group);
   command.add_option("--tls-cert", tls.certificate_file, "Client certificate, when the servers request one")

@@ -19,7 +19,7 @@
 namespace heelstrike::client {
 namespace {
 
-/// Frames under load below which times and integrals of a stance say nothing.
+/// Frames under load below which times and integrals of a stance have no meaning.
 constexpr std::size_t min_loaded_frames = 10;
 
 bool has_stance(const PlantarFoot& foot) {

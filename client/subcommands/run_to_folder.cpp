@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A run that was stopped, or whose server ended, can go on.
+/// A run that was stopped, or whose server ended, can continue.
 bool can_go_on(const RunSummary& summary) {
   return summary.status == "cancelled" || (summary.error && summary.error->code() == ErrorCode::unavailable);
 }

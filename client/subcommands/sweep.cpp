@@ -233,7 +233,7 @@ void add_engine_options(CLI::App& command, SweepOptions& options) {
       ->group(group);
   command.add_flag("--supervised", options.work.is_supervised)->group("");
   command
-      .add_option("--lease", options.work.lease, "Time after which a worker that gives no sign of life is replaced [s]")
+      .add_option("--lease", options.work.lease, "Time without a sign of activity after which a worker is replaced [s]")
       ->check(CLI::Range(0.1, 86400.0))
       ->capture_default_str()
       ->type_name("SECONDS")

@@ -125,7 +125,7 @@ class LocalEngine final : public ChildrenEngine {
   }
   void record_end(const Child& child, const ProcessEnd& end) override {
     ChildrenEngine::record_end(child, end);
-    // Signals that people and the kernel send to any process say nothing of the run.
+    // Signals that users and the kernel send to any process are independent of the run.
     constexpr std::array sent = {SIGKILL, SIGTERM, SIGINT, SIGHUP};
     const bool is_crash = end.by_signal && std::ranges::find(sent, end.code) == sent.end();
     record_worker_end(options().folder, child.id, end.text(), is_crash);
@@ -208,7 +208,7 @@ class SlurmEngine final : public SweepEngine {
     next_look_ = Clock::now() + look_interval;
     const CommandResult result = call("squeue --noheader --array --format=%T --jobs=" + job_);
     if (!result.end.success()) {
-      // A controller that does not answer says nothing of the job.
+      // A controller that does not respond provides no state of the job.
       if (result.out.find("Invalid job id") != std::string::npos) n_active_ = 0;
       return n_active_;
     }

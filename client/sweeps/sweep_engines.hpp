@@ -21,8 +21,8 @@ struct EngineOptions {
   unsigned n_workers = 1;
 };
 
-/// Child processes are stopped in the destructor; a job of Slurm goes on, and the same command joins it. Used from one
-/// thread.
+/// Child processes are stopped in the destructor; a job of Slurm continues, and the same command joins it. Used from
+/// one thread.
 class SweepEngine {
  public:
   virtual ~SweepEngine() = default;
@@ -34,7 +34,7 @@ class SweepEngine {
   virtual void stop(std::chrono::milliseconds grace) = 0;
   /// A single worker that ended is replaced while others are active; else all are submitted again together.
   [[nodiscard]] virtual bool replaces_single_workers() const { return false; }
-  /// Why no worker may be started again: they were cancelled by somebody else. Empty = they may.
+  /// Why no worker may be started again: they were cancelled by another user. Empty = they may.
   [[nodiscard]] virtual std::string refusal() { return {}; }
   /// The last message of a worker that failed; empty = none is known.
   [[nodiscard]] virtual std::string last_message() const { return {}; }

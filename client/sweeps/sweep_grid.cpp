@@ -42,7 +42,7 @@ std::vector<std::string> range_values(const std::string& text, const std::vector
   return values;
 }
 
-/// "0.2:0.9", "0:1:0.1:2": numbers with colons are meant as a range, and are the value of no key.
+/// "0.2:0.9", "0:1:0.1:2": numbers with colons are a range, and are the value of no key.
 void reject_other_ranges(const std::string& text, const std::vector<std::string>& parts) {
   const auto from = number_of(parts.front());
   if (parts.size() < 2 || parts.size() == 3 || !from) return;

@@ -118,7 +118,7 @@ double seconds_of(const timespec& time) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Content and status of a file that is opened, which makes NFS ask its server.
+/// Content and status of a file that is opened, which makes NFS query its server.
 struct FileState {
   std::string text;
   struct stat status {};
@@ -160,7 +160,7 @@ std::optional<LostClaim> loss_of(const fs::path& folder, const FileState& claim)
                      .is_gone = true,
                      .is_crash = end->value("crash", false)};
   }
-  // The record of its starter, which says whether the run ended the worker, comes a moment after the end.
+  // The record of its starter, which states whether the run ended the worker, comes a moment after the end.
   const bool is_record_due = owner.starter != 0 && start_of(owner.starter) == owner.starter_start;
   if (is_gone_from_host(owner) && !is_record_due)
     return LostClaim{.worker = owner.id, .reason = "its process has ended", .is_gone = true};
@@ -192,7 +192,7 @@ double server_time(const fs::path& folder) {
   const bool is_known = file.get() >= 0 && ::futimens(file.get(), nullptr) == 0 && ::fstat(file.get(), &status) == 0;
   if (file.get() >= 0) ::unlink(probe.c_str());
   if (is_known) return seconds_of(status.st_mtim);
-  // The state of a sweep of somebody else can be read without being allowed to write.
+  // The state of a sweep of another user can be read without write permission.
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 

@@ -1,7 +1,7 @@
 /// The queue of a sweep: small files in its folder, on a local or a shared file system (NFS included), and no server.
 ///
 ///     plan.jsonl            the runs (SweepPlan)
-///     workers/ID            identity of a worker, its time of modification renewed while the worker lives
+///     workers/ID            identity of a worker, its time of modification renewed while the worker runs
 ///     workers/ID.ended      how a worker ended, written by the process that started it
 ///     claims/NUMBER         hard link to workers/ID: made atomically, on NFS too, by the one worker that has the run
 ///     results/ID.jsonl      events of a worker, one line each with a check sum, appended
@@ -73,7 +73,7 @@ class SweepWorker {
   void release(std::size_t run) const;
   /// Removes the claim of a worker that has died. Of several workers that try, one succeeds.
   [[nodiscard]] std::optional<LostClaim> remove_lost_claim(std::size_t run) const;
-  /// Appends an event to the results of this worker. @throws Error{file}, also if the sweep was planned anew
+  /// Appends an event to the results of this worker. @throws Error{file}, also if the sweep was planned again
   void record(nlohmann::ordered_json event) const;
 
  private:

@@ -1,4 +1,4 @@
-/// State of a sweep, from its folder alone: on any machine that sees it, during the sweep and after it.
+/// State of a sweep, from its folder alone: on any machine with access to it, during the sweep and after it.
 #pragma once
 
 #include <cstddef>

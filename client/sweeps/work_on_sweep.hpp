@@ -9,7 +9,7 @@
 
 namespace heelstrike::client {
 
-/// Default time after which a worker that does not renew its file is taken for dead.
+/// Default time after which a worker that does not renew its file counts as ended.
 inline constexpr double default_lease = 60.0;  // [s]
 /// Workers that may end during one run, without progress of its checkpoint, before it is recorded as failed: as for the
 /// servers of a run.
@@ -29,7 +29,7 @@ struct WorkOptions {
 /// the comparison
 /// @throws Error{file}
 Comparison write_sweep_tables(const std::filesystem::path& folder);
-/// Digest of summary.json, by which a later plan knows that a folder is intact; empty without one.
+/// Digest of summary.json, by which a later plan verifies that a folder is intact; empty without one.
 [[nodiscard]] std::string summary_digest(const std::filesystem::path& run);
 
 /// Returns when all runs of the plan have ended, or on a stop; the run in progress then writes a checkpoint, from which

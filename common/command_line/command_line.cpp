@@ -159,7 +159,7 @@ bool is_one_letter(const std::string& option) {
   return option.size() == 2;
 }
 
-/// Options that were probably meant. Any two options of one letter are similar.
+/// Options similar to an unknown one. Any two options of one letter are similar.
 std::vector<std::string> similar_options(const std::string& name, std::vector<std::string> known) {
   if (is_one_letter(name)) return {};
   std::erase_if(known, is_one_letter);

@@ -20,7 +20,7 @@ inline constexpr std::size_t help_width = 80;
 void set_help_format(CLI::App& app, std::size_t width);
 
 /// What is wrong with a command line, in the style of all errors: expected, found, what to do. An unknown option is
-/// named before everything that may be missing, with the option that was probably meant.
+/// named before everything that may be missing, with the most similar option.
 /// @param app  program whose parse failed. @param program  its name
 [[nodiscard]] std::string parse_error_message(const CLI::App& app, const CLI::ParseError& error,
                                               const std::string& program);

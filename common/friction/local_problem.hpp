@@ -31,7 +31,7 @@ struct LocalProblem {
 /// @param where  beginning of the message: the file
 void check_problem(const LocalProblem& problem, const std::string& where);
 
-/// Projection of y, normal component first, on the cone |y_t| <= mu y_n, in place.
+/// Projection of y, normal component first, on the cone |y_t| <= mu y_n, in place: the return map of Coulomb friction.
 template <typename Vector>
 void project_on_cone(Vector& y, double mu) {
   const double tangential = y.tail(y.size() - 1).norm();

@@ -126,7 +126,7 @@ class ConnectionThreads final : public httplib::TaskQueue {
 bool HttpServer::SingleRequestServer::process_and_close_socket(socket_t socket) {
   OneRequest stream(socket);
   bool connection_closed = false;
-  // httplib 0.18 of Debian 13 takes the addresses of both ends as well, 0.11 of Debian 12 asks the stream for them.
+  // httplib 0.18 of Debian 13 takes the addresses of both ends as well, 0.11 of Debian 12 reads them from the stream.
   const bool completed = [&](auto& from) {
     if constexpr (requires { process_request(from, true, connection_closed, nullptr); }) {
       return process_request(from, true, connection_closed, nullptr);

@@ -1,7 +1,7 @@
 /// Times at which an integrator must not pass over a function of time.
 ///
-/// An integrator with error control sees a function only where it evaluates it: while a body rests, its step grows, and
-/// a load of a tenth of a second within a step of a second has no effect and causes no error.
+/// An integrator with error control samples a function only where it evaluates it: while a body rests, its step grows,
+/// and a load of a tenth of a second within a step of a second has no effect and causes no error.
 #pragma once
 
 #include <vector>

@@ -142,7 +142,7 @@ std::vector<std::vector<SurfaceContact>> wrap_sequence(const std::vector<Vector3
                                                        const std::vector<PlacedSurface>& surfaces) {
   if (surfaces.size() == 1) {
     const std::vector<std::size_t> touching = candidates(points, surfaces[0]);
-    // Nothing to choose, and the line itself tells whether it touches.
+    // There is no choice, and the line itself determines whether it touches.
     if (!surfaces[0].one_segment || touching.size() < 2) {
       std::vector<std::vector<SurfaceContact>> contacts(points.size() - 1);
       for (const std::size_t i : touching) contacts[i].push_back({.surface = 0});

@@ -1,7 +1,8 @@
 /// Interface of a contact back-end and its registry entry.
 ///
-/// A back-end is one folder below fem_server/backends with an `entry.cpp` that defines one BackendEntry, and one line
-/// in registry.cpp. Every back-end passes tests/unit/backends/conformance_test.cpp without exceptions to the rules.
+/// A back-end is one folder below fem_server/backends with an `entry.cpp` that defines its BackendEntry, and two lines
+/// in registry.cpp (include, collect()). Every back-end passes tests/unit/backends/conformance_test.cpp without
+/// exceptions to the rules.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ namespace {
 
 /// Default edge length of triangulated shapes over their smallest extent: about 4000 triangles.
 constexpr double default_edge = 1.0 / 20.0;
-/// Limit for plates, whose smallest extent says little about their faces.
+/// Limit for plates, whose smallest extent is no measure of their faces.
 constexpr double max_default_triangles = 20000.0;
 
 /// Orients triangle normals as the surface normals: a socket is seen from its inside.

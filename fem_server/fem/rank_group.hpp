@@ -1,6 +1,6 @@
 /// Processes (ranks) that mpirun started together and that share the factorisation of large bodies.
 ///
-/// The interface knows neither MPI nor MUMPS: fem/mpi implements it inside the module of deal.II. Rank 0 leads: it
+/// The interface depends on neither MPI nor MUMPS: fem/mpi implements it inside the module of deal.II. Rank 0 leads: it
 /// reads, meshes and keeps the result; the other ranks follow its commands (rank_factor.hpp).
 #pragma once
 

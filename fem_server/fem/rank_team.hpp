@@ -78,7 +78,7 @@ class RankFactor final : public StiffnessFactor {
   [[nodiscard]] const std::vector<double>& used() const { return used_; }
   /// @return false when the stiffness is not positive definite
   [[nodiscard]] bool factorize();
-  /// Columns that lower_columns() computes at once, if fewer are asked for: every call passes the tree of all ranks.
+  /// Columns that lower_columns() computes at once, if fewer are requested: every call passes the tree of all ranks.
   /// Calls with ascending `first` use the others.
   static constexpr Eigen::Index columns_at_once = 384;
 

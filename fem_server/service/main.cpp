@@ -89,7 +89,7 @@ void start_logging(const std::string& level) {
   spdlog::set_level(spdlog::level::from_str(level));
 }
 
-/// Called on another thread, while others wait for the lost rank and cannot go on. A supervisor restarts all ranks.
+/// Called on another thread, while others wait for the lost rank and cannot continue. A supervisor restarts all ranks.
 [[noreturn]] void end_without(const std::string& program, const Error& loss) {
   (void)rpc::report_failure(program, loss);
   end_program(rpc::exit_not_accepting);

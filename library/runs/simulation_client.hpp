@@ -35,7 +35,7 @@ class SimulationClient {
   /// The submission with this identifier: text, name, files and checkpoint. @throws Error{not_found}
   [[nodiscard]] RunRequest input(const std::string& run_id);
   /// What a stop of `watch` does: the server cancels the run, and its remaining events are still passed on; or the run
-  /// goes on without this client.
+  /// continues without this client.
   enum class AtStop { cancel, leave };
   /// Passes every event after `after` to `on_event` until the last one.
   /// @throws Error{unavailable} when the stream breaks, when it ends without the last event, or when the server does

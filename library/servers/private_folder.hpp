@@ -12,7 +12,7 @@ namespace heelstrike {
 
 class PrivateFolder {
  public:
-  /// Removes the folders of dead clients, then makes a new one. @throws Error{file}
+  /// Removes the folders of ended clients, then makes a new one. @throws Error{file}
   PrivateFolder();
   PrivateFolder(const PrivateFolder&) = delete;
   PrivateFolder& operator=(const PrivateFolder&) = delete;

@@ -389,7 +389,8 @@ void remove_turns(const std::vector<Coordinate>& coordinates, Eigen::VectorXd& u
 /// @param is_first  of the frames with markers
 InverseKinematicsFrame fitted_frame(MarkerFit& fit, std::size_t frame, const InverseKinematicsTask& task,
                                     const std::vector<Coordinate>& coordinates, bool is_first, Eigen::VectorXd& u) {
-  // The first frame is far from its start, which the pull would leave in its coordinates: repeated, it forgets it.
+  // The first frame is far from its start, which the pull would leave in its coordinates; repeated, it is independent
+  // of it.
   const int repetitions = is_first ? 4 : 1;
   int n_evaluations = 0;
   bool converged = true;

@@ -74,7 +74,7 @@ const config::MemberKeys<MuscleSettings>& setting_rows() {
              number("contact_energy_weight", "1/J", weights, "factor of the energy stored in all contacts")),
       member(&MuscleSettings::reserve,
              number("reserve", "N m, N", {.min = 0.0, .max = config::loads.max},
-                    "load that counts as one in the objective, for the reserve of every primary and secondary "
+                    "reference load in the objective, for the reserve of every primary and secondary "
                     "coordinate; 0 = no reserve")),
       member(&MuscleSettings::trust_radius,
              number("trust_radius", "rad, m", {.min = 1e-9, .max = 10.0},

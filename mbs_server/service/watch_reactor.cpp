@@ -13,7 +13,7 @@
 namespace heelstrike::mbs {
 namespace {
 
-constexpr double max_poll_interval = 60.0;  // [s] a watcher without messages for longer seems dead
+constexpr double max_poll_interval = 60.0;  // [s] a watcher without messages for longer counts as ended
 
 WatchRate pace_of(const v1::WatchRunRequest& request) {
   if (!request.has_thinning()) return {};

@@ -31,7 +31,8 @@ class RunIntegrator {
 
   /// The next step begins with a restart.
   void request_restart() { restart_due_ = true; }
-  /// As request_restart(), after a change of the forces or of the committed state: what the method knows is invalid.
+  /// As request_restart(), after a change of the forces or of the committed state: the history of the method is
+  /// invalid.
   void invalidate() {
     restart_due_ = true;
     fresh_ = false;

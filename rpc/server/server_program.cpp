@@ -187,7 +187,7 @@ class ReflectionWatch final : public grpc::experimental::ServerInterceptorFactor
       if (methods->QueryInterceptionHookPoint(Hook::POST_RECV_INITIAL_METADATA))
         call_.emplace(watch_, context_, stall_);
       if (call_ && methods->QueryInterceptionHookPoint(Hook::POST_RECV_MESSAGE)) call_->record_progress();
-      // Not in the destructor: before it gRPC shuts the queue of the call down, and a context asked with such a queue
+      // Not in the destructor: before it gRPC shuts the queue of the call down, and a context used with such a queue
       // whether it is cancelled releases itself once more, which aborts the process.
       if (methods->QueryInterceptionHookPoint(Hook::PRE_SEND_STATUS)) call_.reset();
       methods->Proceed();

@@ -47,6 +47,7 @@ BedTraction bed_traction(const Spring& spring, double stiffness, double friction
   const Vector3 stretch = across(spring.normal, stored.p_C - spring.point);
   const Matrix36 dstretch = stored.dX - spring.normal * (spring.normal.transpose() * stored.dX);
   const double length = stretch.norm();
+  // Return map of Coulomb friction: the trial force is projected on the disc of radius `limit`.
   if (stiffness * length <= t.limit) {
     t.force = stiffness * stretch;
     t.dX = stiffness * dstretch;

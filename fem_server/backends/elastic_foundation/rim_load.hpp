@@ -41,7 +41,7 @@ class RimIntegral {
   /// @param law, triangle  must outlive this
   /// @param tangents       false: no second derivatives
   RimIntegral(const BedLaw& law, const LoadedTriangle& triangle, const Vector3& p_CT, bool tangents);
-  /// Adds nothing for parts that compress the layers fully; deepest() tells.
+  /// Adds nothing for parts that compress the layers fully; deepest() reports them.
   /// @param face  [m] a triangle of T, counterclockwise from outside, in C. Ignored if it does not oppose the triangle
   /// @throws RecoverableError as the law
   void add(const std::array<Vector3, 3>& face);

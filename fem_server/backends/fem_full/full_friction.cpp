@@ -18,6 +18,7 @@ FullNodeForce::FullNodeForce(const FullNode& node) : node_(node), p_(node.lambda
   if (!(node_.friction > 0.0) || !active()) return;
   node_.tau = plane_ * node_.tau;
   slip_ = plane_ * node_.off;
+  // Return map of Coulomb friction: the trial multiplier v is projected on the disc of radius mu p.
   const Vector3 v = node_.tau - node_.rho * slip_;
   const double bound = node_.friction * p_;
   slides_ = v.norm() > bound;

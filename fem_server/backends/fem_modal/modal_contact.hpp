@@ -91,7 +91,7 @@ class ModalContact final : public ContactBackend {
   void measure_undeformed(const PairState& state, Solution& solution) const;
   /// Rejects a step between two states without contact within which the vibration closes the gap: it would be lost,
   /// since events are located by the states at the ends of steps only.
-  /// @throws RecoverableError for such a step, and for one with too many vibrations to tell
+  /// @throws RecoverableError for such a step, and for one with too many vibrations to decide
   void reject_missed_contact(const ModalHistory& history, const PairState& state) const;
   /// [m] of each candidate by each mode, in free vibration from these states
   [[nodiscard]] Eigen::MatrixXd largest_displacements(const std::vector<ModeState>& modes) const;

@@ -70,6 +70,7 @@ Traction friction_traction(const PointFriction& friction, const TransportedSlip&
   slip_speed.add(k * stretched.carried, limit_before, slip.value);
   t.slip_speed = slip_speed.value();
   const double length = stretched.value.norm();
+  // Return map of Coulomb friction, for the spring and, below, for spring and damper.
   t.stretch = k * length > limit ? Vector3(limit / (k * length) * stretched.value) : stretched.value;
   t.stored_energy = 0.5 * k * t.stretch.squaredNorm();
   t.limit = limit;

@@ -262,7 +262,7 @@ bool is_read(const Element& element) {
   return element.name == "vertex" || element.name == "face";
 }
 
-/// True if the rest of the file has as many lines as elements. The format asks for it, but files with several elements
+/// True if the rest of the file has as many lines as elements. The format requires it, but files with several elements
 /// in a line, or with one in several lines, are read, too.
 bool has_a_line_for_each(const Header& header, std::string_view bytes, std::size_t offset) {
   std::uint64_t n_elements = 0, n_lines = 0;
