@@ -1,4 +1,4 @@
-// heelstrike import-osim: converts an OpenSim 4 model or a part of it to a scenario and a folder of meshes.
+// heelstrike import-osim: converts an OpenSim model or a part of it to a scenario and a folder of meshes.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -104,7 +104,9 @@ ExitCode import_osim(const ImportOptions& options, bool as_json, const std::stop
 
 Action add_import_osim(CLI::App& command, bool& as_json) {
   const auto options = std::make_shared<ImportOptions>();
-  command.add_option("MODEL", options->model, "OpenSim model file, .osim of version 4")->required()->type_name("FILE");
+  command.add_option("MODEL", options->model, "OpenSim model file, .osim of version 1.6 or later")
+      ->required()
+      ->type_name("FILE");
   command
       .add_option(
           "--subset", options->joints,
@@ -186,7 +188,7 @@ Action add_import_osim(CLI::App& command, bool& as_json) {
 
 Subcommand import_osim_command() {
   return {.name = "import-osim",
-          .summary = "Convert an OpenSim 4 model or a part of it to a scenario",
+          .summary = "Convert an OpenSim model or a part of it to a scenario",
           .examples =
               "  heelstrike import-osim arm26.osim --coordinate r_elbow_flex=90 -o arm\n  heelstrike import-osim "
               "lenhart2015.osim "

@@ -18,6 +18,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/text/markup.hpp"
+#include "importers/opensim/model_document.hpp"
 
 namespace heelstrike::osim {
 namespace {
@@ -418,8 +419,15 @@ Axis Reader::axis(Node node, const Joint& joint) {
     reject(fmt::format("joint '{}': expected one of its coordinates, found '{}'", joint.name, name));
   }
   // A function of no coordinate is a constant, by default zero.
-  if (coordinates.empty() && !element_besides(node, {"coordinates", "axis"})) return axis;
-  axis.function = function(node, coordinates);
+  const Node f = element_besides(node, {"coordinates", "axis"});
+  const bool omitted = !f || (std::string_view(f.name()) == "function" && !element_besides(f, {}));
+  if (!omitted || coordinates.size() > 1) {
+    axis.function = function(node, coordinates);
+  } else if (!coordinates.empty()) {
+    // OpenSim takes the coordinate itself where the function is omitted.
+    axis.function.terms.push_back(power_series({0.0, 1.0}));
+    axis.function.terms.back().coordinate = coordinates.front();
+  }
   return axis;
 }
 
@@ -496,6 +504,10 @@ std::string Reader::coordinate_at(const std::string& path) const {
 }
 
 void Reader::add_joint(Node node) {
+  if (flag(node, "reverse", false)) {
+    reject(fmt::format("joint '{}': expected reverse = false, found true; exchange its bodies in the model",
+                       name_of(node)));
+  }
   const auto local = local_frames(node);
   Joint joint{.name = name_of(node), .type = node.name(), .parent = {}, .child = {}, .coordinates = {}, .axes = {}};
   joint.parent = frame(text(node, "socket_parent_frame"), local);
@@ -867,17 +879,17 @@ Model Reader::read(const std::string& text) {
   const Node root = mark(document.child("OpenSimDocument"));
   if (!root) reject("expected an OpenSim model (OpenSimDocument), found other XML");
   const int version = root.attribute("Version").as_int();
-  if (version < 40000) {
-    reject(
-        fmt::format("expected an OpenSim model of version 4 (40000 or later), found version {}: open it in OpenSim 4 "
-                    "and save it",
-                    version));
+  if (version < first_read_version) {
+    reject(fmt::format("expected an OpenSim model of version 1.6 ({}) or later, found version {}", first_read_version,
+                       version));
   }
+  if (version < current_version) convert_to_version_4(root);
+  apply_default_objects(root.child("Model"));
   const Node model = take(root, "Model");
   if (!model) reject("expected a Model in the document, found none");
   model_.name = name_of(model);
   model_.gravity = model.child("gravity") ? vector(model, "gravity") : Vector3(0.0, -9.80665, 0.0);
-  accept(model, "length_units", "m");
+  for (const char* meters : {"m", "meters"}) accept(model, "length_units", meters);
   accept(model, "force_units", "N");
   for (const auto& found : model.select_nodes(".//PhysicalOffsetFrame")) offsets_.push_back(found.node());
   add_wraps(take(model, "Ground"), "ground");

@@ -1,4 +1,4 @@
-/// The parts of an OpenSim 4 model file that a scenario can represent.
+/// The parts of an OpenSim model file that a scenario can represent.
 #pragma once
 
 #include <array>
@@ -205,7 +205,7 @@ struct Model {
 std::vector<std::string> apply_couplers(Model& model);
 
 /// @param text  content of the file. @param file  its name, for messages
-/// @throws Error{invalid_input} for text that is not XML or not an OpenSim model, for a version before 4, and for
+/// @throws Error{invalid_input} for text that is not XML or not an OpenSim model, for a version before 1.6, and for
 /// invalid numbers and frames, with the component's name
 [[nodiscard]] Model read_model(const std::string& text, const std::string& file);
 
