@@ -95,6 +95,8 @@ class ColumnScales {
  public:
   ColumnScales(const RunData& run, const std::vector<ColumnName>& names) {
     const std::size_t n = names.size();
+    // A run that fails before its first row has units without values.
+    for (const ColumnName& name : names) scales_[name.unit] = 0.0;
     for (std::size_t i = 0; i < run.series.values.size(); ++i) {
       const double size = std::abs(run.series.values[i]);
       double& scale = scales_[names[i % n].unit];

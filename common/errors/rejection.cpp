@@ -2,6 +2,7 @@
 
 #include <new>
 #include <string>
+#include <system_error>
 
 namespace heelstrike {
 
@@ -11,6 +12,13 @@ Error untyped_error(const std::exception& thrown, std::string_view defect) {
         "memory",
         "memory: expected enough for this call, found that the limit of the process is reached; use larger elements, "
         "fewer contact nodes or shorter outputs, or raise the limit (ulimit -v, the container's limit)");
+  }
+  const auto* system = dynamic_cast<const std::system_error*>(&thrown);
+  if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+    return limit_error(
+        "threads",
+        "threads: expected enough for this call, found that the limit of the process or its memory is reached; raise "
+        "the limits (ulimit -u, ulimit -v, the container's limits), or use fewer sessions at once");
   }
   return {ErrorCode::internal, std::string(defect) + ": " + thrown.what()};
 }

@@ -48,11 +48,18 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* files_key = "files";
 
+/// Callback of the parser. The files of a run have a few levels; nlohmann::json writes nested values recursively.
+bool reject_deep_nesting(int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
+  constexpr int max_depth = 100;
+  if (depth > max_depth) throw file_error("", fmt::format("expected at most {} nested levels, found more", max_depth));
+  return true;
+}
+
 /// A JSON file of the folder; none, with a fault, if it is missing or was changed.
 /// @param is_new  the folder was written by this version, in which each such file contains its digest
 std::optional<Json> sealed_file(const fs::path& folder, const std::string& name, bool is_new, FolderCheck& check) {
   try {
-    Json json = Json::parse(read_whole_file(folder / name));
+    Json json = Json::parse(read_whole_file(folder / name), reject_deep_nesting);
     switch (check_digest(json)) {
       case DigestState::intact:
         ++check.n_files;
@@ -121,11 +128,7 @@ void check_checkpoints(const fs::path& folder, bool is_new, FolderCheck& check) 
 }  // namespace
 
 Sha256 digest_of_file(const fs::path& file, std::uint64_t n_bytes) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) {
-    throw file_error(file.string(), fmt::format("{}: expected a readable file, found: {}", file.string(),
-                                                std::generic_category().message(errno)));
-  }
+  std::ifstream stream = open_regular_file(file);
   Sha256 digest;
   std::string block(1U << 20U, '\0');
   std::uint64_t left = n_bytes;

@@ -112,12 +112,25 @@ void remove_temporary_files(const std::filesystem::path& folder) {
   for (const auto& file : left) std::filesystem::remove(file, ignored);
 }
 
-std::string read_whole_file(const std::filesystem::path& path) {
+std::ifstream open_regular_file(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const auto type = std::filesystem::status(path, ignored).type();
+  // The opening of a pipe would wait for its writer.
+  if (type != std::filesystem::file_type::not_found && type != std::filesystem::file_type::regular) {
+    throw file_error(path.string(), fmt::format("{}: expected a file, found a folder, a pipe or a device; check the "
+                                                "path",
+                                                path.string()));
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     throw file_error(path.string(), fmt::format("{}: expected a readable file, found: {}; check the path",
                                                 path.string(), std::generic_category().message(errno)));
   }
+  return file;
+}
+
+std::string read_whole_file(const std::filesystem::path& path) {
+  std::ifstream file = open_regular_file(path);
   std::string bytes, block(1U << 16U, '\0');
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0)
     bytes.append(block, 0, static_cast<std::size_t>(file.gcount()));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -48,7 +49,9 @@ void write_whole_file(const std::filesystem::path& path, const std::function<voi
 /// Removes temporary files in `folder` that killed writers left behind.
 void remove_temporary_files(const std::filesystem::path& folder);
 
-/// @throws Error{file}
+/// Opens for reading. @throws Error{file}, also for pipes and devices, from which reading might never end
+[[nodiscard]] std::ifstream open_regular_file(const std::filesystem::path& path);
+/// @throws Error{file} as open_regular_file()
 [[nodiscard]] std::string read_whole_file(const std::filesystem::path& path);
 /// The last line that is not empty; empty for a missing file.
 [[nodiscard]] std::string last_line(const std::filesystem::path& path);

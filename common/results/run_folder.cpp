@@ -188,6 +188,18 @@ std::vector<fs::path> checkpoints_in(const fs::path& run) {
   return checkpoints;
 }
 
+/// Positions whose checkpoint was not written: the program was killed between the two files.
+void remove_unfinished_checkpoints(const fs::path& run) {
+  std::error_code ignored;
+  std::vector<fs::path> unfinished;
+  for (fs::directory_iterator entry(run / "checkpoints", ignored), end; entry != end; entry.increment(ignored)) {
+    const fs::path file = entry->path();
+    if (file.extension() != ".json" || file.filename() == start_name) continue;
+    if (!fs::exists(fs::path(file).replace_extension(".ckpt"), ignored)) unfinished.push_back(file);
+  }
+  for (const fs::path& file : unfinished) fs::remove(file, ignored);
+}
+
 std::string name_of_step(std::int64_t step) {
   return fmt::format("step_{:08}", step);
 }
@@ -216,6 +228,7 @@ RunFolder RunFolder::resume(fs::path path) {
   for (const fs::path& left : {folder.path_, folder.path_ / "checkpoints", folder.path_ / "fields"}) {
     remove_temporary_files(left);
   }
+  remove_unfinished_checkpoints(folder.path_);
   folder.digests_["scenario.yaml"] = folder.scenario_digest_;
   std::vector<fs::path> checkpoints = checkpoints_in(folder.path_);
   // The disk was full before the first checkpoint: the run restarts from the beginning.
@@ -234,8 +247,10 @@ RunFolder RunFolder::resume(fs::path path) {
   }
   folder.mark_incomplete("The run was resumed and has not ended, or its client was killed.");
   const fs::path log = folder.path_ / "run.log";
-  folder.log_ =
-      fs::exists(log) ? std::make_unique<OutputFile>(log, fs::file_size(log)) : std::make_unique<OutputFile>(log);
+  const bool has_log = fs::exists(log, ignored);
+  const std::uintmax_t log_size = has_log ? fs::file_size(log, ignored) : 0;
+  if (ignored) reject_resume(folder.path_, "one whose run.log is no file", "remove it");
+  folder.log_ = has_log ? std::make_unique<OutputFile>(log, log_size) : std::make_unique<OutputFile>(log);
   for (std::string& note : folder.notes_) {
     note += fmt::format("; resuming from {} before it", usable->filename().string());
     folder.add_log("warning", note);

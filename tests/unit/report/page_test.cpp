@@ -85,6 +85,14 @@ TEST(RunPage, OfARunWithoutStepsHasNoZeros) {
   EXPECT_THAT(run_page(run), HasSubstr("id=\"cost\""));
 }
 
+TEST(RunPage, OfARunThatFailsBeforeItsFirstRow) {
+  RunData run = hostile_run();
+  run.summary->status = "failed";
+  run.series = {.columns = {"time_s", "a.gap_m", "a.fx_N", "a.peak_pressure_Pa"}, .values = {}};
+  EXPECT_NO_THROW((void)charts_json(run, 1000));
+  EXPECT_NO_THROW((void)run_page(run));
+}
+
 TEST(RunPage, ImpactsHaveNoIndentationAndNoForceOfRounding) {
   RunData run = hostile_run();
   run.summary->simulated_time = 1.0;

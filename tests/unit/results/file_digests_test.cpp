@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -172,6 +173,22 @@ TEST_F(FileDigestsTest, LaterFilesAreIncluded) {
   EXPECT_THAT(check_run_folder(whole_).faults, IsEmpty());
   std::ofstream(whole_ / "report.html") << "another";
   EXPECT_THAT(check_run_folder(whole_).faults, Contains(StartsWith("report.html: ")));
+}
+
+TEST_F(FileDigestsTest, PipesAndDeepNestingAreFaults) {
+  for (const char* name : {"summary.json", "timeseries.csv", "timing.json"}) {
+    const fs::path copy = base_ / "copy";
+    fs::remove_all(copy);
+    fs::copy(whole_, copy, fs::copy_options::recursive);
+    fs::remove(copy / name);
+    ASSERT_EQ(::mkfifo((copy / name).c_str(), 0600), 0);
+    EXPECT_THAT(check_run_folder(copy).faults, Contains(testing::AllOf(HasSubstr(name), HasSubstr("a pipe")))) << name;
+  }
+  const int n = 1'000'000;
+  std::string nested;
+  for (int i = 0; i < n; ++i) nested += "{\"a\":";
+  std::ofstream(whole_ / "summary.json") << nested << 1 << std::string(n, '}');
+  EXPECT_THAT(check_run_folder(whole_).faults, Contains(HasSubstr("at most 100 nested levels")));
 }
 
 TEST_F(FileDigestsTest, NothingOfAnEarlierRunStaysInItsFolder) {

@@ -1,11 +1,13 @@
 // A run folder that was interrupted, by a crash or by hand, continues from its last complete checkpoint.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <fstream>
 
 #include "common/errors/error.hpp"
+#include "common/files/file_digests.hpp"
 #include "common/results/run_folder.hpp"
 
 namespace heelstrike {
@@ -141,6 +143,24 @@ TEST_F(ResumeFolder, RemovesTheFilesOfAKilledWriter) {
   }
   (void)RunFolder::resume(folder());
   for (const auto& entry : fs::recursive_directory_iterator(folder())) EXPECT_NE(entry.path().extension(), ".part");
+}
+
+// A checkpoint has two files; the position is written first.
+TEST_F(ResumeFolder, IsCompleteAfterAKillBetweenTheFilesOfACheckpoint) {
+  cut_off_after(11);
+  fs::remove(folder() / "checkpoints/step_00000008.ckpt");
+  RunFolder run = RunFolder::resume(folder());
+  go(run, 6, 12);
+  finish(run);
+  EXPECT_THAT(check_run_folder(folder()).faults, testing::IsEmpty());
+}
+
+TEST_F(ResumeFolder, RejectsALogThatIsAPipe) {
+  cut_off_after(11);
+  fs::remove(folder() / "run.log");
+  ASSERT_EQ(::mkfifo((folder() / "run.log").c_str(), 0600), 0);
+  EXPECT_EQ(rejection_error().code(), ErrorCode::file);
+  EXPECT_THAT(rejection_error().what(), HasSubstr("run.log is no file"));
 }
 
 TEST_F(ResumeFolder, IsRewoundDuringTheRun) {
