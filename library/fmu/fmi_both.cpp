@@ -3,9 +3,11 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/errors/error.hpp"
+#include "common/files/digest.hpp"
 #include "library/fmu/instance.hpp"
 
 using namespace heelstrike;
@@ -30,15 +32,29 @@ void free_state(void** state) {
   delete static_cast<std::string*>(*state);
   *state = nullptr;
 }
+/// A serialised state begins with the digest of the bytes that follow: importers store it in files.
+constexpr std::size_t digest_length = 64;
+
+std::size_t serialized_size(const void* state) {
+  return digest_length + bytes_of(state).size();
+}
 void serialize_state(const void* state, void* bytes, std::size_t size) {
   const std::string& saved = bytes_of(state);
   require_not_null(bytes);
-  if (size < saved.size()) throw input_error("size", "size: smaller than the size of the serialised state");
-  std::memcpy(bytes, saved.data(), saved.size());
+  if (size < serialized_size(state)) throw input_error("size", "size: smaller than the size of the serialised state");
+  const std::string serialized = sha256_hex(saved) + saved;
+  std::memcpy(bytes, serialized.data(), serialized.size());
 }
 void deserialize_state(const void* bytes, std::size_t size, void** state) {
   require_not_null(bytes, state);
-  auto made = std::make_unique<std::string>(static_cast<const char*>(bytes), size);
+  const std::string_view serialized(static_cast<const char*>(bytes), size);
+  const std::string_view saved = serialized.substr(std::min(digest_length, size));
+  if (serialized.substr(0, digest_length) != sha256_hex(saved)) {
+    throw input_error("serializedState",
+                      "serializedState: expected the bytes of a state that this FMU has serialised, found others or "
+                      "damaged ones");
+  }
+  auto made = std::make_unique<std::string>(saved);
   free_state(state);
   *state = made.release();
 }
@@ -72,7 +88,7 @@ FMI_EXPORT int fmi2FreeFMUstate(void* instance, void** state) {
 FMI_EXPORT int fmi2SerializedFMUstateSize(void* instance, void* state, std::size_t* size) {
   return call(instance, [&](Fmu&) {
     require_not_null(size);
-    *size = bytes_of(state).size();
+    *size = serialized_size(state);
   });
 }
 FMI_EXPORT int fmi2SerializeFMUstate(void* instance, void* state, char* bytes, std::size_t size) {

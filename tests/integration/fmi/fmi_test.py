@@ -325,11 +325,16 @@ class Instance:
         assert self.call(f"FreeFMU{word}", c.byref(state)) == OK
         return buffer.raw
 
-    def restore_bytes(self, raw):
-        word = "state" if self.made.version == 2 else "State"
+    def deserialize(self, raw):
+        """Status and state."""
         state = c.c_void_p()
         name = "DeSerializeFMUstate" if self.made.version == 2 else "DeserializeFMUState"
-        assert self.call(name, raw, c.c_size_t(len(raw)), c.byref(state)) == OK
+        return self.call(name, raw, c.c_size_t(len(raw)), c.byref(state)), state
+
+    def restore_bytes(self, raw):
+        word = "state" if self.made.version == 2 else "State"
+        deserialized, state = self.deserialize(raw)
+        assert deserialized == OK
         status = self.call(f"SetFMU{word}", state)
         assert self.call(f"FreeFMU{word}", c.byref(state)) == OK
         return status
@@ -695,7 +700,7 @@ class Units(unittest.TestCase):
                 self.refused(unit, unit.step(start + 2.0, 0.1), f"{start + 2:g} s")
                 for each in (unit, other):
                     each.free()
-            for start, stop in ((0.0, -1.0), (0.0, 0.0), (5.0, 4.0), (float("nan"), None), (0.0, float("inf"))):
+            for start, stop in ((0.0, -1.0), (0.0, 0.0), (5.0, 4.0), (float("nan"), None), (1.7e9, None), (0.0, float("inf"))):
                 unit = Instance(made)
                 self.refused(unit, unit.experiment(start, stop), "stopTime" if stop is not None else "startTime")
                 unit.free()
@@ -1085,8 +1090,8 @@ class Units(unittest.TestCase):
             values = [unit.get("ball.z_m", "ball.vz_m_s", "ball-ground.fz_N") for unit in (first, second)]
             self.assertEqual(*values)
             t += h
-        self.assertNotEqual(second.restore_bytes(raw[:-5]), OK)
-        self.assertIn("checkpoint", second.said[-1] + "checkpoint" * ("state" in second.said[-1]))
+        for damaged in (raw[:-5], raw[1:], b"", bytes([raw[0] ^ 1]) + raw[1:], raw[:200] + bytes([raw[200] ^ 4]) + raw[201:]):
+            self.refused(second, second.deserialize(damaged)[0], "state that this FMU has serialised")
         first.free()
         second.free()
 
