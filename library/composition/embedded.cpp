@@ -160,7 +160,7 @@ void check_fmus(const RunRequest& request, const std::stop_token& stop) {
 BuiltModel build_model(const RunRequest& request, const std::stop_token& stop) {
   mbs::RunInput input = run_input(request, {});
   input.allow_fmus = true;  // as in a run of the user's own scenario
-  if (!mbs::fmu_elements(input.scenario).empty()) mbs::Simulation(input, stop).check_fmus();
+  check_fmus(request, stop);
   BuiltModel model{.description = mbs::describe_scenario(input.scenario, stop), .parameters = {}};
   for (const PairModel& pair : input.scenario.pairs) {
     model.parameters.push_back(is_known(pair.spec.backend) ? fem::checked_pair(pair.spec).parameters

@@ -143,6 +143,20 @@ TEST_F(GuideFmu, FailureToLoadEndsTheRunBeforeItsFolder) {
   }
 }
 
+/// Code that ends its process ends a copy of the program.
+TEST_F(GuideFmu, ACrashingBinaryIsAnErrorOfTheFile) {
+  fs::remove(folder.path() / "controller.fmu");
+  fs::copy_file(HEELSTRIKE_CONTROLLER, folder.path() / "controller.fmu");
+  // The allocation of an instance becomes a call of abort().
+  replace_in(folder.path() / "controller.fmu", "binaries/x86_64-linux/controller.so", "calloc",
+             std::string("abort\0", 6));
+  for (const char* command : {"validate", "run"}) {
+    const Finished rejected = run("heelstrike", {command, (folder.path() / "lift.yaml").string()}, here);
+    EXPECT_EQ(rejected.exit_code, 2) << command << rejected.err;
+    EXPECT_THAT(rejected.err, HasSubstr("expected code that returns")) << command;
+  }
+}
+
 /// Values of `--set` may correct the scenario: it is checked with them.
 TEST_F(GuideFmu, ComparisonChecksTheScenarioAsItIsRun) {
   const std::string yaml = read_text(folder.path() / "lift.yaml");
