@@ -830,7 +830,10 @@ void set_input(PySimulation& self, const py::object& input, const py::object& va
   const double acceleration = real_number(acceleration_argument, "acceleration");
   const auto ends_with = [&](const char* end) { return name.ends_with(end); };
   if (!ends_with(".force") && !ends_with(".torque")) {
-    return set_named(self, {{name, real_array(value, name.c_str(), {}).data()[0]}}, rate, acceleration);
+    // The name first: set_named() rejects an unknown one, of which the value says nothing.
+    const auto inputs = self.simulation.inputs();
+    const bool known = std::ranges::any_of(inputs, [&](const hs::Column& column) { return column.name == name; });
+    return set_named(self, {{name, known ? real_array(value, name.c_str(), {}).data()[0] : 0.0}}, rate, acceleration);
   }
   if (rate != 0.0 || acceleration != 0.0) {
     throw hs::Error(

@@ -701,7 +701,7 @@ class Errors(unittest.TestCase):
     def test_unknown_names_of_mappings_are_key_errors(self):
         simulation, run = hs.Simulation(BALL), hs.run(BALL, set=SHORT)
         for call in (lambda: simulation["ball.q_m"], lambda: simulation.__setitem__("ball.f", 1.0), lambda: simulation.set("ball.f", 1.0),
-                     lambda: simulation.__setitem__("bal.force", [0, 0, 1]), lambda: run.columns["ball.q_m"],
+                     lambda: simulation.__setitem__("bal.force", [0, 0, 1]), lambda: simulation.__setitem__("ball.forc", [0, 0, 1]), lambda: run.columns["ball.q_m"],
                      lambda: hs.Fields(np.zeros((0, 3)), np.zeros((0, 3), np.int64), {}, {}, {})["pressure"]):
             with self.assertRaises(KeyError) as caught:
                 call()
@@ -785,6 +785,7 @@ class Mappings(unittest.TestCase):
         V, T = octahedron()
         for path, value, words in (("bodies/ball/mass", -1.0, "bodies.ball.mass"), ("bodies/ball/mass", float("nan"), "bodies.ball.mass.*finite"),
                                    ("gravity", {1: 2}, "gravity.*texts"), ("gravity", object(), "gravity.*type object"),
+                                   ("gravity", {0.5, -9.81, 0.25}, "gravity.*in order"),
                                    ("bodies/ball/position", [0, 0, None], "bodies.ball.position"),
                                    ("contact/ball-ground/main/surface", {"mesh": {"vertices": V[:, :2], "triangles": T}}, r"surface.mesh.vertices.*\(n, 3\)"),
                                    ("contact/ball-ground/main/surface", {"mesh": {"vertices": V, "triangles": T + 1}}, "triangles.*from 0 to 5, found 1 to 6"),
