@@ -163,7 +163,7 @@ ContactServiceImpl::ContactServiceImpl(const ServiceLimits& limits, const std::f
     : limits_(limits),
       slots_(std::max(1U, std::thread::hardware_concurrency())),
       uploads_(limits.max_upload_bytes / 2, limits.max_upload_bytes),
-      upload_slots_({.max_streams = rpc::max_uploads}),
+      upload_slots_(rpc::upload_limits()),
       assets_(limits, assets_folder),
       sessions_(limits, [this](std::size_t n) { metrics_.set_open_sessions(n); }),
       cache_directory_(std::move(cache_directory)) {}
@@ -259,6 +259,7 @@ void ContactServiceImpl::receive_asset(grpc::ServerContext& context, grpc::Serve
     any_chunk = true;
     asset.content.edit() += part.chunk();
   }
+  call.complete();
   if (call.stopped()) {
     throw Error(ErrorCode::cancelled,
                 fmt::format("asset '{}': the upload ended before it was complete", header.name()));

@@ -128,7 +128,7 @@ SimulationService::SimulationService(RunStore& store, ContactSource contact, std
       contract_(contract),
       allow_fmus_(allow_fmus),
       uploads_(store.limits().max_upload_bytes / 2, store.limits().max_upload_bytes),
-      upload_slots_({.max_streams = rpc::max_uploads}),
+      upload_slots_(rpc::upload_limits()),
       watchers_(std::make_shared<rpc::StreamSlots>(rpc::StreamLimits{.max_streams = store.limits().max_watchers})) {}
 
 grpc::Status SimulationService::GetVersion(grpc::ServerContext* /*context*/,
@@ -166,6 +166,7 @@ std::string SimulationService::submit(grpc::ServerContext& context, grpc::Server
     if (!part.has_file()) throw order_error("SubmitRun: after the header only chunks of files may follow");
     files.add(part.file());
   }
+  call.complete();
   if (call.stopped()) throw Error(ErrorCode::cancelled, "SubmitRun: the upload ended before the scenario was complete");
   RunInput input = make_run_input(header.scenario_yaml(), header.scenario_name(), files.take(), contact_.schemas());
   input.run_id = header.run_id();

@@ -125,17 +125,23 @@ std::unique_ptr<StreamSlots::Slot> acquire_slot(StreamSlots& slots, grpc::Server
 
 }  // namespace
 
+StreamLimits upload_limits() {
+  return {.max_streams = max_uploads, .inactivity_limit = std::chrono::milliseconds(5'000)};
+}
+
 UploadCall::UploadCall(CallWatch& watch, StreamSlots& slots, UploadBudget& budget, grpc::ServerContext& context,
                        const std::string& account)
     : slot_(acquire_slot(slots, context, account)), call_(watch, context, handshake_timeout), share_(budget, account) {}
 
 void UploadCall::begun() {
   call_.record_progress(max_pause);
-  slot_->begin_work();
+  slot_->set_has_session(true);
+  slot_->end_work();
 }
 
 void UploadCall::reserve(std::size_t bytes) {
   call_.record_progress();
+  slot_->end_work();
   share_.reserve(bytes);
 }
 

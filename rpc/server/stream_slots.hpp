@@ -128,8 +128,10 @@ class UploadBudget {
   std::map<std::string, std::size_t> used_per_account_;
 };
 
-/// Uploads at a time: each occupies a thread. One without a header is preempted if its slot is requested.
+/// Uploads at a time: each occupies a thread. If its slot is requested, one without a header is preempted at once, one
+/// without data after a pause that exceeds any round trip.
 inline constexpr std::size_t max_uploads = 256;
+[[nodiscard]] StreamLimits upload_limits();
 
 /// An upload in pieces: its slot among all uploads, its share of their memory, its timeout.
 class UploadCall {
@@ -142,6 +144,8 @@ class UploadCall {
   void begun();
   /// A piece has arrived. @throws Error{limit} if it exceeds the memory budget
   void reserve(std::size_t bytes);
+  /// All pieces have arrived: it is not preempted while they are processed.
+  void complete() { slot_->begin_work(); }
   /// True after a disconnect of the client, a timeout, or a stop of the server.
   [[nodiscard]] bool stopped() const { return call_.token().stop_requested(); }
 
