@@ -706,7 +706,7 @@ Muscle Reader::muscle(Node node) {
                                   {"force_velocity_curve", "velocity_curve"}}) {
     if (const auto table = muscle_table(node, name)) m.tables[key] = *table;
   }
-  if (node.child("time_scale")) {
+  if (node.child("time_scale") || std::string_view(node.name()).starts_with("Schutte1993")) {
     // Velocities are in optimal lengths per time scale; the class does not use the maximum velocity.
     m.max_velocity = 1.0 / number(node, "time_scale", 0.1);
     m.fiber_damping = number(node, "damping", m.fiber_damping);

@@ -426,8 +426,9 @@ void Importer::choose_joints() {
     merged_frames_[body.name] = {.body = body.name, .X_BF = {}};
   }
   if (bodies_.empty()) {
-    throw is_whole() ? input_error("model", "expected a model with bodies, found none")
-                     : error_at("subset", "expected at least one joint with bodies, found none");
+    throw is_whole()
+        ? input_error("model", fmt::format("expected a model with bodies, found none in '{}'", model_.name))
+        : error_at("subset", "expected at least one joint with bodies, found none");
   }
   for (const Joint* joint : joints_) require_known(*joint);
 }

@@ -38,9 +38,7 @@ class Comparison(Study):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """For each back-end: status, peak force [N] and indentation [m] of each pair, wall time [s]. The back-ends in
-        `failures` are last, with None for what they do not have.
-        """
+        """For each back-end: status, peak force [N] and indentation [m] of each pair, wall time [s]."""
         rows = []
         for backend, result in self.runs.items():
             row: dict[str, Any] = {"backend": backend, "status": result.status}
@@ -50,8 +48,7 @@ class Comparison(Study):
                     np.nanmax(result.columns[f"{pair}.indentation_m"], initial=0.0))
             row["wall_time_s"] = result.timing["wall_time_s"]
             rows.append(row)
-        nothing = dict.fromkeys(rows[0]) if rows else {}
-        return rows + [{**nothing, "backend": backend, "status": "failed"} for backend in self.failures]
+        return rows
 
     def plot(self, pair: str | None = None, axes: Any = None) -> Any:
         """Contact force over time, and over indentation. Returns the figure. Raises MissingPackage without matplotlib."""

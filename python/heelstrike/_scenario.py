@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, KeysView, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,8 @@ class _Writer:
             if not math.isfinite(value):
                 raise InputError(f"{key}: expected a finite number, found {value}", code="invalid input", key=key)
             return value
+        if isinstance(value, Set) and not isinstance(value, KeysView):
+            raise _rejected(key, "values in order (a list, tuple or array)", value)
         if isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray)):
             return [self.plain(entry, f"{key}[{i}]") for i, entry in enumerate(value)]
         raise _rejected(key, "a number, text, flag, list, array or mapping of these", value)

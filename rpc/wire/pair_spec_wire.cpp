@@ -125,7 +125,7 @@ namespace {
 
 /// The ranges are those of scenario files: products of larger values may overflow.
 double in_range(double value, const FieldPath& path, const Range& range, std::string_view unit) {
-  if (!range.contains(finite(value, path))) reject(path, fmt::format("a number in {} [{}]", range.text(), unit), value);
+  if (!range.contains(finite(value, path))) reject(path, fmt::format("a number {} [{}]", range.text(), unit), value);
   return value;
 }
 

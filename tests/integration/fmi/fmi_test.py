@@ -334,7 +334,8 @@ class Instance:
     def restore_bytes(self, raw):
         word = "state" if self.made.version == 2 else "State"
         deserialized, state = self.deserialize(raw)
-        assert deserialized == OK
+        if deserialized != OK:
+            return deserialized
         status = self.call(f"SetFMU{word}", state)
         assert self.call(f"FreeFMU{word}", c.byref(state)) == OK
         return status
