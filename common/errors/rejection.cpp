@@ -14,7 +14,9 @@ Error untyped_error(const std::exception& thrown, std::string_view defect) {
         "fewer contact nodes or shorter outputs, or raise the limit (ulimit -v, the container's limit)");
   }
   const auto* system = dynamic_cast<const std::system_error*>(&thrown);
-  if (system != nullptr && system->code() == std::errc::resource_unavailable_try_again) {
+  const bool no_thread = system != nullptr && system->code() == std::errc::resource_unavailable_try_again;
+  // TBB, which deal.II uses, throws an error without a code.
+  if (no_thread || std::string_view(thrown.what()).starts_with("pthread_create has failed")) {
     return limit_error(
         "threads",
         "threads: expected enough for this call, found that the limit of the process or its memory is reached; raise "

@@ -228,9 +228,10 @@ void ExchangeServer::begin(std::shared_ptr<ServedExchange> call) {
   try {
     std::thread([this, call, rejection]() mutable { serve(std::move(call), rejection); }).detach();
   } catch (const std::system_error&) {
-    serve(std::move(call),
-          {grpc::StatusCode::RESOURCE_EXHAUSTED,
-           fmt::format("this server has {} its available threads allow; try again later", stream_limit_message)});
+    // Clients do not retry: unlike slots, the threads of a process seldom become available.
+    serve(std::move(call), {grpc::StatusCode::RESOURCE_EXHAUSTED,
+                            "threads: expected one for this call, found that the limit of the server's process or of "
+                            "its memory is reached; raise the limits (ulimit -u, ulimit -v, the container's limits)"});
   }
 }
 
