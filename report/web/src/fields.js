@@ -378,7 +378,7 @@ class FieldStage {
     const local = part.mesh.worldToLocal(hit.point.clone());
     const corner = (i) => new THREE.Vector3().fromBufferAttribute(part.geometry.attributes.position, i);
     THREE.Triangle.getBarycoord(local, corner(hit.face.a), corner(hit.face.b), corner(hit.face.c), weights);
-    const value = [hit.face.a, hit.face.b, hit.face.c].reduce((sum, i, c) => sum + part.value(quantity, part.shownFrame, i) * weights.getComponent(c), 0);
+    const value = [hit.face.a, hit.face.b, hit.face.c].reduce((sum, i, c) => sum + part.shownValue(quantity, i) * weights.getComponent(c), 0);
     const [factor, unit] = readable(quantity.high, quantity.unit);
     const at = hit.point.clone().sub(scene.root.position).toArray().map((x) => number(x, 4)).join(', ');
     this.readout.textContent = `${this.scenes.length > 1 ? `${scene.label}: ` : ''}${words(quantity.name)}: ${number(value * factor, 4)} ${unit} at (${at}) m`;
