@@ -352,10 +352,10 @@ class FieldStage {
       // Gravity shows the vertical.
       const axes = scene.sides(this.time).filter(({ ahead, behind }) => !this.gravity || ![ahead, behind].includes('superior'));
       if (axes.length > 0) this.marks.sides(scene.outline(this.time).map((p) => p.add(shift)), axes);
-      for (const { pair, point, force, tip, isAlongView } of scene.forces.shown) {
+      for (const { unit, point, force, tip, isAlongView } of scene.forces.shown) {
         const value = `${number(force.length(), 3)} N`;
-        const text = scene.forces.pairs.length > 1 && view.width > narrowView ? `${words(pair.owner)} ${value}` : value;
-        this.marks.force(text, point.clone().add(shift), tip.clone().add(shift), pair.arrow.position, !isAlongView);
+        const text = scene.forces.units.length > 1 && view.width > narrowView ? `${words(unit.owner)} ${value}` : value;
+        this.marks.force(text, point.clone().add(shift), tip.clone().add(shift), unit.arrow.position, !isAlongView);
       }
     });
   }
