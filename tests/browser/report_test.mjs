@@ -324,6 +324,30 @@ async function testNarrow(name) {
   await clean(page, `${name}, 390 px`);
 }
 
+/** Texts that a chart of a sweep draws for a result. */
+async function textsOfSweep(page, result) {
+  await page.evaluate(() => {
+    window.drawnTexts = [];
+    window.plainText ??= CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function draw(text, ...place) { window.drawnTexts.push(text); window.plainText.call(this, text, ...place); };
+  });
+  await page.selectOption('#result-choice', result);
+  // uPlot draws in a microtask.
+  const texts = await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => drawn(window.drawnTexts))));
+  await page.evaluate(() => { CanvasRenderingContext2D.prototype.fillText = window.plainText; });
+  return texts;
+}
+
+/** The axis has the computed values and nothing between them; its numbers have no digits in excess. */
+async function testTicksOfSweep(page) {
+  await textsOfSweep(page, 'max_indentation_m');
+  const texts = await textsOfSweep(page, 'max_force_N');
+  const below = texts.slice(texts.lastIndexOf('contact.restitution') + 1, texts.lastIndexOf('peak force [N]'));
+  check(below.join() === '0.4,0.6,0.8', `sweep: labels at the values of the parameter: ${below}`);
+  const left = texts.slice(texts.lastIndexOf('peak force [N]') + 1);
+  check(left.length > 2 && left.every((text) => /00$/.test(text)), `sweep: round labels of the result: ${left}`);
+}
+
 /** Result against parameter, one curve for each value of the other one; the runs in 3D. */
 async function testSweep() {
   heelstrike('sweep', path.join(examples, 'bouncing_ball.yaml'), '--quiet', '-o', 'sweep', '--vary', 'contact.restitution=0.4:0.8:0.2',
@@ -331,6 +355,7 @@ async function testSweep() {
   const page = await openPage(browser, path.join(output, 'sweep/report.html'));
   check(await drawnPixels(page, '#chart-sweep') > 500, 'sweep: the result is drawn over the parameter');
   check(await page.locator('#chart-sweep .legend-entry').count() === 2, 'sweep: a curve for each stiffness');
+  await testTicksOfSweep(page);
   await page.selectOption('#parameter-choice', 'contact.stiffness');
   check(await page.locator('#chart-sweep .legend-entry').count() === 3, 'sweep: over the stiffness a curve for each restitution');
   const results = await page.locator('#result-choice option').allTextContents();
