@@ -284,6 +284,21 @@ output: {interval: 0.002}
   await clean(old, 'ring without mesh');
 }
 
+/** A body without any surface is marked at its centre of mass, also among bodies with meshes. */
+async function testBodyWithoutSurface() {
+  const ring = fs.readFileSync(path.join(output, 'ring.yaml'), 'utf8');
+  fs.writeFileSync(path.join(output, 'payload.yaml'), ring.replace('contact:', '  payload: {mass: 1, inertia: [0.01, 0.01, 0.01], position: [0.3, 0, 0.2]}\ncontact:'));
+  heelstrike('run', 'payload.yaml', '--in-process', '--quiet', '-o', 'payload', '--set', 'analysis.end_time=0.01');
+  const page = await openView('payload');
+  const drawn = await page.evaluate(() => {
+    const { frames } = document.querySelector('.field-canvas canvas').stage.scenes[0].rigid;
+    return frames.find(({ body }) => body.name === 'payload').frame.children.filter(({ visible }) => visible).length;
+  });
+  check(drawn === 1, `payload: a body without surface has ${drawn} marks`);
+  await page.screenshot({ path: path.join(output, 'payload.png') });
+  await clean(page, 'payload');
+}
+
 async function setSlider(page, value) {
   await page.evaluate((v) => {
     const slider = document.querySelector('.field-time input');
@@ -906,6 +921,7 @@ try {
   await testMechanism('car_axis', 'car_axis.yaml', 'chart-force-axle');
   await testLigament();
   await testMesh();
+  await testBodyWithoutSurface();
   await testComparison();
   await testSweep();
   await testImpacts();
