@@ -33,6 +33,19 @@ std::span<const double> row_near(const TimeSeries& series, double time) {
   return {series.values.data() + best * n, series.rows() == 0 ? 0 : n};
 }
 
+Json seams_json(const FootPrint& print) {
+  std::map<std::array<std::size_t, 2>, std::vector<std::uint32_t>> nodes;
+  for (const SharedNode& shared : print.map.shared_nodes()) {
+    auto& of_seam = nodes[shared.parts];
+    of_seam.insert(of_seam.end(), shared.nodes.begin(), shared.nodes.end());
+  }
+  Json seams = Json::array();
+  for (const auto& [parts, of_seam] : nodes) {
+    seams.push_back({{"parts", {print.series.at(parts[0]), print.series.at(parts[1])}}, {"nodes", packed(of_seam)}});
+  }
+  return seams;
+}
+
 /// A series of files and its part of a print.
 struct Place {
   std::size_t print = 0;
@@ -54,7 +67,7 @@ class PrintCollector {
     if (known != places_.end()) {
       prints_[known->second.print].map.add(grid, known->second.part);
     } else {
-      places_[file.name] = add_first(file.time, owner, grid);
+      places_[file.name] = add_first(file.name, file.time, owner, grid);
     }
     FootPrint& print = prints_[places_[file.name].print];
     if (print.loads) print.loads->add(file.time, grid);
@@ -78,12 +91,13 @@ class PrintCollector {
     return {.name = owner.pair, .label = owner.body, .parts = {{.pair = owner.pair, .body = owner.body, .X_FB = {}}}};
   }
 
-  Place add_first(double time, const PartOwner& owner, const FieldGrid& grid) {
+  Place add_first(const std::string& series, double time, const PartOwner& owner, const FieldGrid& grid) {
     const Foot foot = foot_with(owner);
     const auto part = std::ranges::find(foot.parts, owner.pair, &LoadedPart::pair);
     const Pose X_WF = pose_in_row(series_.columns, row_near(series_, time), owner.body) * part->X_FB.inverse();
     const auto print = std::ranges::find(prints_, foot.name, &FootPrint::name);
     if (print != prints_.end()) {
+      print->series.push_back(series);
       return {.print = static_cast<std::size_t>(print - prints_.begin()), .part = print->map.add_part(grid, X_WF)};
     }
     PressureMap map(grid, X_WF);
@@ -95,6 +109,7 @@ class PrintCollector {
                        .label = foot.label,
                        .parts = foot.parts,
                        .map = std::move(map),
+                       .series = {series},
                        .path = cop_path(series_, foot.parts),
                        .regions = std::move(regions),
                        .loads = std::move(loads)});
@@ -156,6 +171,17 @@ Json foot_prints_json(const std::vector<FootPrint>& prints, double high) {
                     {"bodies", std::move(bodies)},
                     {"view", plan_view_json(view, high)},
                     {"path", {{"time", packed(times)}, {"u", packed(u)}, {"v", packed(v)}}}});
+  }
+  return json;
+}
+
+Json joined_feet_json(const std::vector<FootPrint>& prints) {
+  Json json = Json::array();
+  for (const FootPrint& print : prints) {
+    if (print.parts.size() < 2) continue;
+    Json pairs = Json::array();
+    for (const LoadedPart& part : print.parts) pairs.push_back(part.pair);
+    json.push_back({{"label", print.label}, {"pairs", std::move(pairs)}, {"seams", seams_json(print)}});
   }
   return json;
 }

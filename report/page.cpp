@@ -161,8 +161,8 @@ std::string scenes_html(std::span<const RunData> runs) {
   return text + "</p>\n";
 }
 
-/// [{run, fields?, scene?, shapes?}] of the runs with drawable content; shapes are indices into `shapes`, where each
-/// shared shape occurs once.
+/// [{run, fields?, feet?, scene?, shapes?}] of the runs with drawable content; shapes are indices into `shapes`, where
+/// each shared shape occurs once.
 Json scenes_json(std::span<const RunData> runs, Json& shapes) {
   shapes = Json::array();
   Json json = Json::array();
@@ -172,6 +172,7 @@ Json scenes_json(std::span<const RunData> runs, Json& shapes) {
     json.push_back({{"run", r}});
     if (run.model) json.back()["scene"] = scene_json(*run.model, run.series);
     if (!run.fields.is_null()) json.back()["fields"] = run.fields;
+    if (Json feet = joined_feet_json(run.prints); !feet.empty()) json.back()["feet"] = std::move(feet);
     for (const Json& shape : shapes_without_fields(run)) {
       const auto known = std::ranges::find(shapes, shape);
       json.back()["shapes"].push_back(known - shapes.begin());

@@ -135,6 +135,23 @@ std::vector<double> PressureMap::over_cut(std::vector<double> node_values) const
   return node_values;
 }
 
+std::size_t PressureMap::part_of(std::uint32_t node) const {
+  const auto next = std::ranges::upper_bound(first_points_, std::size_t{node});
+  return static_cast<std::size_t>(next - first_points_.begin()) - 1;
+}
+
+std::vector<SharedNode> PressureMap::shared_nodes() const {
+  std::vector<SharedNode> nodes;
+  for (const auto& both : shared_) {
+    SharedNode& shared = nodes.emplace_back();
+    for (std::size_t side = 0; side < both.size(); ++side) {
+      shared.parts[side] = part_of(both[side]);
+      shared.nodes[side] = both[side] - static_cast<std::uint32_t>(first_points_[shared.parts[side]]);
+    }
+  }
+  return nodes;
+}
+
 void PressureMap::clear_latest() {
   std::ranges::fill(latest_, 0.0);
 }

@@ -34,6 +34,12 @@ struct LoadedPart {
   Pose X_FB;         ///< in the common frame F
 };
 
+/// A node of two parts that were cut from one mesh; indices of the parts and in each of them.
+struct SharedNode {
+  std::array<std::size_t, 2> parts = {0, 0};
+  std::array<std::uint32_t, 2> nodes = {0, 0};
+};
+
 /// Collects the pressure of one body, or of several parts side by side, frame by frame. The map shows the body's
 /// undeformed shape, so that it is fixed while the body moves and deforms; the view is along the body axis with the
 /// largest load of peak pressures.
@@ -69,6 +75,9 @@ class PressureMap {
   [[nodiscard]] std::vector<Vector3> points() const;
   [[nodiscard]] const std::vector<std::uint32_t>& triangles() const { return triangles_; }
 
+  /// Nodes of the cuts between the parts.
+  [[nodiscard]] std::vector<SharedNode> shared_nodes() const;
+
   /// Node values on about `n_cells` cells along the longer side, continuous over the cut between two parts.
   [[nodiscard]] PlanView view(const std::vector<double>& node_values, std::size_t n_cells) const;
 
@@ -77,6 +86,8 @@ class PressureMap {
   [[nodiscard]] Vector3 load() const;
   /// Appends the nodes from `first` on that coincide with an earlier one to shared_.
   void find_shared_nodes(std::uint32_t first);
+  /// The part of a node of the map.
+  [[nodiscard]] std::size_t part_of(std::uint32_t node) const;
   /// Values with the mean of both sides at the nodes of a cut.
   [[nodiscard]] std::vector<double> over_cut(std::vector<double> node_values) const;
   std::vector<double> points_;  ///< [m] undeformed, in the body frame

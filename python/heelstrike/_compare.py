@@ -38,7 +38,9 @@ class Comparison(Study):
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """For each back-end: status, peak force [N] and indentation [m] of each pair, wall time [s]."""
+        """For each back-end: status, peak force [N] and indentation [m] of each pair, wall time [s]. The back-ends in
+        `failures` are last, with None for what they do not have.
+        """
         rows = []
         for backend, result in self.runs.items():
             row: dict[str, Any] = {"backend": backend, "status": result.status}
@@ -48,7 +50,8 @@ class Comparison(Study):
                     np.nanmax(result.columns[f"{pair}.indentation_m"], initial=0.0))
             row["wall_time_s"] = result.timing["wall_time_s"]
             rows.append(row)
-        return rows
+        nothing = dict.fromkeys(rows[0]) if rows else {}
+        return rows + [{**nothing, "backend": backend, "status": "failed"} for backend in self.failures]
 
     def plot(self, pair: str | None = None, axes: Any = None) -> Any:
         """Contact force over time, and over indentation. Returns the figure. Raises MissingPackage without matplotlib."""

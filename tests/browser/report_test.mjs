@@ -284,6 +284,21 @@ output: {interval: 0.002}
   await clean(old, 'ring without mesh');
 }
 
+/** A body without any surface is marked at its centre of mass, also among bodies with meshes. */
+async function testBodyWithoutSurface() {
+  const ring = fs.readFileSync(path.join(output, 'ring.yaml'), 'utf8');
+  fs.writeFileSync(path.join(output, 'payload.yaml'), ring.replace('contact:', '  payload: {mass: 1, inertia: [0.01, 0.01, 0.01], position: [0.3, 0, 0.2]}\ncontact:'));
+  heelstrike('run', 'payload.yaml', '--in-process', '--quiet', '-o', 'payload', '--set', 'analysis.end_time=0.01');
+  const page = await openView('payload');
+  const drawn = await page.evaluate(() => {
+    const { frames } = document.querySelector('.field-canvas canvas').stage.scenes[0].rigid;
+    return frames.find(({ body }) => body.name === 'payload').frame.children.filter(({ visible }) => visible).length;
+  });
+  check(drawn === 1, `payload: a body without surface has ${drawn} marks`);
+  await page.screenshot({ path: path.join(output, 'payload.png') });
+  await clean(page, 'payload');
+}
+
 async function setSlider(page, value) {
   await page.evaluate((v) => {
     const slider = document.querySelector('.field-time input');
@@ -324,6 +339,30 @@ async function testNarrow(name) {
   await clean(page, `${name}, 390 px`);
 }
 
+/** Texts that a chart of a sweep draws for a result. */
+async function textsOfSweep(page, result) {
+  await page.evaluate(() => {
+    window.drawnTexts = [];
+    window.plainText ??= CanvasRenderingContext2D.prototype.fillText;
+    CanvasRenderingContext2D.prototype.fillText = function draw(text, ...place) { window.drawnTexts.push(text); window.plainText.call(this, text, ...place); };
+  });
+  await page.selectOption('#result-choice', result);
+  // uPlot draws in a microtask.
+  const texts = await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => drawn(window.drawnTexts))));
+  await page.evaluate(() => { CanvasRenderingContext2D.prototype.fillText = window.plainText; });
+  return texts;
+}
+
+/** The axis has the computed values and nothing between them; its numbers have no digits in excess. */
+async function testTicksOfSweep(page) {
+  await textsOfSweep(page, 'max_indentation_m');
+  const texts = await textsOfSweep(page, 'max_force_N');
+  const below = texts.slice(texts.lastIndexOf('contact.restitution') + 1, texts.lastIndexOf('peak force [N]'));
+  check(below.join() === '0.4,0.6,0.8', `sweep: labels at the values of the parameter: ${below}`);
+  const left = texts.slice(texts.lastIndexOf('peak force [N]') + 1);
+  check(left.length > 2 && left.every((text) => /00$/.test(text)), `sweep: round labels of the result: ${left}`);
+}
+
 /** Result against parameter, one curve for each value of the other one; the runs in 3D. */
 async function testSweep() {
   heelstrike('sweep', path.join(examples, 'bouncing_ball.yaml'), '--quiet', '-o', 'sweep', '--vary', 'contact.restitution=0.4:0.8:0.2',
@@ -331,6 +370,7 @@ async function testSweep() {
   const page = await openPage(browser, path.join(output, 'sweep/report.html'));
   check(await drawnPixels(page, '#chart-sweep') > 500, 'sweep: the result is drawn over the parameter');
   check(await page.locator('#chart-sweep .legend-entry').count() === 2, 'sweep: a curve for each stiffness');
+  await testTicksOfSweep(page);
   await page.selectOption('#parameter-choice', 'contact.stiffness');
   check(await page.locator('#chart-sweep .legend-entry').count() === 3, 'sweep: over the stiffness a curve for each restitution');
   const results = await page.locator('#result-choice option').allTextContents();
@@ -706,7 +746,75 @@ async function testKneeView() {
   await clean(page, 'knee, view');
 }
 
-/** Arrows at the centres of pressure, which move along the sole in the frame of the foot. */
+/** Total force of the two segments [N] and the mean of their centres of pressure, weighted by force. */
+function commonCentre(csv, row) {
+  const loads = ['foot-ground', 'toes-ground'].filter((pair) => Number.isFinite(csv[`${pair}.copx_m`][row])).map((pair) => {
+    const of = (name, unit) => ['x', 'y', 'z'].map((axis) => csv[`${pair}.${name}${axis}_${unit}`][row]);
+    return { force: of('f', 'N'), cop: of('cop', 'm') };
+  });
+  const size = (force) => Math.hypot(...force), sum = loads.reduce((total, { force }) => total + size(force), 0);
+  return {
+    force: size([0, 1, 2].map((k) => loads.reduce((total, { force }) => total + force[k], 0))),
+    point: [0, 1, 2].map((k) => loads.reduce((total, { force, cop }) => total + (size(force) / sum) * cop[k], 0)),
+  };
+}
+
+/** Rows of a run in which both segments are loaded, up to `most` of them. */
+function rowsOnBothSegments(csv, most) {
+  const both = csv.time_s.map((_, row) => row).filter((row) => ['foot', 'toes'].every((part) => csv[`${part}-ground.fz_N`][row] > 1));
+  return both.filter((_, k) => k % Math.ceil(both.length / most) === 0);
+}
+
+/** One path, which at each time passes through the common centre of pressure of that time. */
+async function testPathOfFoot(page, csv) {
+  const rows = rowsOnBothSegments(csv, 5);
+  const found = await page.evaluate((times) => {
+    const { stage } = document.querySelector('.field-canvas canvas');
+    const { units } = stage.scenes[0].forces;
+    const distances = times.map((time) => {
+      stage.time = time;
+      stage.show();
+      const [{ point }] = stage.scenes[0].forces.shown, ends = units[0].path.ends.array;
+      let least = Infinity;
+      for (let i = 0; i < ends.length; i += 3) least = Math.min(least, Math.hypot(ends[i] - point.x, ends[i + 1] - point.y, ends[i + 2] - point.z));
+      return least;
+    });
+    return { n: units.length, distances };
+  }, rows.map((row) => csv.time_s[row]));
+  check(found.n === 1, `gait: ${found.n} paths for one foot`);
+  check(found.distances.length > 2 && found.distances.every((d) => d < 1e-6), `gait: the path passes through the common centre of pressure, within ${found.distances} m`);
+}
+
+/** The two segments are one closed skin without faces inside, and continuous in colour, in every posture. */
+async function testSkinOfFoot(page, csv) {
+  const found = await page.evaluate((times) => {
+    const { stage } = document.querySelector('.field-canvas canvas');
+    const [{ seams: [seam] }] = stage.scenes, [foot, toes] = seam.parts;
+    const partner = new Map(seam.pairs.map(([i, j]) => [j, i]));
+    const count = new Map();
+    const add = (corners) => corners.forEach((a, k) => {
+      const edge = [a, corners[(k + 1) % 3]].sort().join(' ');
+      count.set(edge, (count.get(edge) ?? 0) + 1);
+    });
+    foot.faces().forEach((corners) => add(corners.map((i) => `a${i}`)));
+    toes.faces().forEach((corners) => add(corners.map((j) => (partner.has(j) ? `a${partner.get(j)}` : `b${j}`))));
+    const steps = times.map((time) => {
+      stage.time = time;
+      stage.show();
+      const place = (part, node) => stage.controls.target.clone().fromBufferAttribute(part.geometry.attributes.position, node).applyMatrix4(part.group.matrix);
+      const colour = (part, node) => part.geometry.attributes.uv.getX(node);
+      return { gap: Math.max(...seam.pairs.map(([i, j]) => place(foot, i).distanceTo(place(toes, j)))),
+        recorded: Math.max(...seam.pairs.map(([i, j]) => foot.ownPoint(i).applyMatrix4(foot.group.matrix).distanceTo(toes.ownPoint(j).applyMatrix4(toes.group.matrix)))),
+        colour: Math.max(...seam.pairs.map(([i, j]) => Math.abs(colour(foot, i) - colour(toes, j)))) };
+    });
+    return { open: [...count.values()].filter((n) => n !== 2).length, steps };
+  }, rowsOnBothSegments(csv, 5).map((row) => csv.time_s[row]));
+  check(found.open === 0, `gait: ${found.open} edges of the skin do not belong to two faces`);
+  check(Math.max(...found.steps.map(({ recorded }) => recorded)) > 1e-3, 'gait: the cut of the files opens');
+  for (const { gap, colour } of found.steps) check(gap < 1e-6 && colour < 1e-6, `gait: the skin is closed (${gap} m) and its colour continuous (${colour})`);
+}
+
+/** The arrow at the centre of pressure, which moves along the sole in the frame of the foot. */
 async function testGaitView() {
   const csv = readCsv(path.join(output, 'gait/timeseries.csv'));
   for (const width of [1400, 390]) {
@@ -715,12 +823,11 @@ async function testGaitView() {
     const time = Number(await page.locator('.field-canvas canvas').getAttribute('data-time'));
     const row = csv.time_s.findIndex((t) => Math.abs(t - time) < 1e-9);
     const at = await page.locator('.view-marks text.force').evaluateAll((texts) => texts.map((text) => text.dataset.at.split(' ').map(Number)));
-    const loaded = ['foot-ground', 'toes-ground'].filter((pair) => Number.isFinite(csv[`${pair}.copx_m`][row]));
-    check(loaded.length > 0 && at.length === loaded.length, `gait at ${width} px: ${at.length} arrows for ${loaded.length} segments in contact`);
-    for (const pair of loaded) {
-      const expected = ['x', 'y', 'z'].map((axis) => csv[`${pair}.cop${axis}_m`][row]);
-      check(at.some((p) => p.every((x, k) => Math.abs(x - expected[k]) < 1e-9)), `gait at ${width} px: an arrow at the centre of pressure of ${pair}, ${expected}`);
-    }
+    const { force, point } = commonCentre(csv, row);
+    check(at.length === 1, `gait at ${width} px: ${at.length} arrows for one foot of two segments`);
+    check(at[0].every((x, k) => Math.abs(x - point[k]) < 1e-9), `gait at ${width} px: the arrow is at the common centre of pressure, ${point}`);
+    const label = await page.locator('.view-marks text.force').textContent();
+    check(label === `${Number(force.toPrecision(3))} N`, `gait at ${width} px: the total force of ${force} N is named: ${label}`);
     for (const fraction of [0.2, 0.5, 0.9]) {
       await setSlider(page, Math.round(fraction * Number(await page.locator('.field-time input').getAttribute('max'))));
       check(await pointsOutside(page) === 0, `gait at ${width} px: the bodies are within the canvas at ${fraction}`);
@@ -731,23 +838,8 @@ async function testGaitView() {
     await clean(page, `gait, view at ${width} px`);
   }
   const page = await openView('gait');
-  const paths = await page.evaluate(() => {
-    const [scene] = document.querySelector('.field-canvas canvas').stage.scenes;
-    return scene.forces.pairs.map(({ owner, main, points }) => {
-      const part = scene.parts.find(({ body, coloured }) => body === main && coloured);
-      // Points of the body in its own frame, in which the sole faces -z.
-      const X = scene.poses.at(main, part.times[0]).invert().multiply(part.pose(0));
-      const p = part.geometry.attributes.position, at = points[0].clone();
-      const all = Array.from({ length: p.count }, (_, i) => at.clone().fromBufferAttribute(p, i).applyMatrix4(X));
-      const lowest = Math.min(...all.map(({ z }) => z));
-      const within = ({ x, y, z }) => {
-        const near = all.filter((q) => Math.abs(q.x - x) < 0.01 && q.z < lowest + 0.03).map((q) => q.y);
-        return near.length > 1 && y >= Math.min(...near) && y <= Math.max(...near) && z < lowest + 0.015;
-      };
-      return { owner, n: points.length, outside: points.filter((q) => !within(q)).length };
-    });
-  });
-  for (const { owner, n, outside } of paths) check(n > 20 && outside === 0, `gait: the path of ${owner} is within the outline of the sole (${outside} of ${n} points are not)`);
+  await testPathOfFoot(page, csv);
+  await testSkinOfFoot(page, csv);
   const plain = await page.locator('.field-canvas').screenshot();
   await page.locator('label:has-text("edges of elements") input').check();
   check(Buffer.compare(plain, await page.locator('.field-canvas').screenshot()) !== 0, 'gait: edges of the elements are drawn on request');
@@ -829,6 +921,7 @@ try {
   await testMechanism('car_axis', 'car_axis.yaml', 'chart-force-axle');
   await testLigament();
   await testMesh();
+  await testBodyWithoutSurface();
   await testComparison();
   await testSweep();
   await testImpacts();

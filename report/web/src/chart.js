@@ -4,6 +4,9 @@ import { element, number, shownDigits, tickLabels } from './format.js';
 import * as theme from './theme.js';
 
 const height = 300;
+// Distances of ticks: 1, 2 and 5 times powers of ten, so that labels have no digit for a half.
+const smallestPower = -15, largestPower = 18;
+const tickDistances = Array.from({ length: largestPower - smallestPower }, (_, k) => [1, 2, 5].map((f) => Number(`${f}e${smallestPower + k}`))).flat();
 
 function axis(label, onValues) {
   return {
@@ -14,6 +17,7 @@ function axis(label, onValues) {
     stroke: theme.cssColour('--ink'),
     grid: { stroke: theme.cssColour('--grid'), width: 1 },
     ticks: { stroke: theme.cssColour('--grid'), width: 1 },
+    incrs: tickDistances,
     values: (plot, ticks) => onValues(ticks),
   };
 }
@@ -41,8 +45,13 @@ export function axes(xLabel, yLabel, log = [false, false]) {
   const left = axis(yLabel, log[1] ? logLabels : tickLabels);
   left.size = (plot, labels) => Math.max(48, 18 + 7.5 * Math.max(0, ...(labels ?? []).map((text) => String(text).length)));
   const below = axis(xLabel, log[0] ? logLabels : tickLabels);
-  below.space = (plot, index, low, high) => Math.max(50, 14 + 7 * labelLength(low, high));
+  below.space = (plot, index, low, high) => Math.max(50, roomOf(labelLength(low, high)));
   return [below, left];
+}
+
+/** [px] room of a label below an axis. */
+export function roomOf(characters) {
+  return 14 + 7 * characters;
 }
 
 /** Label width in characters for about eight labels per axis; grows with the zoom. */

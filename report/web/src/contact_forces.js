@@ -1,8 +1,7 @@
-// Contact forces of a run: an arrow at the centre of pressure of each pair, and its path in the frame of the main body.
+// Contact forces of a run: an arrow at the centre of pressure of each pair, or of each foot of several parts, and its path
+// on the bodies.
 import * as THREE from 'three';
-import { LineMaterial } from 'three/examples/jsm/lines/LineMaterial.js';
-import { LineSegments2 } from 'three/examples/jsm/lines/LineSegments2.js';
-import { LineSegmentsGeometry } from 'three/examples/jsm/lines/LineSegmentsGeometry.js';
+import { ContactPath } from './contact_path.js';
 import { commonRows, indexBefore } from './sampled.js';
 
 const colour = 0xd55e00;
@@ -10,6 +9,12 @@ const maxPathPoints = 2000;
 export const headRadius = 0.055;  // of an arrow, of its length
 const alongView = 0.92;  // cosine
 const axes = ['x', 'y', 'z'];
+
+/** Evenly spaced entries, at most as many as a path has points. */
+function everyFew(entries) {
+  const step = Math.max(1, Math.ceil(entries.length / maxPathPoints));
+  return Array.from(entries).filter((_, i) => i % step === 0);
+}
 
 /** One pair: its force on the main body and centre of pressure in the world, at the rows of the page. */
 class PairForce {
@@ -41,6 +46,60 @@ class PairForce {
     }
     return null;
   }
+
+  /** Centres of pressure in the main body, as stops of a ContactPath. */
+  stops(poses) {
+    const inMain = (i) => this.at(this.cop, i).applyMatrix4(poses.at(this.main, this.times[i]).invert());
+    return everyFew([...this.times.keys()]).map((i) => (this.isLoaded(i) ? [{ body: this.main, share: 1, point: inMain(i) }] : null));
+  }
+
+  /** Sum of the directions of the force in the main body. */
+  normals(poses) {
+    const direction = new THREE.Vector3();
+    for (const i of everyFew([...this.times.keys()])) {
+      if (this.isLoaded(i)) direction.add(this.at(this.force, i).transformDirection(poses.at(this.main, this.times[i]).invert()));
+    }
+    return [{ body: this.main, direction }];
+  }
+}
+
+/** The pairs of one foot together: their total force at the mean of their centres, weighted by force. */
+class FootForce {
+  constructor(owner, pairs) {
+    Object.assign(this, { owner, pairs });
+    this.times = Float64Array.from(new Set(pairs.flatMap((pair) => [...pair.times]))).sort();
+    this.largest = this.times.reduce((most, t) => Math.max(most, this.sample(t, 0)?.force.length() ?? 0), 0);
+  }
+
+  /** {pair, point, force, share} of the loaded pairs at time t; the shares add up to 1. */
+  loads(t, near) {
+    const found = this.pairs.flatMap((pair) => {
+      const sample = pair.sample(t, near);
+      return sample ? [{ pair, ...sample }] : [];
+    });
+    const sum = found.reduce((total, { force }) => total + force.length(), 0);
+    return found.map((one) => ({ ...one, share: one.force.length() / sum }));
+  }
+
+  sample(t, near) {
+    const force = new THREE.Vector3(), point = new THREE.Vector3();
+    for (const one of this.loads(t, near)) {
+      force.add(one.force);
+      point.addScaledVector(one.point, one.share);
+    }
+    return force.length() > 0 ? { point, force } : null;
+  }
+
+  stops(poses) {
+    return everyFew(this.times).map((t) => {
+      const loads = this.loads(t, 0);
+      return loads.length === 0 ? null : loads.map(({ pair, point, share }) => ({ body: pair.main, share, point: point.applyMatrix4(poses.at(pair.main, t).invert()) }));
+    });
+  }
+
+  normals(poses) {
+    return this.pairs.flatMap((pair) => pair.normals(poses));
+  }
 }
 
 /** An arrow of length 1 along y from the origin. */
@@ -59,99 +118,72 @@ function arrow() {
 }
 
 export class ContactForces {
-  /** @param mains  Map from the name of a pair to its main body; a pair without one has its path in the world */
-  constructor(run, poses, mains) {
+  /** @param mains  Map from the name of a pair to its main body; a pair without one has its path in the world
+   *  @param feet  [{label, pairs}] whose pairs have one arrow and one path (report/foot_prints.hpp) */
+  constructor(run, poses, mains, feet) {
     this.poses = poses;
     this.shown = [];  // of place()
     this.near = 2e-3 * (run.span[1] - run.span[0]) + 1e-12;
     this.group = new THREE.Group();
     const owners = [...new Set(run.columns.filter((c) => c.quantity === 'cop').map((c) => c.owner))];
-    this.pairs = owners.flatMap((owner) => {
+    const pairs = owners.flatMap((owner) => {
       const named = (short) => axes.map((axis) => run.columns.find((c) => c.owner === owner && c.short === short + axis));
       const force = named('f'), cop = named('cop');
       if ([...force, ...cop].some((c) => !c?.value.length)) return [];
       return [new PairForce(owner, mains.get(owner) ?? 'ground', force, cop)];
-    }).filter((pair) => pair.largest > 0);
+    });
+    const joined = feet.map((foot) => new FootForce(foot.label, pairs.filter(({ owner }) => foot.pairs.includes(owner))));
+    const alone = pairs.filter(({ owner }) => !feet.some((foot) => foot.pairs.includes(owner)));
+    this.units = [...joined, ...alone].filter(({ largest }) => largest > 0);
   }
 
-  /** Largest force of any pair [N]. */
+  /** Largest force of any pair or foot [N]. */
   get largest() {
-    return Math.max(0, ...this.pairs.map((pair) => pair.largest));
+    return Math.max(0, ...this.units.map(({ largest }) => largest));
   }
 
   /** @param withPaths  draws the paths of the centres of pressure */
   build(withPaths) {
-    for (const pair of this.pairs) {
-      pair.arrow = arrow();
-      this.group.add(pair.arrow);
-      if (withPaths) this.addPath(pair);
+    for (const unit of this.units) {
+      unit.arrow = arrow();
+      this.group.add(unit.arrow);
+      if (!withPaths) continue;
+      unit.path = new ContactPath(unit.stops(this.poses), unit.normals(this.poses), colour);
+      this.group.add(unit.path.line);
     }
-  }
-
-  addPath(pair) {
-    const step = Math.max(1, Math.ceil(pair.times.length / maxPathPoints));
-    const local = (i) => {
-      const X_AW = this.poses.at(pair.main, pair.times[i]).invert();
-      return { point: pair.at(pair.cop, i).applyMatrix4(X_AW), force: pair.at(pair.force, i).transformDirection(X_AW) };
-    };
-    const stretches = [];
-    pair.normal = new THREE.Vector3();
-    pair.points = [];
-    let last = null;
-    for (let i = 0; i < pair.times.length; i += step) {
-      const now = pair.isLoaded(i) ? local(i) : null;
-      if (now) {
-        pair.normal.add(now.force);
-        pair.points.push(now.point);
-      }
-      if (now && last) stretches.push(...last.point.toArray(), ...now.point.toArray());
-      last = now;
-    }
-    if (stretches.length === 0) return;
-    pair.path = new LineSegments2(new LineSegmentsGeometry().setPositions(stretches), new LineMaterial({ color: colour, linewidth: 2.5 }));
-    pair.path.renderOrder = 5;
-    pair.path.matrixAutoUpdate = false;
-    pair.path.frustumCulled = false;
-    this.group.add(pair.path);
   }
 
   /** Base and tip of each arrow at time t, in the world. @param scale  [m/N] */
   ends(t, scale) {
-    return this.pairs.flatMap((pair) => {
-      const found = pair.sample(t, this.near);
-      return found ? [{ pair, ...found, tip: found.point.clone().addScaledVector(found.force, scale) }] : [];
+    return this.units.flatMap((unit) => {
+      const found = unit.sample(t, this.near);
+      return found ? [{ unit, ...found, tip: found.point.clone().addScaledVector(found.force, scale) }] : [];
     });
   }
 
   /** @param scale  [m/N] of the arrows */
   place(t, scale) {
     this.shown = this.ends(t, scale);
-    for (const pair of this.pairs) {
-      const end = this.shown.find((one) => one.pair === pair);
-      pair.arrow.visible = Boolean(end);
+    for (const unit of this.units) {
+      const end = this.shown.find((one) => one.unit === unit);
+      unit.arrow.visible = Boolean(end);
       if (end) {
-        pair.arrow.position.copy(end.point);
-        pair.arrow.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), end.force.clone().normalize());
-        pair.arrow.scale.setScalar(Math.max(1e-12, scale * end.force.length()));
+        unit.arrow.position.copy(end.point);
+        unit.arrow.quaternion.setFromUnitVectors(new THREE.Vector3(0, 1, 0), end.force.clone().normalize());
+        unit.arrow.scale.setScalar(Math.max(1e-12, scale * end.force.length()));
       }
-      pair.path?.matrix.copy(this.poses.at(pair.main, t));
+      unit.path?.place(t, this.poses);
     }
   }
 
-  /** Adapts arrows and paths to the camera. A path is on the side of the main body that the partner presses on: from that
-   *  side it is drawn over the body, whose undeformed sole would hide it; from the other side the body hides it. */
+  /** Adapts arrows and paths to the camera. */
   face(camera) {
     for (const one of this.shown) {
       const along = one.point.clone().applyMatrix4(this.group.matrixWorld).sub(camera.position).normalize().dot(one.force) / one.force.length();
       one.isAlongView = Math.abs(along) > alongView;
       // It would cover the pressure and show nothing of the force; the mark at the centre of pressure remains.
-      one.pair.arrow.visible = !one.isAlongView;
+      one.unit.arrow.visible = !one.isAlongView;
     }
-    for (const { path, normal, points } of this.pairs) {
-      if (!path) continue;
-      const X = path.matrixWorld;
-      const towards = camera.position.clone().sub(points[points.length >> 1].clone().applyMatrix4(X));
-      path.material.depthTest = towards.dot(normal.clone().transformDirection(X)) > 0;
-    }
+    for (const { path } of this.units) path?.face(camera);
   }
 }

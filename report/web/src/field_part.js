@@ -25,6 +25,11 @@ function stripOf(quantity) {
 
 const edges = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
 
+/** The same text for the same corners in any order. */
+export function nameOfFace(corners) {
+  return [...corners].sort((i, j) => i - j).join(' ');
+}
+
 export class FieldPart {
   static async unpack(json) {
     const part = new FieldPart();
@@ -38,6 +43,7 @@ export class FieldPart {
     part.quantities = [];
     for (const q of json.quantities) part.quantities.push({ ...q, values: await unpackShorts(q.values) });
     part.shownFrame = -1;
+    part.joined = new Map();  // values at nodes that another part shares
     return part;
   }
 
@@ -60,6 +66,17 @@ export class FieldPart {
   pose(frame) {
     const [w, i, j, k, x, y, z] = this.poses.subarray(7 * frame, 7 * frame + 7);
     return new THREE.Matrix4().compose(new THREE.Vector3(x, y, z), new THREE.Quaternion(i, j, k, w), new THREE.Vector3(1, 1, 1));
+  }
+
+  /** Triangles as lists of their corners. */
+  faces() {
+    return Array.from({ length: this.triangles.length / 3 }, (_, t) => [...this.triangles.subarray(3 * t, 3 * t + 3)]);
+  }
+
+  /** Before makeMesh(). @param faces  lists of corners, in any order */
+  removeFaces(faces) {
+    const removed = new Set(faces.map(nameOfFace));
+    this.triangles = Uint32Array.from(this.faces().filter((corners) => !removed.has(nameOfFace(corners))).flat());
   }
 
   makeMesh(planes) {
@@ -93,8 +110,8 @@ export class FieldPart {
 
   /** Shape of a frame with its deformation scaled by `scale`. */
   setShape(frame, scale) {
-    const target = this.geometry.attributes.position.array;
     const { points, displacement } = this;
+    const target = new Float32Array(3 * this.nPoints);
     const step = (values, axis) => (values.high[axis] - values.low[axis]) / 65535;
     for (let axis = 0; axis < 3; ++axis) {
       const p = step(points, axis), u = displacement ? scale * step(displacement, axis) : 0;
@@ -102,6 +119,22 @@ export class FieldPart {
       const first = frame * this.nPoints * 3;
       for (let i = axis; i < target.length; i += 3) target[i] = origin + p * points.values[i] + (displacement ? u * displacement.values[first + i] : 0);
     }
+    this.own = target;
+    this.geometry.attributes.position.array.set(target);
+    this.updateShape();
+  }
+
+  /** [m] of a node in P, as recorded. */
+  ownPoint(node) {
+    return new THREE.Vector3().fromArray(this.own, 3 * node);
+  }
+
+  /** @param place  [m] in the world */
+  movePoint(node, place) {
+    place.clone().applyMatrix4(this.group.matrix.clone().invert()).toArray(this.geometry.attributes.position.array, 3 * node);
+  }
+
+  updateShape() {
     this.geometry.attributes.position.needsUpdate = true;
     this.geometry.computeVertexNormals();
     this.geometry.computeBoundingSphere();
@@ -122,6 +155,11 @@ export class FieldPart {
     return quantity.low + ((quantity.high - quantity.low) * quantity.values[frame * this.nPoints + point]) / 65535;
   }
 
+  /** Of the shown frame: the recorded value, or at a node of a cut the mean of both parts. */
+  shownValue(quantity, point) {
+    return this.joined.get(point) ?? this.value(quantity, this.shownFrame, point);
+  }
+
   quantityNamed(name) {
     return this.quantities.find((q) => q.name === name);
   }
@@ -139,10 +177,10 @@ export class FieldPart {
     return Math.floor(best / this.nPoints);
   }
 
-  setColours(quantity, frame, low, high) {
+  setColours(quantity, low, high) {
     const target = this.geometry.attributes.uv.array;
     const scale = 1 / (high - low || 1);
-    for (let i = 0; i < this.nPoints; ++i) target[2 * i] = Math.min(1, Math.max(0, (this.value(quantity, frame, i) - low) * scale));
+    for (let i = 0; i < this.nPoints; ++i) target[2 * i] = Math.min(1, Math.max(0, (this.shownValue(quantity, i) - low) * scale));
     this.geometry.attributes.uv.needsUpdate = true;
     for (const mesh of [this.mesh, this.cut]) {
       if (mesh.material.map === stripOf(quantity)) continue;

@@ -352,10 +352,10 @@ class FieldStage {
       // Gravity shows the vertical.
       const axes = scene.sides(this.time).filter(({ ahead, behind }) => !this.gravity || ![ahead, behind].includes('superior'));
       if (axes.length > 0) this.marks.sides(scene.outline(this.time).map((p) => p.add(shift)), axes);
-      for (const { pair, point, force, tip, isAlongView } of scene.forces.shown) {
+      for (const { unit, point, force, tip, isAlongView } of scene.forces.shown) {
         const value = `${number(force.length(), 3)} N`;
-        const text = scene.forces.pairs.length > 1 && view.width > narrowView ? `${words(pair.owner)} ${value}` : value;
-        this.marks.force(text, point.clone().add(shift), tip.clone().add(shift), pair.arrow.position, !isAlongView);
+        const text = scene.forces.units.length > 1 && view.width > narrowView ? `${words(unit.owner)} ${value}` : value;
+        this.marks.force(text, point.clone().add(shift), tip.clone().add(shift), unit.arrow.position, !isAlongView);
       }
     });
   }
@@ -378,7 +378,7 @@ class FieldStage {
     const local = part.mesh.worldToLocal(hit.point.clone());
     const corner = (i) => new THREE.Vector3().fromBufferAttribute(part.geometry.attributes.position, i);
     THREE.Triangle.getBarycoord(local, corner(hit.face.a), corner(hit.face.b), corner(hit.face.c), weights);
-    const value = [hit.face.a, hit.face.b, hit.face.c].reduce((sum, i, c) => sum + part.value(quantity, part.shownFrame, i) * weights.getComponent(c), 0);
+    const value = [hit.face.a, hit.face.b, hit.face.c].reduce((sum, i, c) => sum + part.shownValue(quantity, i) * weights.getComponent(c), 0);
     const [factor, unit] = readable(quantity.high, quantity.unit);
     const at = hit.point.clone().sub(scene.root.position).toArray().map((x) => number(x, 4)).join(', ');
     this.readout.textContent = `${this.scenes.length > 1 ? `${scene.label}: ` : ''}${words(quantity.name)}: ${number(value * factor, 4)} ${unit} at (${at}) m`;

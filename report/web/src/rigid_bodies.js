@@ -260,7 +260,8 @@ export class RigidBodies {
     if (body.surfaces.length === 0 && body.box && !inserted && reach <= 1.1 * longest && longest < 0.6 * size && !this.hidesFields(body, longest)) {
       const [w, i, j, k] = body.box.q;
       add(new THREE.BoxGeometry(...body.box.lengths), vector(body.box.p)).quaternion.set(i, j, k, w);
-    } else if (body.surfaces.length === 0 && !inserted) {
+    } else if (body.surfaces.length === 0 && (!inserted || links.length === 0)) {
+      // Also among meshes: nothing else of such a body is visible.
       const ends = links.filter((e) => points[e.i] === com || points[e.j] === com).length;
       if (ends < 2) add(new THREE.SphereGeometry((points.length > 1 ? 2.5 : 3.5) * thick, 24, 16), com);
     }

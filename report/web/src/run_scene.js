@@ -1,10 +1,11 @@
 // One run in 3D: the bodies of its field files and the others as simple shapes, at any time.
 import * as THREE from 'three';
 import { ContactForces } from './contact_forces.js';
-import { unpackDoubles } from './decode.js';
+import { unpackDoubles, unpackIntegers } from './decode.js';
 import { FieldPart } from './field_part.js';
 import { Poses } from './poses.js';
 import { RigidBodies } from './rigid_bodies.js';
+import { Seam } from './seam.js';
 import { agreedAxes } from './sides.js';
 
 const samples = 60;  // of the trajectory of the bodies
@@ -12,8 +13,14 @@ const outlinePoints = 150;  // of each body
 const maxPartnerSize = 3;  // relative to the largest coloured body
 const arrowShare = 0.4;  // of the size of the bodies, of the largest force
 
+/** @param json  of report/foot_prints.hpp */
+async function unpackFoot(json) {
+  const seams = json.seams.map(async ({ parts, nodes }) => ({ parts, nodes: await unpackIntegers(nodes) }));
+  return { ...json, seams: await Promise.all(seams) };
+}
+
 export class RunScene {
-  /** @param json {run, fields?, scene?, shapes?}; @param run  of the page, unpacked; @param shapes  of the page, unpacked */
+  /** @param json {run, fields?, feet?, scene?, shapes?}; @param run  of the page, unpacked; @param shapes  of the page, unpacked */
   static async unpack(json, run, shapes) {
     const scene = new RunScene();
     scene.label = run.label;
@@ -23,13 +30,17 @@ export class RunScene {
       if (way) way.unpacked = { times: await unpackDoubles(way.times), points: await unpackDoubles(way.points) };
     }
     scene.parts = await Promise.all((json.fields?.parts ?? []).map((part) => FieldPart.unpack(part)));
+    const feet = await Promise.all((json.feet ?? []).map(unpackFoot));
+    const partOf = (series) => scene.parts.find(({ name }) => name === series);
+    scene.seams = feet.flatMap(({ seams }) => seams.map(({ parts, nodes }) => new Seam(parts.map(partOf), nodes)));
+    for (const seam of scene.seams) seam.removeInnerFaces();
     const planes = new Set((json.scene?.bodies ?? []).filter((body) => body.surfaces.some(({ kind }) => kind === 'plane')).map(({ name }) => name));
     // One infinite ground instead of a patch below every body.
     scene.parts = scene.parts.filter((part) => !(part.isPlane && planes.has(part.body)));
     scene.coloured = scene.parts.filter((part) => part.coloured);
     const drawn = new Set(scene.parts.map((part) => part.body).filter(Boolean));
     scene.rigid = json.scene ? new RigidBodies(json.scene, (json.shapes ?? []).map((k) => shapes[k]), scene.poses, drawn, run.span[0]) : null;
-    scene.forces = new ContactForces(run, scene.poses, new Map((json.scene?.pairs ?? []).map(({ name, main }) => [name, main])));
+    scene.forces = new ContactForces(run, scene.poses, new Map((json.scene?.pairs ?? []).map(({ name, main }) => [name, main])), feet);
     scene.gravity = json.scene?.gravity ?? false;
     const withSides = (json.scene?.bodies ?? []).filter(({ axes }) => axes), mains = new Set((json.scene?.pairs ?? []).map(({ main }) => main));
     const sidedMains = withSides.filter(({ name }) => mains.has(name));
@@ -151,10 +162,13 @@ export class RunScene {
       const frame = part.frameAt(t);
       if (part.shownFrame !== frame || part.shownScale !== scale) {
         part.setShape(frame, scale);
-        Object.assign(part, { shownFrame: frame, shownScale: scale, shownColours: null });
+        Object.assign(part, { shownFrame: frame, shownScale: scale });
       }
       part.place(t, this.poses);
     }
+    for (const seam of this.seams) seam.close();
+    // Normals depend on all seams of a part.
+    for (const seam of this.seams) seam.smooth();
     const center = this.box(t).getCenter(new THREE.Vector3());
     this.rigid?.place(t, center);
     this.forces.place(t, this.perNewton);
@@ -164,12 +178,14 @@ export class RunScene {
 
   /** @returns displayed frame of each part */
   colour(name, low, high) {
+    const key = [name, low, high, ...this.coloured.map((part) => part.shownFrame)].join(' ');
+    if (this.shownColours === key) return;
+    this.shownColours = key;
+    for (const part of this.coloured) part.joined.clear();
+    for (const seam of this.seams) seam.joinValues(name);
     for (const part of this.coloured) {
       const quantity = part.quantityNamed(name);
-      if (!quantity) continue;
-      const key = `${name} ${low} ${high}`;
-      if (part.shownColours !== key) part.setColours(quantity, part.shownFrame, low, high);
-      part.shownColours = key;
+      if (quantity) part.setColours(quantity, low, high);
     }
   }
 

@@ -1,7 +1,9 @@
 // One quantity against another: loops that are not functions of x, and labelled points.
-import { Chart, axes } from './chart.js';
-import { largest, number, readable, shownDigits, withUnit } from './format.js';
+import { Chart, axes, roomOf } from './chart.js';
+import { largest, number, readable, shownDigits, tickLabels, withUnit } from './format.js';
 import * as theme from './theme.js';
+
+const resolution = 1e-6;  // relative: smaller differences are rounding
 
 /** Path through the points in order; a NaN starts a new segment. */
 function loopPath(plot, series) {
@@ -55,14 +57,40 @@ function rangeOf(plot, component, logarithmic) {
   if (min > max) return logarithmic ? [0.1, 1] : [0, 1];
   if (logarithmic) return [roundBelow(min / 2), max * 2.5];
   // A single value: an axis around it that shows its magnitude.
-  const margin = max > min ? 0.04 * (max - min) : 0.5 * (Math.abs(max) || 1);
+  const size = Math.max(Math.abs(min), Math.abs(max));
+  const margin = max - min > resolution * size ? 0.04 * (max - min) : 0.5 * (size || 1);
   return [min - margin, max + margin];
+}
+
+/** Multiples of `step` in a range. */
+function multiples(low, high, step) {
+  const first = Math.ceil(low / step), last = Math.floor(high / step);
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, k) => (first + k) * step);
+}
+
+/** Labels the axis below a chart at the samples that have room for their labels; at multiples of a round step where the
+ *  reader has zoomed in between two samples. */
+function labelSamples(axis, samples) {
+  const sorted = [...new Set(samples)].sort((a, b) => a - b);
+  axis.splits = (plot, index, low, high, step) => {
+    let right = -Infinity;
+    const shown = sorted.filter((value) => {
+      if (value < low || value > high) return false;
+      const at = plot.valToPos(value, 'x'), half = 0.5 * roomOf(number(value).length);
+      if (at - half < right) return false;
+      right = at + half;
+      return true;
+    });
+    return shown.length > 1 ? shown : multiples(low, high, step);
+  };
+  axis.filter = (plot, ticks) => ticks;
+  axis.values = (plot, ticks) => (ticks.every((tick) => sorted.includes(tick)) ? ticks.map((tick) => number(tick)) : tickLabels(ticks));
 }
 
 export class XyChart extends Chart {
   /** @param curves also {x, y}, in SI like `unit` and `xUnit`; shown in units that suit the largest values
    *  @param points draw labelled points instead of lines
-   *  @param marked draw a dot at every sample of a line
+   *  @param marked draw a dot at every sample of a line, with ticks at the samples
    *  @param log [x, y] logarithmic axes */
   constructor(place, { title, id, xLabel, yLabel, unit, xUnit, curves, points = false, marked = false, log = [false, false] }) {
     super(place, { title, id, curves });
@@ -87,10 +115,12 @@ export class XyChart extends Chart {
       distr: this.log[component] ? 3 : 1,
       range: (plot, min, max) => (this.zoomed ? [min, max] : rangeOf(plot, component, this.log[component])),
     });
+    const [below, left] = axes(withUnit(this.xLabel, this.xUnit), withUnit(this.yLabel, this.yUnit), this.log);
+    if (this.marked) labelSamples(below, this.curves.flatMap((curve) => curve.x.map((x) => this.xFactor * x)));
     return {
       mode: 2,
       scales: { x: scale(0), y: scale(1) },
-      axes: axes(withUnit(this.xLabel, this.xUnit), withUnit(this.yLabel, this.yUnit), this.log),
+      axes: [below, left],
       series: [null, ...this.curves.map((curve, i) => ({
         ...this.stroke(i), facets: [{ scale: 'x', auto: true }, { scale: 'y', auto: true }],
         ...(this.points || this.marked ? { fill: this.stroke(i).stroke } : {}),

@@ -195,6 +195,19 @@ class Runs(unittest.TestCase):
         matplotlib.use("Agg")
         self.assertEqual(len(both.plot().axes), 2)
 
+    def test_table_of_a_comparison_has_the_form_of_that_of_a_sweep(self):
+        both = hs.compare(BALL, ["flores", "no_such_backend", "hertz"], set=SHORT)
+        self.assertEqual([row["backend"] for row in both.rows], ["flores", "hertz", "no_such_backend"])
+        self.assertEqual([row["status"] for row in both.rows], ["completed", "completed", "failed"])
+        self.assertEqual(len({tuple(row) for row in both.rows}), 1, "all rows have the same columns")
+        self.assertIsNone(both.rows[-1]["ball-ground.max_force_N"])
+        self.assertGreater(both.rows[0]["ball-ground.max_force_N"], 1.0)
+        if importlib.util.find_spec("pandas") is None:
+            self.assertEqual(both.table, both.rows)
+            return
+        self.assertEqual(both.table.index.name, "backend")
+        self.assertEqual(both.table.loc["hertz", "ball-ground.max_force_N"], both.rows[1]["ball-ground.max_force_N"])
+
     def test_studies_in_processes_and_threads(self):
         restitutions = [0.5, 0.7]
         with concurrent.futures.ThreadPoolExecutor(2) as pool:

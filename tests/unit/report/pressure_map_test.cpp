@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "common/errors/error.hpp"
+#include "report/foot_prints.hpp"
 #include "report/pressure_regions.hpp"
 
 namespace heelstrike::report {
@@ -153,6 +154,61 @@ TEST(PressureMap, IsContinuousOverTheCutBetweenTwoParts) {
     EXPECT_LT(std::abs(value_at(view, 1e-3 * (i + 1), 0.05) - value_at(view, 1e-3 * i, 0.05)), 5.1e3) << i << " mm";
   }
   EXPECT_EQ(map.peak_pressure(), 2e5) << "peaks remain those of the parts";
+}
+
+/// Two soles in a row, cut at x = 0.25 m; the frame of the second begins there.
+struct CutSole {
+  static constexpr std::size_t nx = 26, ny = 11;
+  Pose X_FB{.R = Matrix3::Identity(), .p = Vector3(0.25, 0.0, 0.0)};
+  PressureMap map{placed(flat_sole(nx, ny), tilted), tilted};
+
+  CutSole() { map.add_part(placed(flat_sole(nx, ny), tilted), tilted * X_FB.inverse()); }
+};
+
+TEST(PressureMap, SharedNodesAreNumberedWithinTheirParts) {
+  const CutSole sole;
+  const std::vector<SharedNode> nodes = sole.map.shared_nodes();
+  ASSERT_EQ(nodes.size(), 2 * CutSole::ny) << "a row of the sole and one of its lid";
+  for (const SharedNode& node : nodes) {
+    EXPECT_EQ(node.parts, (std::array<std::size_t, 2>{0, 1}));
+    EXPECT_EQ(node.nodes[0] % CutSole::nx, CutSole::nx - 1);
+    EXPECT_EQ(node.nodes[1], node.nodes[0] + 1 - CutSole::nx) << "first column of the same row";
+  }
+}
+
+TEST(JoinedFeet, SeamsBetweenTheFilesOfTheParts) {
+  const CutSole sole;
+  const FootPrint print{.name = "foot",
+                        .label = "left",
+                        .parts = {{.pair = "heel-ground", .body = "heel", .X_FB = {}},
+                                  {.pair = "toes-ground", .body = "toes", .X_FB = sole.X_FB}},
+                        .map = sole.map,
+                        .series = {"heel-ground_heel", "toes-ground_toes"},
+                        .path = {},
+                        .regions = {},
+                        .loads = {}};
+  std::vector<std::uint32_t> nodes;
+  for (const SharedNode& node : sole.map.shared_nodes())
+    nodes.insert(nodes.end(), node.nodes.begin(), node.nodes.end());
+  const Json feet = joined_feet_json({print});
+  ASSERT_EQ(feet.size(), 1U);
+  EXPECT_EQ(feet[0]["label"], "left");
+  EXPECT_EQ(feet[0]["pairs"], (Json{"heel-ground", "toes-ground"}));
+  ASSERT_EQ(feet[0]["seams"].size(), 1U);
+  EXPECT_EQ(feet[0]["seams"][0]["parts"], (Json{"heel-ground_heel", "toes-ground_toes"}));
+  EXPECT_EQ(feet[0]["seams"][0]["nodes"], packed(nodes));
+}
+
+TEST(JoinedFeet, AFootOfOnePartIsDrawnAsItIs) {
+  const FootPrint print{.name = "sole",
+                        .label = "foot",
+                        .parts = {{.pair = "sole", .body = "foot", .X_FB = {}}},
+                        .map = PressureMap(flat_sole(6, 3), {}),
+                        .series = {"sole_foot"},
+                        .path = {},
+                        .regions = {},
+                        .loads = {}};
+  EXPECT_TRUE(joined_feet_json({print}).empty());
 }
 
 TEST(PressureMap, RejectsAFrameOfAnotherMesh) {
