@@ -194,8 +194,12 @@ std::string ChildProcess::wait_until_ready(std::chrono::milliseconds deadline) {
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {  // closed: the program has ended or is about to end
       const auto end = ended(std::chrono::seconds(2));
-      throw unavailable_error(fmt::format("the {} ended before it was ready, with {}", options_.name,
-                                          end ? end->text() : "its ready line missing"));
+      const std::string what = fmt::format("the {} ended before it was ready, with {}", options_.name,
+                                           end ? end->text() : "its ready line missing");
+      // The servers end with this code if threads or memory are not available: a restart would end alike.
+      constexpr int limit_reached = 3;
+      if (end && !end->by_signal && end->code == limit_reached) throw limit_error("", what);
+      throw unavailable_error(what);
     }
     line.append(part.data(), static_cast<std::size_t>(n));
   }

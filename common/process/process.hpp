@@ -105,7 +105,8 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
   ~ChildProcess() { stop(std::chrono::seconds(5)); }
 
-  /// Waits for the ready line. @returns the line @throws Error{unavailable} if the program ends before, Error{deadline}
+  /// Waits for the ready line. @returns the line @throws Error{unavailable} if the program ends before, Error{limit}
+  /// if it does so because threads or memory are not available (exit code 3), Error{deadline}
   std::string wait_until_ready(std::chrono::milliseconds deadline);
 
   [[nodiscard]] const std::string& name() const { return options_.name; }

@@ -59,5 +59,18 @@ TEST(PairLimit, ServersThatListenHaveFiniteElements) {
   }
 }
 
+/// Limits of private servers are those of the run: no other attempt would succeed.
+TEST(PairLimit, PrivateServersWithoutMemoryAreAFailureOfTheRun) {
+  if (HEELSTRIKE_TEST_TIME_FACTOR > 1) GTEST_SKIP() << "a sanitizer needs additional address space";
+  const cli_test::ScratchFolder folder;
+  const std::string block = folder.write("block.yaml", cli_test::block_scenario());
+  const std::string limited =
+      std::string("ulimit -v 500000; exec ") + HEELSTRIKE_BIN_DIR + "/heelstrike run " + block + " -o out";
+  const cli_test::Finished ended =
+      cli_test::run("/bin/sh", {"-c", limited}, {.working_folder = folder.path(), .environment = {}});
+  EXPECT_EQ(ended.exit_code, 3) << ended.err;
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("ended before it was ready"), HasSubstr("limit reached")));
+}
+
 }  // namespace
 }  // namespace heelstrike::testing_support
