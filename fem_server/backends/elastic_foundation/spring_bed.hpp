@@ -195,10 +195,11 @@ class SpringBed {
   }
   [[nodiscard]] const SpringContact& along_normal(Search& search, std::uint32_t spring,
                                                   const LocalCrossing& crossing) const;
+  [[nodiscard]] SpringContact along_whole_ray(const TargetPoint& target_point) const;
   [[nodiscard]] SpringContact along_ray(const Spring& s, const TargetPoint& target_point, TargetPoint shortest) const;
   [[nodiscard]] SpringContact on_flat_face(const Spring& s, const TargetPoint& target_point) const;
-  [[nodiscard]] bool is_beside_wall(const Search& search, const Spring& s, const TargetPoint& target_point,
-                                    const TargetPoint& nearest) const;
+  [[nodiscard]] bool is_pressed_along(const Search& search, const Spring& s, const TargetPoint& target_point,
+                                      const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<SpringContact> find_spring_contact(const Search& search, const Spring& spring,
                                                                  const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<SpringContact> project_beyond_rim(const Search& search, const Spring& s,
