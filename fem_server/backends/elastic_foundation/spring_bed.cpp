@@ -235,14 +235,14 @@ double SpringBed::gap(std::uint32_t spring, const Pose& X_CT) const {
   return target_->closest(X_CT.inverse() * casting_.springs()[spring].point, 0).gap;
 }
 
-void SpringBed::too_deep(std::uint32_t spring, double d, double target_thickness) const {
+void SpringBed::too_deep(std::uint32_t spring, double depth, double target_thickness) const {
   const Spring& s = casting_.springs()[spring];
   const double thickness = law_.thickness(layers(s.thickness, target_thickness));
   throw RecoverableError(
       fmt::format(
           "{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, where the layers are "
           "{:g} m thick: they would be fully compressed; use smaller steps, or place the bodies with less overlap",
-          options_.where, d, s.point.x(), s.point.y(), s.point.z(), thickness),
+          options_.where, depth, s.point.x(), s.point.y(), s.point.z(), thickness),
       options_.where);
 }
 
@@ -558,8 +558,11 @@ inline void SpringBed::add(Search& search, std::uint32_t spring, const SpringCon
 inline void SpringBed::add_active(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const {
   place(search, spring, spring_contact);
   BedState& state = search.state;
-  const double d = state.springs.back().motion.d;
-  check_depth(spring, d, layer_ ? state.layers.back().motion.h : options_.target_thickness);
+  ActiveSpring& loaded = state.springs.back();
+  const double d = loaded.motion.d;
+  loaded.cosine = spring_contact.cosine(casting_.springs()[spring].normal, d);
+  check_depth(spring, law_.depth_in_layer(d, loaded.cosine),
+              layer_ ? state.layers.back().motion.h : options_.target_thickness);
   if (d > state.deepest) {
     state.deepest = d;
     state.deepest_spring = state.springs.size() - 1;
@@ -880,6 +883,7 @@ struct SpringBed::TriangleDepths {
   double centre_weight = cubature_weights[3];
   double loaded = 1.0;          ///< [-] fraction of the triangle covered by T
   bool is_overhanging = false;  ///< T ends over the triangle, and its face is extended below the other springs
+  double cosine = 1.0;          ///< [-] of the deepest spring
   TriangleDepths(const SpringBed& bed, const BedState& state, const std::array<std::uint32_t, 4>& places)
       : springs(places) {
     std::size_t deepest = 0;
@@ -891,6 +895,7 @@ struct SpringBed::TriangleDepths {
       all_in_contact = all_in_contact && !spring.is_outside_rim;
       is_overhanging = is_overhanging || spring.is_overhanging;
     }
+    cosine = state.springs[places[deepest]].cosine;
     if (all_in_contact) return;
     for (std::size_t k = 0; k < 3; ++k) {
       if (!state.springs[places[k]].is_outside_rim) centre_weight = 0.0;
@@ -989,7 +994,7 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   const double area = casting_.area(triangle);
   const std::array<double, 2> h = layers(casting_.thickness(triangle), of_target);
   // The plane lies deeper than the springs by the lift of the centre.
-  const double deepest = std::max({d_0, d_1, d_2});
+  const double deepest = law_.depth_in_layer(std::max({d_0, d_1, d_2}), four.cosine);
   if (!four.is_overhanging && deepest >= law_.thickness(h))
     too_deep(casting_.centre_spring(triangle), deepest, of_target);
   std::optional<RimLoad> rim;

@@ -4,6 +4,7 @@
 /// about T's origin, expressed in C.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <optional>
@@ -58,6 +59,11 @@ struct SpringContact {
   /// the distance of that point in the compression: the ray may leave T through another face. @pre shortest
   std::optional<double> facing{};
 
+  /// [-] T's depth below the spring, perpendicular to T, over the compression d [m] > 0 of the spring.
+  [[nodiscard]] double cosine(const Vector3& spring_normal, double d) const {
+    if (shortest) return std::min(1.0, std::abs(shortest->gap) / d);
+    return by_ray ? -target_point.normal.dot(spring_normal) : 1.0;
+  }
   /// True if nothing of the ray counts (docs/theory/elastic_foundation.md, equation 4): r <= 1/2.
   [[nodiscard]] bool is_unloaded() const {
     if (facing) return 2.0 * max_ray_ratio * *facing <= 1.0;

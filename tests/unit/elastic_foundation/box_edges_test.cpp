@@ -15,6 +15,7 @@
 #include "fem_server/backends/elastic_foundation/entry.hpp"
 #include "scenario/surfaces/block.hpp"
 #include "scenario/surfaces/cylinder.hpp"
+#include "scenario/surfaces/plane.hpp"
 #include "tests/unit/elastic_foundation/foundation_examples.hpp"
 
 namespace heelstrike::fem {
@@ -219,6 +220,32 @@ TEST(BoxEdges, DerivativesNearTheEdge) {
         const Pose X_base_cube{.R = R, .p = {0.15 + 0.5 * cube_edge - overlap, 0.013, 0.05 + low - 4e-4}};
         expect_box_derivatives(pair, X_base_cube.inverse(), 2e-5,
                                fmt::format("{} overlap {} tilt {}", of_cube, overlap, tilt.y()));
+      }
+    }
+  }
+}
+
+// A cube on its corner: the pressed parts of its faces grow with the square of the depth. A face at 5 degrees to the
+// perpendicular has rays of ten times the depth; at a tenth of the layer's thickness the pose was rejected.
+TEST(BoxEdges, SteepFacesDoNotReachTheBase) {
+  const BoxKinds cube("cube", {cube_edge, cube_edge, cube_edge});
+  const Vector3 axis(std::cos(20.0 * M_PI / 180.0), std::sin(20.0 * M_PI / 180.0), 0.0);
+  const Surface plane = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
+  const Surface block = BlockSurface{.lengths = {0.4, 0.4, 0.1}, .center = {0.0, 0.0, -0.05}};
+  for (const Surface& floor : {plane, block}) {
+    for (const auto& [name, main] : cube.kinds) {
+      const BoxPair pair(main, floor, {&cube.assets});
+      for (const double tilt : {15.0, 20.0}) {
+        const Matrix3 R = rotation_from_vector(tilt * M_PI / 180.0 * axis);
+        const double low = 0.5 * cube_edge * R.row(2).cwiseAbs().sum();
+        const auto upwards = [&](double depth) {
+          const Pose X_WC{.R = R, .p = {0.0, 0.0, low - depth}};
+          return (X_WC.R * pair.at(X_WC.inverse()).F_A.force).z();
+        };
+        for (const double depth : {1.1e-3, 2e-3, 4e-3}) {
+          EXPECT_NEAR(upwards(depth) / (1e6 * upwards(0.01 * depth)), 1.0, 1e-6) << name << " " << tilt << " " << depth;
+        }
+        EXPECT_THROW((void)upwards(layer_of_boxes * 1.1), RecoverableError);
       }
     }
   }
