@@ -672,7 +672,14 @@ std::vector<std::string> find_foundation_warnings(const PairSpec& pair, const Pr
        {std::tuple{&pair.main, &main, ".main"}, std::tuple{&pair.partner, &partner, ".partner"}}) {
     const auto mesh = MeshSurface::of(body->surface);
     if (!mesh || !*extents) continue;
-    add(find_extent_warnings(**extents, mesh->length_scale, "length_scale"), where + side + ".surface.mesh");
+    const std::string key = where + side + ".surface.mesh";
+    add(find_extent_warnings(**extents, mesh->length_scale, "length_scale"), key);
+    if (const std::size_t repeated = count_repeated_triangles(*mesh, context); repeated > 0) {
+      add({fmt::format("{} triangles repeat others and are ignored; to remove them from the file: heelstrike mesh FILE "
+                       "--repair duplicates",
+                       repeated)},
+          key);
+    }
   }
   for (const bool is_casting : {true, false}) {
     const auto& extents = is_casting == roles.casting_is_main ? main : partner;

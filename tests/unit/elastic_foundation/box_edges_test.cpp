@@ -251,5 +251,24 @@ TEST(BoxEdges, SteepFacesDoNotReachTheBase) {
   }
 }
 
+// A mesh with each triangle twice had twice the force.
+TEST(BoxEdges, RepeatedTrianglesCountOnce) {
+  Assets assets;
+  auto triangles = box_of_cells({cube_edge, cube_edge, cube_edge}, 2);
+  const std::size_t n = triangles.size();
+  for (std::size_t t = 0; t < n; ++t) triangles.push_back(triangles[t]);
+  assets.add("twice", triangles);
+  const Surface plane = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
+  const BoxPair pair(mesh_named("twice"), plane, {&assets});
+  const double d = 1e-4;
+  EXPECT_NEAR(pair.at(Pose{.p = {0.0, 0.0, d - 0.5 * cube_edge}}).F_A.force.z() / (pair.k * 0.01 * d), 1.0, 1e-9);
+  const BackendEntry entry = elastic_foundation_entry();
+  PairSpec spec = layer_pair(mesh_named("twice"), plane);
+  spec.parameters = checked_parameters(spec.parameters, entry.parameters, "contact.knee.parameters");
+  EXPECT_THAT(entry.warnings(spec, assets.context()),
+              testing::ElementsAre(testing::AllOf(testing::HasSubstr("contact.knee.main.surface.mesh: "),
+                                                  testing::HasSubstr("48 triangles repeat"))));
+}
+
 }  // namespace
 }  // namespace heelstrike::fem
