@@ -120,9 +120,11 @@ CastingTriangles solid_triangles(const VolumeMesh& solid, const ParameterScope* 
   return result;
 }
 
-/// Triangles without area have no normal; closed surfaces must have outward normals.
+/// Triangles without area have no normal, and a repeated one would carry its load again; closed surfaces must have
+/// outward normals.
 void repair_target_triangles(SurfaceMesh& mesh, const std::string& where) {
   remove_degenerate_triangles(mesh);
+  remove_duplicate_triangles(mesh);
   if (mesh.triangles.empty()) {
     throw input_error(where, fmt::format("{}: expected triangles, found none with an area; check the mesh", where));
   }
@@ -245,6 +247,15 @@ ReadOptions read_options(const MeshSurface& surface, const AssetContent& asset, 
   read.length_scale = surface.length_scale;
   read.limits.max_elements = context.max_elements;
   return read;
+}
+
+std::size_t count_repeated_triangles(const MeshSurface& surface, const PrepareContext& context) {
+  const AssetContent& asset = context.asset(surface.asset());
+  const ReadOptions read = read_options(surface, asset, context);
+  if (is_volume_mesh(asset.content, read)) return 0;
+  SurfaceMesh mesh = read_surface(asset.content, read);
+  remove_degenerate_triangles(mesh);
+  return remove_duplicate_triangles(mesh);
 }
 
 std::optional<Vector3> surface_extents(const Surface& surface, const PrepareContext& context) {

@@ -3,6 +3,7 @@
 /// Mesh files of surfaces: options of reading and extents of the content.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,7 +23,7 @@ namespace heelstrike::fem {
 /// True if triangles or a distance exist for surfaces of this kind.
 [[nodiscard]] bool has_surface(const SurfaceKind& kind);
 
-/// Triangles with outward normals, none degenerate.
+/// Triangles with outward normals, none degenerate or repeated.
 struct CastingTriangles {
   SurfaceMesh mesh;
   /// Exact shape that the triangles approximate; null = the triangles are the surface.
@@ -66,6 +67,9 @@ struct TargetGeometry {
 /// Options for reading the file of a surface.
 [[nodiscard]] ReadOptions read_options(const MeshSurface& surface, const AssetContent& asset,
                                        const PrepareContext& context);
+
+/// Triangles of a surface mesh with the same corners as another one; of these, one is kept. Reads the file.
+[[nodiscard]] std::size_t count_repeated_triangles(const MeshSurface& surface, const PrepareContext& context);
 
 /// Edges [m] of the bounding box of a surface; none for planes and other infinite ones. Reads its mesh file.
 [[nodiscard]] std::optional<Vector3> surface_extents(const Surface& surface, const PrepareContext& context);

@@ -108,6 +108,8 @@ NearestOnSurface TriangleSurface::closest(const Vector3& q, std::uint32_t near) 
   // Distance to a vertex or a straight edge: Hessian (1 - n n^T) / gap, less t t^T / gap along the edge.
   const Vector3 n = side / found.distance * away;
   nearest.surface.normal = n;
+  // Perpendicular to the face, as over an edge between coplanar triangles, the nearest point moves along the face.
+  if (n.cross(face_normals_[found.triangle]).squaredNorm() < on_feature * on_feature) return nearest;
   nearest.surface.curvature = Matrix3::Identity() - n * n.transpose();
   if (on.edge) {
     const Vector3 along =

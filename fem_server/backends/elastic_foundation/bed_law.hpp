@@ -60,7 +60,7 @@ class BedLaw {
   BedLaw(const LayerLaw& first, const LayerLaw& second)
       : layers_{first, second}, n_layers_(2), proportional_(first.proportional() && second.proportional()) {}
 
-  /// @param d  [m] compression, in [0, thickness(h))
+  /// @param d  [m] compression >= 0, with large strain below thickness(h)
   /// @param h  [m] thickness of each layer; the second is unused for one layer
   /// @throws RecoverableError when no finite pressure compresses two layers by d
   [[nodiscard]] BedPressure at(double d, const std::array<double, 2>& h) const;
@@ -75,6 +75,10 @@ class BedLaw {
 
   /// [m] all layers together.
   [[nodiscard]] double thickness(const std::array<double, 2>& h) const { return n_layers_ == 1 ? h[0] : h[0] + h[1]; }
+  /// [m] The depth that must stay below the thickness, of a compression d along a line at that cosine to the normal of
+  /// the face that compresses it. A steep face that crosses a layer near its edge is nearer than the line is long, and
+  /// does not reach the base where the line ends. With large strain no line loses all of its thickness.
+  [[nodiscard]] double depth_in_layer(double d, double cosine) const { return layers_[0].large ? d : cosine * d; }
   /// The pressure is proportional to the compression.
   [[nodiscard]] bool proportional() const { return proportional_; }
   /// [Pa/m] pressure over compression. @pre proportional()

@@ -113,8 +113,9 @@ RimIntegral::RimIntegral(const BedLaw& law, const LoadedTriangle& triangle, cons
 
 /// Notes a depth. false = it compresses the layers fully.
 bool RimIntegral::carries(double depth) {
-  deepest_ = std::max(deepest_, depth);
-  if (depth >= law_.thickness(triangle_.h)) return false;
+  const double in_layer = law_.depth_in_layer(depth, opposes_);
+  deepest_ = std::max(deepest_, in_layer);
+  if (in_layer >= law_.thickness(triangle_.h)) return false;
   if (depth > 0.0) sum_.peak = std::max(sum_.peak, law_.pressure(depth, triangle_.h));
   return true;
 }
@@ -201,9 +202,9 @@ void RimIntegral::add_whole() {
 
 void RimIntegral::add(const std::array<Vector3, 3>& face) {
   const Vector3 across = (face[1] - face[0]).cross(face[2] - face[0]);
-  const double opposes = -across.dot(triangle_.normal) / across.norm();
-  if (!(opposes * max_ray_ratio > 1.0)) return;
-  const bool is_steep = opposes < min_opposing_cosine;
+  opposes_ = -across.dot(triangle_.normal) / across.norm();
+  if (!(opposes_ * max_ray_ratio > 1.0)) return;
+  const bool is_steep = opposes_ < min_opposing_cosine;
   const Vector3& a = triangle_.corners[0];
   const auto in_plane = [&](const Vector3& p) { return Eigen::Vector2d(x_.dot(p - a), y_.dot(p - a)); };
   const PlaneTriangle own{in_plane(triangle_.corners[0]), in_plane(triangle_.corners[1]),

@@ -46,7 +46,7 @@ class RimIntegral {
   /// @throws RecoverableError as the law
   void add(const std::array<Vector3, 3>& face);
   [[nodiscard]] const RimLoad& sum() const { return sum_; }
-  /// [m] maximum depth of all parts.
+  /// [m] maximum depth of all parts (BedLaw::depth_in_layer).
   [[nodiscard]] double deepest() const { return deepest_; }
 
  private:
@@ -65,6 +65,7 @@ class RimIntegral {
   Vector3 x_, y_;           ///< axes of the triangle's plane
   Eigen::Matrix2d shares_;  ///< [1/m] of barycentric coordinates 1 and 2
   RimLoad sum_;
+  double opposes_ = 1.0;  ///< [-] cosine between the triangle and the present face
   double deepest_ = 0.0;
 };
 

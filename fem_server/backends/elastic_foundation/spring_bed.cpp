@@ -235,14 +235,14 @@ double SpringBed::gap(std::uint32_t spring, const Pose& X_CT) const {
   return target_->closest(X_CT.inverse() * casting_.springs()[spring].point, 0).gap;
 }
 
-void SpringBed::too_deep(std::uint32_t spring, double d, double target_thickness) const {
+void SpringBed::too_deep(std::uint32_t spring, double depth, double target_thickness) const {
   const Spring& s = casting_.springs()[spring];
   const double thickness = law_.thickness(layers(s.thickness, target_thickness));
   throw RecoverableError(
       fmt::format(
           "{}: the surfaces overlap by {:g} m at ({:g}, {:g}, {:g}) m of the casting body, where the layers are "
           "{:g} m thick: they would be fully compressed; use smaller steps, or place the bodies with less overlap",
-          options_.where, d, s.point.x(), s.point.y(), s.point.z(), thickness),
+          options_.where, depth, s.point.x(), s.point.y(), s.point.z(), thickness),
       options_.where);
 }
 
@@ -294,10 +294,10 @@ void SpringBed::check_other_side(const Spring& s, const Vector3& q, const Vector
   if (of_other.gap > 0.0 || of_other.normal.dot(away) > 0.0) return;
   throw RecoverableError(
       fmt::format(
-          "{}: both bodies are thinner than the layers ({:g} m), and at ({:g}, {:g}, {:g}) m of the casting body, "
-          "which is {:g} m thick there, both of its sides lie so deep in the partner that neither faces it; use "
-          "smaller steps, or place the bodies with less overlap",
-          options_.where, max_layers_, s.point.x(), s.point.y(), s.point.z(), s.body_depth),
+          "{}: at ({:g}, {:g}, {:g}) m of the casting body, where the layers are {:g} m thick and both bodies are "
+          "thinner (this one {:g} m), both of its sides lie so deep in the partner that neither faces it; use smaller "
+          "steps, or place the bodies with less overlap",
+          options_.where, s.point.x(), s.point.y(), s.point.z(), max_layers_, s.body_depth),
       options_.where);
 }
 
@@ -371,49 +371,56 @@ inline const SpringContact& SpringBed::along_normal(Search& search, std::uint32_
   return search.along;
 }
 
+/// Contact of a ray in its full length.
+/// @param target_point  in C
+SpringContact SpringBed::along_whole_ray(const TargetPoint& target_point) const {
+  return {.target_point = target_point,
+          .by_ray = true,
+          .direction = options_.direction,
+          .flat = options_.direction == ForceDirection::energy && target_point.curvature.isZero(0.0)};
+}
+
 /// Contact of a ray with a flat face, shortened where it runs along this face.
 /// @param target_point  in C
 SpringContact SpringBed::on_flat_face(const Spring& s, const TargetPoint& target_point) const {
-  SpringContact spring_contact{.target_point = target_point, .by_ray = true, .direction = options_.direction};
+  SpringContact spring_contact = along_whole_ray(target_point);
   const double slope = -target_point.normal.dot(s.normal);
-  if (slope * max_ray_ratio >= 1.0) {
-    spring_contact.flat = options_.direction == ForceDirection::energy;
-  } else {
-    spring_contact.shortest = target_point;
-    spring_contact.shortest->gap = slope * target_point.gap;
-  }
+  if (slope * max_ray_ratio >= 1.0) return spring_contact;
+  spring_contact.flat = false;
+  spring_contact.shortest = target_point;
+  spring_contact.shortest->gap = slope * target_point.gap;
   return spring_contact;
 }
 
 /// Contact of a ray, shortened where the ray runs along T, or where T near the spring does not face it.
 /// @param target_point, shortest  crossing of the ray and T's nearest point, in C
 SpringContact SpringBed::along_ray(const Spring& s, const TargetPoint& target_point, TargetPoint shortest) const {
-  SpringContact spring_contact{.target_point = target_point, .by_ray = true, .direction = options_.direction};
   if ((target_point.gap > 0.0) != (shortest.gap > 0.0)) reverse_side(shortest);
+  SpringContact spring_contact = along_whole_ray(target_point);
   const double ray_length = max_ray_ratio * std::abs(shortest.gap);
-  if (target_point.gap < 0.0 && target_point.curvature.isZero(0.0) && shortest.curvature.isZero(0.0)) {
-    const double facing = spring_facing_factor(s, target_point, shortest);
+  if (target_point.gap < 0.0 && shortest.curvature.isZero(0.0)) {
+    const double facing = -shortest.normal.dot(s.normal);
     if (max_ray_ratio * facing < std::min(1.0, ray_length / -target_point.gap)) spring_contact.facing = facing;
   }
   if (spring_contact.facing || std::abs(target_point.gap) > ray_length) {
     spring_contact.shortest = shortest;
-  } else {
-    spring_contact.flat = options_.direction == ForceDirection::energy && target_point.curvature.isZero(0.0);
+    spring_contact.flat = false;
   }
   return spring_contact;
 }
 
-/// True if the ray of a spring ends at a face of T that opposes it, although a wall of T across the spring is nearer:
-/// the spring lies in a flat face of C that crosses this wall. The same holds for the side wall of C below a face of T
-/// that presses C from above, whose ray ends at a far wall of T. Of both faces that one separates the bodies along
-/// which they overlap less: the overlap along the spring's face must not be shorter than the ray.
+/// True if the bodies overlap along a ray by no more than across it, although the face of T nearest to the spring lies
+/// along the ray, as a wall. A spring below an edge of T is near two faces, and which of them presses the bodies apart
+/// does not follow from their distances: the lower face of a box over the edge of a plate, and its side wall, are each
+/// near the plate's upper face and its wall. Of all faces that one separates two bodies along which they overlap least.
 /// @param target_point, nearest  crossing of the ray and T's nearest point, in C
-bool SpringBed::is_beside_wall(const Search& search, const Spring& s, const TargetPoint& target_point,
-                               const TargetPoint& nearest) const {
+bool SpringBed::is_pressed_along(const Search& search, const Spring& s, const TargetPoint& target_point,
+                                 const TargetPoint& nearest) const {
   const double ray = -target_point.gap;
-  if (!(ray > max_ray_ratio * std::abs(nearest.gap)) || !target_point.curvature.isZero(0.0)) return false;
-  if (-target_point.normal.dot(s.normal) < min_opposing_cosine) return false;
-  if (std::abs(nearest.normal.dot(s.normal)) * max_ray_ratio > 1.0) return false;
+  const double along_wall = nearest.normal.dot(s.normal);
+  // A ray that meets no face but one along itself is shortened by the inclination of this face.
+  if (!(ray > 0.0) || -target_point.normal.dot(s.normal) * max_ray_ratio < 1.0) return false;
+  if (-along_wall * max_ray_ratio >= 1.0 || along_wall > min_opposing_cosine) return false;
   // How far both bodies continue from a point inside them, up to the length of the ray.
   const auto extent = [&](const Vector3& p, const Vector3& direction) {
     const auto of_C = own_surface_->crossing(p, direction, ray, true, 0);
@@ -423,9 +430,10 @@ bool SpringBed::is_beside_wall(const Search& search, const Spring& s, const Targ
   const Vector3 across = s.normal.cross(nearest.normal).normalized();
   const Vector3 inwards = s.normal.cross(across);
   const Vector3 below_face = s.point - ray / max_ray_ratio * s.normal;
-  if (extent(below_face, inwards) < ray) return false;
-  // Beside an edge between two walls, there is no extent across.
-  const Vector3 inside = below_face + ray * inwards;
+  const double away = extent(below_face, inwards);
+  if (away - nearest.gap < ray) return false;
+  // On an edge of C a line across would run within its face.
+  const Vector3 inside = below_face + 0.5 * away * inwards;
   return extent(inside, across) + extent(inside, -across) >= ray;
 }
 
@@ -448,12 +456,11 @@ std::optional<SpringContact> SpringBed::find_spring_contact(const Search& search
         return std::nullopt;
       }
       const TargetPoint target_point = rotated(*ray_end, search.X_CT.R);
-      if (target_point.curvature.isZero(0.0)) return on_flat_face(s, target_point);
-      return SpringContact{.target_point = target_point, .by_ray = true, .direction = options_.direction};
+      return target_point.curvature.isZero(0.0) ? on_flat_face(s, target_point) : along_whole_ray(target_point);
     }
     if (options_.by_ray && ray_end) {
       const TargetPoint target_point = rotated(*ray_end, search.X_CT.R);
-      if (behind && is_beside_wall(search, s, target_point, point)) return on_flat_face(s, target_point);
+      if (behind && is_pressed_along(search, s, target_point, point)) return along_whole_ray(target_point);
       if (std::abs(ray_end->gap) <= max_ray_length * std::abs(nearest.gap)) return along_ray(s, target_point, point);
     }
     if (behind) return std::nullopt;
@@ -551,8 +558,11 @@ inline void SpringBed::add(Search& search, std::uint32_t spring, const SpringCon
 inline void SpringBed::add_active(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const {
   place(search, spring, spring_contact);
   BedState& state = search.state;
-  const double d = state.springs.back().motion.d;
-  check_depth(spring, d, layer_ ? state.layers.back().motion.h : options_.target_thickness);
+  ActiveSpring& loaded = state.springs.back();
+  const double d = loaded.motion.d;
+  loaded.cosine = spring_contact.cosine(casting_.springs()[spring].normal, d);
+  check_depth(spring, law_.depth_in_layer(d, loaded.cosine),
+              layer_ ? state.layers.back().motion.h : options_.target_thickness);
   if (d > state.deepest) {
     state.deepest = d;
     state.deepest_spring = state.springs.size() - 1;
@@ -873,6 +883,7 @@ struct SpringBed::TriangleDepths {
   double centre_weight = cubature_weights[3];
   double loaded = 1.0;          ///< [-] fraction of the triangle covered by T
   bool is_overhanging = false;  ///< T ends over the triangle, and its face is extended below the other springs
+  double cosine = 1.0;          ///< [-] of the deepest spring
   TriangleDepths(const SpringBed& bed, const BedState& state, const std::array<std::uint32_t, 4>& places)
       : springs(places) {
     std::size_t deepest = 0;
@@ -884,6 +895,7 @@ struct SpringBed::TriangleDepths {
       all_in_contact = all_in_contact && !spring.is_outside_rim;
       is_overhanging = is_overhanging || spring.is_overhanging;
     }
+    cosine = state.springs[places[deepest]].cosine;
     if (all_in_contact) return;
     for (std::size_t k = 0; k < 3; ++k) {
       if (!state.springs[places[k]].is_outside_rim) centre_weight = 0.0;
@@ -982,7 +994,7 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   const double area = casting_.area(triangle);
   const std::array<double, 2> h = layers(casting_.thickness(triangle), of_target);
   // The plane lies deeper than the springs by the lift of the centre.
-  const double deepest = std::max({d_0, d_1, d_2});
+  const double deepest = law_.depth_in_layer(std::max({d_0, d_1, d_2}), four.cosine);
   if (!four.is_overhanging && deepest >= law_.thickness(h))
     too_deep(casting_.centre_spring(triangle), deepest, of_target);
   std::optional<RimLoad> rim;

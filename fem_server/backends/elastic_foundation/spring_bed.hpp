@@ -41,6 +41,7 @@ struct ActiveSpring {
   /// T is at the spring and compresses it.
   [[nodiscard]] bool is_loaded() const { return motion.d > 0.0 && !is_overhanging; }
   bool is_shortened = false;  ///< its ray is shortened
+  double cosine = 1.0;        ///< [-] SpringContact::cosine
 };
 
 /// Derivatives of an active spring by the pose.
@@ -195,10 +196,11 @@ class SpringBed {
   }
   [[nodiscard]] const SpringContact& along_normal(Search& search, std::uint32_t spring,
                                                   const LocalCrossing& crossing) const;
+  [[nodiscard]] SpringContact along_whole_ray(const TargetPoint& target_point) const;
   [[nodiscard]] SpringContact along_ray(const Spring& s, const TargetPoint& target_point, TargetPoint shortest) const;
   [[nodiscard]] SpringContact on_flat_face(const Spring& s, const TargetPoint& target_point) const;
-  [[nodiscard]] bool is_beside_wall(const Search& search, const Spring& s, const TargetPoint& target_point,
-                                    const TargetPoint& nearest) const;
+  [[nodiscard]] bool is_pressed_along(const Search& search, const Spring& s, const TargetPoint& target_point,
+                                      const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<SpringContact> find_spring_contact(const Search& search, const Spring& spring,
                                                                  const TargetPoint& nearest) const;
   [[nodiscard]] std::optional<SpringContact> project_beyond_rim(const Search& search, const Spring& s,
@@ -218,11 +220,12 @@ class SpringBed {
   [[nodiscard]] RimLoad rim_load(const Search& search, std::uint32_t triangle, const RimDepths* opposing) const;
   void load_layers(Search& search, const ActiveFace& face, const TriangleDepths& four,
                    const TriangleThickness& by) const;
-  void check_depth(std::uint32_t spring, double d, double target_thickness) const {
-    if (d >= law_.thickness(layers(casting_.springs()[spring].thickness, target_thickness)))
-      too_deep(spring, d, target_thickness);
+  /// @param depth  [m] BedLaw::depth_in_layer
+  void check_depth(std::uint32_t spring, double depth, double target_thickness) const {
+    if (depth >= law_.thickness(layers(casting_.springs()[spring].thickness, target_thickness)))
+      too_deep(spring, depth, target_thickness);
   }
-  [[noreturn]] void too_deep(std::uint32_t spring, double d, double target_thickness) const;
+  [[noreturn]] void too_deep(std::uint32_t spring, double depth, double target_thickness) const;
   [[noreturn]] void check_reach(std::uint32_t spring, double d) const;
   void check_orientation(const Search& search) const;
   void check_passage(Search& search) const;

@@ -81,7 +81,7 @@ struct RayShare {
 };
 
 /// Compression f = s g(r) of a ray s, with its partial derivatives. r = max_ray_ratio k / s, where x = k is the
-/// shortest distance, or r = max_ray_ratio x with x = spring_facing_factor().
+/// shortest distance, or r = max_ray_ratio x with the cosine x = SpringContact::facing.
 struct Shortened {
   double value, by_s, by_x, by_ss, by_sx, by_xx;
   explicit Shortened(const SpringContact& spring_contact) {
@@ -115,25 +115,11 @@ struct Shortened {
   }
 };
 
-/// Contribution of the crossed face to spring_facing_factor, with its derivatives by the cosine.
-struct PieceOrientation {
-  double value, by_cosine, by_cosine_twice;
-  PieceOrientation(const Spring& spring, const Vector3& target_normal) {
-    const double c = -spring.normal.dot(target_normal);
-    constexpr double share = 4.0 / max_ray_ratio;
-    value = share * c * c * c * c;
-    by_cosine = share * 4.0 * c * c * c;
-    by_cosine_twice = share * 12.0 * c * c;
-  }
-};
-
 /// d x / d X of the x of Shortened.
 Vector6 shortening_rate(const Spring& spring, const SpringContact& spring_contact, const Vector3& arm) {
   if (!spring_contact.facing) return line(arm, spring_contact.shortest->normal);
-  const PieceOrientation facing(spring, spring_contact.target_point.normal);
   Vector6 rate = Vector6::Zero();
-  rate.head<3>() =
-      spring.normal.cross(spring_contact.shortest->normal + facing.by_cosine * spring_contact.target_point.normal);
+  rate.head<3>() = spring.normal.cross(spring_contact.shortest->normal);
   return rate;
 }
 
@@ -165,12 +151,7 @@ Matrix6 differentiate_shortened_ray(const Spring& spring, const SpringContact& s
   const Matrix36 rotation_matrix = normal_change(normal, spring_contact.shortest->curvature, Matrix36::Zero(), carried);
   Matrix6 dx = Matrix6::Zero();
   if (spring_contact.facing) {
-    const PieceOrientation facing(spring, spring_contact.target_point.normal);
-    const Vector3 rotated = spring.normal.cross(spring_contact.target_point.normal);
-    dx.topLeftCorner<3, 3>() =
-        -skew(spring.normal) *
-            skew(Vector3(spring_contact.shortest->normal + facing.by_cosine * spring_contact.target_point.normal)) +
-        facing.by_cosine_twice * rotated * rotated.transpose();
+    dx.topLeftCorner<3, 3>() = -skew(spring.normal) * skew(normal);
   } else {
     dx = line_change(arm, normal, Matrix36::Zero(), rotation_matrix);
   }
@@ -205,10 +186,6 @@ SpringKinematicsDerivatives midsurface_slopes(const Spring& spring, const Spring
 }
 
 }  // namespace
-
-double spring_facing_factor(const Spring& spring, const TargetPoint& target_point, const TargetPoint& nearest) {
-  return -spring.normal.dot(nearest.normal) + PieceOrientation(spring, target_point.normal).value;
-}
 
 void evaluate_spring_kinematics(const Spring& spring, const SpringContact& spring_contact, const Vector3& p_CT,
                                 SpringKinematics& motion) {

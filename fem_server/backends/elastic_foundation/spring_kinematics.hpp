@@ -4,6 +4,7 @@
 /// about T's origin, expressed in C.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <optional>
@@ -54,22 +55,21 @@ struct SpringContact {
   /// compression is then shorter than the ray and vanishes as the ray becomes tangential to T
   /// (docs/theory/elastic_foundation.md, section 2).
   std::optional<TargetPoint> shortest{};
-  /// Set if T at its nearest point lies across the spring at more than the length of the ray: spring_facing_factor(),
-  /// which then replaces the distance of that point in the compression. @pre shortest; T is flat at both points
+  /// Set where T's flat face at its nearest point hardly opposes the spring: the cosine between both, which replaces
+  /// the distance of that point in the compression: the ray may leave T through another face. @pre shortest
   std::optional<double> facing{};
 
+  /// [-] T's depth below the spring, perpendicular to T, over the compression d [m] > 0 of the spring.
+  [[nodiscard]] double cosine(const Vector3& spring_normal, double d) const {
+    if (shortest) return std::min(1.0, std::abs(shortest->gap) / d);
+    return by_ray ? -target_point.normal.dot(spring_normal) : 1.0;
+  }
   /// True if nothing of the ray counts (docs/theory/elastic_foundation.md, equation 4): r <= 1/2.
   [[nodiscard]] bool is_unloaded() const {
     if (facing) return 2.0 * max_ray_ratio * *facing <= 1.0;
     return shortest && 2.0 * max_ray_ratio * std::abs(shortest->gap) <= std::abs(target_point.gap);
   }
 };
-
-/// [-] Degree to which T faces a spring: the cosine c between the spring and T at its nearest point, plus 0.4 c_ray^4
-/// at the crossing of the ray. A face crossed at an angle of less than 45 degrees faces the spring, whatever lies
-/// beside it (0.4 / 4 = 1 / max_ray_ratio); a face crossed at a grazing angle does not.
-[[nodiscard]] double spring_facing_factor(const Spring& spring, const TargetPoint& target_point,
-                                          const TargetPoint& nearest);
 
 /// @param motion  output, completely overwritten
 /// @pre spring_contact.target_point.normal . spring.normal < 0 when by_ray
