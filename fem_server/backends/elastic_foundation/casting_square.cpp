@@ -14,7 +14,7 @@ namespace heelstrike::fem {
 namespace {
 
 /// [-] of the edge of the square: covers the rounding of positions, and is the smallest step along the rim.
-constexpr double rounding = 1e-9;
+constexpr double square_rounding = 1e-9;
 /// Steps along one edge of the rim are distances to the target, and thus few but for a grazing one.
 constexpr int max_rim_steps = 1000;
 
@@ -60,7 +60,7 @@ double CastingSquare::reach_of_triangles(const Pose& X_CT) const {
   for (const Vector3& v : triangles_.vertices) at.push_back(in_square(X_CT * v));
   double reach = 0.0;
   const auto add = [&](const Vector3& p) { reach = std::max({reach, std::abs(p.x()), std::abs(p.y())}); };
-  const double deep = -rounding * half_;
+  const double deep = -square_rounding * half_;
   for (const Triangle& corners : triangles_.triangles) {
     for (std::size_t k = 0; k < 3; ++k) {
       const Vector3& p = at[corners[k]];
@@ -80,7 +80,7 @@ double CastingSquare::reach_of_shape(const Pose& X_CT) const {
   };
   const Vector3 centre = in_square(X_CT * centre_);
   const double from_middle = std::max(std::abs(centre.x()), std::abs(centre.y()));
-  const double deep = -rounding * half_;
+  const double deep = -square_rounding * half_;
   bool covers = from_middle > half_ && gap(centre.x(), centre.y()) < deep;
   for (int edge = 0; edge < 4 && !covers; ++edge) {
     const double side = edge % 2 == 0 ? half_ : -half_;
@@ -100,7 +100,7 @@ void CastingSquare::check(const Pose& X_CT) const {
   if (radius_ == 0.0 || centre.z() > radius_) return;
   if (std::max(std::abs(centre.x()), std::abs(centre.y())) + radius_ <= half_) return;
   const double reach = shape_ ? reach_of_shape(X_CT) : reach_of_triangles(X_CT);
-  if (reach <= half_ * (1.0 + rounding)) return;
+  if (reach <= half_ * (1.0 + square_rounding)) return;
   // Rounded up to three digits.
   const double digit = std::pow(10.0, std::floor(std::log10(2.0 * reach)) - 2.0);
   throw RecoverableError(
