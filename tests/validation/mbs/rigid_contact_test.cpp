@@ -632,6 +632,22 @@ output: {interval: 0.001, accelerations: true}
   EXPECT_NEAR(run.column("ball.ax_m_s2").front(), 0.0, 1e-9);
 }
 
+// A light cube under a heavy one remains at rest: its impulses are those of an ill-conditioned problem.
+TEST(RigidContact, LightCubeRestsUnderAHeavyOne) {
+  for (const double ratio : {100.0, 300.0, 1000.0}) {
+    for (const double shift : {0.005, 0.02, 0.04}) {
+      const std::string inertia = fmt::format("{:.17g}", 0.01 / 6.0 / ratio);
+      const auto run = completed(scenario_from(cubes({{0, 0, 0.05}, {shift, 0, 0.15}}, {{0, 1}}, {0}),
+                                               {fmt::format("bodies.b0.mass={:.17g}", 1.0 / ratio),
+                                                fmt::format("bodies.b0.inertia=[{0}, {0}, {0}]", inertia)}));
+      expect_rest(run, 2, 1e-9);
+      EXPECT_NEAR(run.column("f0.fz_N").back(), (1.0 + 1.0 / ratio) * g, 1e-6);
+      const auto unsolved = [](const std::string& line) { return line.find("Coulomb's law") != std::string::npos; };
+      EXPECT_FALSE(std::ranges::any_of(run.log, unsolved)) << ratio << " " << shift;
+    }
+  }
+}
+
 // A row of cubes as a floor: a cube that slides over its seams is decelerated by friction alone.
 TEST(RigidContact, SeamsOfAFloorCauseNoImpact) {
   const auto text = cubes({{0, 0, 0.05}, {0.1, 0, 0.05}, {0.2, 0, 0.05}, {0.01, 0.013, 0.15}}, {{0, 3}, {1, 3}, {2, 3}},
