@@ -648,6 +648,13 @@ TEST(RigidContact, LightCubeRestsUnderAHeavyOne) {
   }
 }
 
+// The advice names a body that can be moved, not the ground.
+TEST(RigidContact, AdviceForAnOverlapNamesABodyThatCanBeMoved) {
+  const auto run = run_local(scenario_from(cubes({{0, 0, 0.03}}, {}, {0})));
+  ASSERT_TRUE(run.summary.error.has_value());
+  EXPECT_THAT(run.summary.error->what(), ::testing::HasSubstr("(bodies.b0.position)"));
+}
+
 // A row of cubes as a floor: a cube that slides over its seams is decelerated by friction alone.
 TEST(RigidContact, SeamsOfAFloorCauseNoImpact) {
   const auto text = cubes({{0, 0, 0.05}, {0.1, 0, 0.05}, {0.2, 0, 0.05}, {0.01, 0.013, 0.15}}, {{0, 3}, {1, 3}, {2, 3}},
