@@ -19,9 +19,11 @@ const MemberKeys<RunBudget>& budget_members() {
       member(&RunBudget::steps, integer("steps", counts, "accepted steps of the integrator")),
       member(&RunBudget::evaluations,
              integer("evaluations", counts, "evaluations of the equations of motion or of balance")),
-      member(&RunBudget::stalled_steps,
-             integer("stalled_steps", counts,
-                     "consecutive trial steps that together advance the time by less than a billionth of end_time"))};
+      member(
+          &RunBudget::stalled_steps,
+          integer("stalled_steps", counts,
+                  "consecutive trial steps that together advance the time by less than a billionth of end_time, or a "
+                  "millionth with steps below 1e-13 s"))};
   return rows;
 }
 

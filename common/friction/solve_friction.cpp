@@ -328,7 +328,11 @@ bool newton(Search<d>& search, const ProximalEquations<d>& equations, VectorXd& 
   auto value = equations.at(r);
   const double first = value.merit;
   for (int i = 0; i < most && search.solution.newton_steps < search.options.max_newton_steps; ++i) {
-    if (value.merit <= 1e-26 * std::max(first, search.blocks.q().squaredNorm())) return true;
+    // Large reactions of an ill-conditioned problem round by more than the motion, 8 units in the last place each.
+    constexpr double rounding = 8.0 * std::numeric_limits<double>::epsilon();
+    const double least =
+        std::max(1e-26 * std::max(first, search.blocks.q().squaredNorm()), rounding * rounding * r.squaredNorm());
+    if (value.merit <= least) return true;
     const auto dr = equations.step(value);
     if (!dr) return false;
     ++search.solution.newton_steps;

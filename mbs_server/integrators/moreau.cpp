@@ -482,12 +482,52 @@ void separate(RigidContacts& contacts, Problem& problem, double t, Eigen::Vector
   }
 }
 
+namespace {
+
+/// Changes of the velocities at points while all bodies keep their velocities over a step: of curved paths, or of
+/// surfaces that turn.
+class VelocityTurn {
+ public:
+  /// @param h  [s] of the step, whose middle is the state
+  VelocityTurn(RigidContacts& contacts, const Vector& q, const Vector& v, double h)
+      : before_(points_at(contacts, q - 0.5 * h * v, v)), after_(points_at(contacts, q + 0.5 * h * v, v)) {}
+
+  /// [m/s] Along the normal and the tangents of the point. Zero where its surfaces are not smooth.
+  [[nodiscard]] Eigen::Vector3d at(const RigidPoint& point) const {
+    const RigidPoint* before = smooth_neighbour(before_, point);
+    const RigidPoint* after = smooth_neighbour(after_, point);
+    if (before == nullptr || after == nullptr) return Eigen::Vector3d::Zero();
+    const Eigen::Vector3d change_W = velocity_W(*after) - velocity_W(*before);
+    Eigen::Vector3d change;
+    change << after->rate - before->rate, point.tangents_W.transpose() * change_W;
+    return change;
+  }
+
+ private:
+  using Points = std::vector<RigidPoint>;
+  static Points points_at(RigidContacts& contacts, const Vector& q, const Vector& v) {
+    const auto points = contacts.evaluate_points(0.0, q, v);
+    return {points.begin(), points.end()};
+  }
+  static const RigidPoint* smooth_neighbour(const Points& points, const RigidPoint& point) {
+    const auto found = std::ranges::find_if(points, [&](const RigidPoint& p) { return p.same_as(point); });
+    return found != points.end() && found->n_W.dot(point.n_W) > smooth_normal_cosine ? &*found : nullptr;
+  }
+  static Eigen::Vector3d velocity_W(const RigidPoint& point) { return point.slip_W + point.rate * point.n_W; }
+
+  Points before_, after_;
+};
+
+}  // namespace
+
+/// The forces of the instant are those of a step whose middle is the initial state.
 void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen::VectorXd& y,
                          std::optional<double> step) {
   const int n = problem.n_positions();
   const double h = step.value_or(default_step);
   Vector rates(problem.size());
   problem.rhs(0.0, y, rates);
+  const VelocityTurn turn(contacts, y.head(n), y.segment(n, n), h);
   const auto points = contacts.evaluate_points(0.0, y.head(n), y.segment(n, n));
   std::vector<std::size_t> touching;
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -498,8 +538,18 @@ void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen:
   contacts.begin_step(0.0, h);
   const friction::ImpactProblem& problem_of_step = contacts.select_points(touching);
   const Vector v_free = y.segment(n, n) + h * rates.segment(n, n);
-  const Vector floor = Vector::Zero(static_cast<Eigen::Index>(touching.size()));
-  contacts.note_contact(friction::solve_contact(problem_of_step, contacts.velocities(v_free), floor));
+  Vector turned(3 * static_cast<Eigen::Index>(touching.size()));
+  for (std::size_t k = 0; k < touching.size(); ++k) {
+    turned.segment<3>(3 * static_cast<Eigen::Index>(k)) = turn.at(points[touching[k]]);
+  }
+  Vector floor(static_cast<Eigen::Index>(touching.size()));
+  for (Eigen::Index k = 0; k < floor.size(); ++k) floor[k] = -turned[3 * k];
+  turned = friction::rigid_velocities(problem_of_step, turned);
+  const Vector u_free = contacts.velocities(v_free);
+  friction::ImpactSolution solution = friction::solve_contact(problem_of_step, u_free, floor, turned);
+  // As in a step.
+  if (!solution.converged) solution = friction::solve_contact(problem_of_step, u_free, floor);
+  contacts.note_contact(solution);
   contacts.end_step(h);
 }
 

@@ -33,6 +33,11 @@ void report_differentiation(const Scenario& scenario, const AssemblyLog& log) {
   }
 }
 
+/// A body of the pair whose position the scenario can set.
+const std::string& movable_body(const PairModel& pair) {
+  return pair.partner_body == "ground" ? pair.main_body : pair.partner_body;
+}
+
 }  // namespace
 
 CoupledModel::CoupledModel(const Scenario& scenario, const Model& model, std::stop_token stop,
@@ -108,7 +113,7 @@ std::vector<CoupledModel::Overlap> CoupledModel::overlaps(std::span<const Respon
     throw input_error(key, fmt::format("{}: expected rigid bodies that overlap by {:.3g} m at most at the start, found "
                                        "'{}' and '{}' {:.3g} m inside each other; move one of them apart "
                                        "(bodies.{}.position)",
-                                       key, most, pair.main_body, pair.partner_body, depth, pair.partner_body));
+                                       key, most, pair.main_body, pair.partner_body, depth, movable_body(pair)));
   }
   return found;
 }
@@ -130,7 +135,7 @@ void CoupledModel::separate_rigid_bodies(Problem& problem, const AssemblyLog& lo
         fmt::format("contact.{}: expected rigid bodies that can be moved apart, found '{}' and '{}' still "
                     "{:.3g} m inside each other, enclosed by others or held by joints; move one of them "
                     "(bodies.{}.position)",
-                    of.spec.name, of.main_body, of.partner_body, depth, of.partner_body));
+                    of.spec.name, of.main_body, of.partner_body, depth, movable_body(of)));
   }
   for (const auto& [pair, depth] : before) {
     if (depth <= decimals) continue;

@@ -116,9 +116,7 @@ void StallDetector::count_step(double t, const IntegratorStatistics& statistics)
     short_window_start_ = t;
   }
   if (n_steps_ < budget_.stalled_steps) return;
-  constexpr double min_progress = 1e-9;
-  // Less than a billionth of the run in this number of steps: the run would not end.
-  if (t - start_ < min_progress * end_time_ && t < end_time_) {
+  if (t - start_ < min_progress() && t < end_time_) {
     throw Error(ErrorCode::solver_failed,
                 fmt::format("{} makes no progress at t = {} s: {} steps (analysis.budget.stalled_steps) advanced the "
                             "time by only {:.2g} s of {} s: {}.",
@@ -128,6 +126,15 @@ void StallDetector::count_step(double t, const IntegratorStatistics& statistics)
   start_ = short_window_start_ = t;
   n_steps_ = 0;
   std::ranges::fill(n_switches_, 0);
+}
+
+/// A billionth of the run in this number of steps: the run would not end. A millionth would end within hours to weeks,
+/// and is that of an honest run while it resolves a short impact; but not with steps shorter than the periods of the
+/// vibrations of atoms, 1e-13 s, below which there is no motion of bodies.
+double StallDetector::min_progress() const {
+  constexpr double never = 1e-9, late = 1e-6;  // of the run
+  constexpr double atomic_period = 1e-13;      // [s]
+  return std::max(never * end_time_, std::min(late * end_time_, atomic_period * static_cast<double>(n_steps_)));
 }
 
 std::string StallDetector::describe_step_limit(const IntegratorStatistics& now) const {

@@ -35,12 +35,13 @@ class StallDetector {
   void count_switch(std::size_t pair) { ++n_switches_[pair]; }
   /// A step has been tried; the run is at `t` [s].
   /// @throws Error{solver_failed} when the time stalls: 200 steps within rounding of the time, or budget.stalled_steps
-  /// within a billionth of end_time
+  /// within a billionth of end_time, or within a millionth if they last less than 1e-13 s on average
   void count_step(double t, const IntegratorStatistics& statistics);
   /// True if the next count_step() reads the statistics, which are not free.
   [[nodiscard]] bool is_window_end() const { return n_steps_ + 1 == budget_.stalled_steps; }
 
  private:
+  [[nodiscard]] double min_progress() const;  ///< [s] in a window
   [[nodiscard]] std::string describe_step_limit(const IntegratorStatistics& now) const;
 
   std::string integrator_;

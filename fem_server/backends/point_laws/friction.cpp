@@ -37,6 +37,22 @@ LimitChange limit_change(double coefficient, const LawForce& normal, const Point
           .dV = -coefficient * normal.dF_drate * g.dgap_dX};
 }
 
+/// A tangential force with its derivatives, reduced to the limit of Coulomb's law.
+struct LimitedForce {
+  Vector3 value;  ///< [N]
+  Matrix36 dX, dV;
+  /// The return map of Coulomb friction.
+  void reduce_to(double limit, const LimitChange& change) {
+    const double size = value.norm();
+    if (size <= limit) return;
+    const Vector3 direction = value / size;
+    const Matrix3 direction_jacobian = limit / size * (Matrix3::Identity() - direction * direction.transpose());
+    value = limit * direction;
+    dX = direction_jacobian * dX + direction * change.dX;
+    dV = direction_jacobian * dV + direction * change.dV;
+  }
+};
+
 }  // namespace
 
 double spring_slip_work(const PointFriction& friction, const TransportedSlip& stretched, double limit_before,
@@ -69,23 +85,21 @@ Traction friction_traction(const PointFriction& friction, const TransportedSlip&
   SlipSpeed slip_speed;
   slip_speed.add(k * stretched.carried, limit_before, slip.value);
   t.slip_speed = slip_speed.value();
-  const double length = stretched.value.norm();
-  // Return map of Coulomb friction, for the spring and, below, for spring and damper.
-  t.stretch = k * length > limit ? Vector3(limit / (k * length) * stretched.value) : stretched.value;
+  // The spring is reduced before the damper acts on it, as a commit at this state would: otherwise the force jumps at
+  // every commit, and the motion depends on the step size to first order, unseen by the error control.
+  LimitedForce force{.value = k * stretched.value, .dX = k * stretched.dX, .dV = Matrix36::Zero()};
+  force.reduce_to(limit, dlimit);
+  t.stretch = force.value / k;
   t.stored_energy = 0.5 * k * t.stretch.squaredNorm();
   t.limit = limit;
   t.slip_work = spring_slip_work(friction, stretched, limit_before, t.stretch, limit);
-  t.force = k * stretched.value + friction.damping * slip.value;
-  t.dX = k * stretched.dX + friction.damping * slip.dX;
-  t.dV = friction.damping * slip.dV;
-  const double size = t.force.norm();
-  if (size > limit) {
-    const Vector3 direction = t.force / size;
-    const Matrix3 direction_jacobian = limit / size * (Matrix3::Identity() - direction * direction.transpose());
-    t.force = limit * direction;
-    t.dX = direction_jacobian * t.dX + direction * dlimit.dX;
-    t.dV = direction_jacobian * t.dV + direction * dlimit.dV;
-  }
+  force.value += friction.damping * slip.value;
+  force.dX += friction.damping * slip.dX;
+  force.dV += friction.damping * slip.dV;
+  force.reduce_to(limit, dlimit);
+  t.force = force.value;
+  t.dX = force.dX;
+  t.dV = force.dV;
   // Never negative: both forces are projections on one disc.
   t.dissipated_power = (t.force - k * t.stretch).dot(slip.value);
   return t;

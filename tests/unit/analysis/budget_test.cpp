@@ -78,6 +78,29 @@ TEST(Budget, TooSmallStepsAreReportedWithTheirCause) {
   for (int i = 1; i <= 5000; ++i) EXPECT_NO_THROW(watch.count_step(1e-8 * i, {}));
 }
 
+// Steps shorter than the periods of the vibrations of atoms resolve no motion of bodies; those of a short impact in a
+// long run are longer, and those of a short run advance it.
+TEST(Budget, StepsBelowAnyMotionOfBodiesAreReported) {
+  const auto ends = [](double end_time, double step) {
+    AnalysisSpec analysis;
+    analysis.end_time = end_time;
+    analysis.budget.stalled_steps = 1000;
+    mbs::StallDetector watch(analysis, {}, 0.0);
+    constexpr double start = 2.5e-6;
+    try {
+      for (int i = 1; i <= 3000; ++i) watch.count_step(start + step * i, {});
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::solver_failed);
+      return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(ends(2e-3, 2e-14));
+  EXPECT_FALSE(ends(2e-3, 2e-13));
+  EXPECT_FALSE(ends(1e-5, 2e-14));
+  EXPECT_FALSE(ends(10.0, 1e-10));
+}
+
 TEST(Stop, IsDetectedDuringTheSearchForDependentRows) {
   std::stop_source stop;
   stop.request_stop();

@@ -108,6 +108,18 @@ TEST_P(PointFrictionConformance, EvaluationIsPureAndHistoryContinues) {
   for (const double gap : {1e-12, 0.01}) testing_support::expect_zero(backend->evaluate(*touched, at(-gap, 0.5)));
 }
 
+// The force is that under the history which a commit at this state leaves, also where the dashpot opposes a spring at
+// its limit: it jumped at each commit there, so that motions depended on the steps.
+TEST_P(PointFrictionConformance, CommitDoesNotChangeTheForce) {
+  auto all = states();
+  for (const double twist : {-1e-2, -0.1, -1.0}) all.emplace_back(touched.get(), later(20.0, twist));
+  for (const auto& [history, state] : all) {
+    const Vector6 before = backend->evaluate(*history, state).F_A.vector();
+    const Vector6 after = backend->commit(*history, state).response.F_A.vector();
+    EXPECT_LE((after - before).norm(), 1e-9 * before.norm());
+  }
+}
+
 // The force stays in the cone, and a repeated commit at the same state changes nothing: no creep.
 TEST_P(PointFrictionConformance, StaysInTheConeWithoutCreep) {
   for (const auto& [history, state] : states()) {

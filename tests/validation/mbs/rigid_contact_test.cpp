@@ -603,6 +603,58 @@ TEST(RigidContact, CubesStandSideBySide) {
   }
 }
 
+// A ball rolls over a hill, a driven ball: at the start as later its centre falls with v^2 / (R + r), with the rest of
+// the weight on the hill. The row of the start had the forces of flat surfaces.
+TEST(RigidContact, ForcesAtTheStartIncludeCurvature) {
+  const auto run = completed(scenario_from(R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  hill: {mass: 1, inertia: [0.01, 0.01, 0.01]}
+  ball: {mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.3], velocity: [0.5, 0, 0],
+         angular_velocity: [0, 5, 0]}
+drivers:
+  d: {body: hill, x: {polynomial: [0]}, y: {polynomial: [0]}, z: {polynomial: [0]}, rx: {polynomial: [0]},
+      ry: {polynomial: [0]}, rz: {polynomial: [0]}}
+contact:
+  c:
+    main: {body: ball, surface: {sphere: {radius: 0.1}}}
+    partner: {body: hill, surface: {sphere: {radius: 0.2}}}
+    backend: rigid_coulomb
+    parameters: {friction: 1}
+analysis: {end_time: 0.01}
+output: {interval: 0.001, accelerations: true}
+)"));
+  const double fall = 0.5 * 0.5 / 0.3;
+  // The differences over a step of 1 ms, 1.7 mrad, are of second order.
+  EXPECT_NEAR(run.column("ball.az_m_s2").front(), -fall, 1e-5);
+  EXPECT_NEAR(run.column("c.fz_N").front(), g - fall, 1e-5);
+  EXPECT_NEAR(run.column("ball.ax_m_s2").front(), 0.0, 1e-9);
+}
+
+// A light cube under a heavy one remains at rest: its impulses are those of an ill-conditioned problem.
+TEST(RigidContact, LightCubeRestsUnderAHeavyOne) {
+  for (const double ratio : {100.0, 300.0, 1000.0}) {
+    for (const double shift : {0.005, 0.02, 0.04}) {
+      const std::string inertia = fmt::format("{:.17g}", 0.01 / 6.0 / ratio);
+      const auto run = completed(scenario_from(cubes({{0, 0, 0.05}, {shift, 0, 0.15}}, {{0, 1}}, {0}),
+                                               {fmt::format("bodies.b0.mass={:.17g}", 1.0 / ratio),
+                                                fmt::format("bodies.b0.inertia=[{0}, {0}, {0}]", inertia)}));
+      expect_rest(run, 2, 1e-9);
+      EXPECT_NEAR(run.column("f0.fz_N").back(), (1.0 + 1.0 / ratio) * g, 1e-6);
+      const auto unsolved = [](const std::string& line) { return line.find("Coulomb's law") != std::string::npos; };
+      EXPECT_FALSE(std::ranges::any_of(run.log, unsolved)) << ratio << " " << shift;
+    }
+  }
+}
+
+// The advice names a body that can be moved, not the ground.
+TEST(RigidContact, AdviceForAnOverlapNamesABodyThatCanBeMoved) {
+  const auto run = run_local(scenario_from(cubes({{0, 0, 0.03}}, {}, {0})));
+  ASSERT_TRUE(run.summary.error.has_value());
+  EXPECT_THAT(run.summary.error->what(), ::testing::HasSubstr("(bodies.b0.position)"));
+}
+
 // A row of cubes as a floor: a cube that slides over its seams is decelerated by friction alone.
 TEST(RigidContact, SeamsOfAFloorCauseNoImpact) {
   const auto text = cubes({{0, 0, 0.05}, {0.1, 0, 0.05}, {0.2, 0, 0.05}, {0.01, 0.013, 0.15}}, {{0, 3}, {1, 3}, {2, 3}},
