@@ -411,12 +411,19 @@ StepResult Moreau::step(double t_end) {
     double left = 0.0, right = h;
     double max_residual_gap = std::max(gaps_at(from_t_, from_y_).inactive, tolerance);
     if (!std::isfinite(max_residual_gap)) max_residual_gap = -right_gap;
+    // Where points appear or disappear, as at edges that coincide, the gap jumps, and false position hardly converges:
+    // after two steps that halve neither the gap nor the interval it is bisected, until positions agree to rounding.
+    const double same_position = 0.5 * tolerance / from_y_.segment(n_, n_).lpNorm<Eigen::Infinity>();
+    double last_gap = -right_gap;
+    int n_slow = 0;
     for (int i = 0; i < 100 && std::abs(right_gap) > 0.0; ++i) {
+      const double width = right - left;
       h = (left * right_gap - right * max_residual_gap) / (right_gap - max_residual_gap);
-      if (!(h > left && h < right)) h = 0.5 * (left + right);
+      if (!(h > left && h < right) || n_slow > 1) h = 0.5 * (left + right);
       try_step(h);
       const double gap = gaps_at(from_t_ + h, end_y_).inactive;
-      if (std::abs(gap) <= 0.5 * tolerance || right - left <= 1e-15 * (std::abs(t_) + nominal_)) break;
+      if (std::abs(gap) <= 0.5 * tolerance || width <= 1e-15 * (std::abs(t_) + nominal_)) break;
+      if (n_slow > 1 && width <= same_position) break;
       if (gap < 0.0) {
         right = h;
         right_gap = gap;
@@ -426,6 +433,8 @@ StepResult Moreau::step(double t_end) {
         max_residual_gap = std::isfinite(gap) ? gap : -right_gap;
         right_gap *= 0.5;
       }
+      if (std::abs(gap) > 0.5 * last_gap && right - left > 0.5 * width) ++n_slow;
+      last_gap = std::abs(gap);
     }
   }
   // Remove the small penetration due to the curvature of paths.

@@ -655,6 +655,17 @@ TEST(RigidContact, AdviceForAnOverlapNamesABodyThatCanBeMoved) {
   EXPECT_THAT(run.summary.error->what(), ::testing::HasSubstr("(bodies.b0.position)"));
 }
 
+// A cube falls on the edge of another one that it overlaps by 1 mm. Where edges coincide, points appear with a gap: the
+// closure is bisected from 1 ms to the time in which nothing moves by more than rounding, 28 times.
+TEST(RigidContact, ClosureOfAGapThatJumpsIsBisected) {
+  const auto run =
+      completed(scenario_from(cubes({{0, 0, 0.05}, {0.099, 0, 0.17}}, {{0, 1}}, {0, 1}), {"analysis.end_time=0.066"}));
+  const auto& integrator = run.summary.integrator;
+  EXPECT_GT(integrator.steps, 66) << "some closures end a step";
+  EXPECT_LT(integrator.rhs_evaluations, 2 * (28 + 4) * integrator.steps);
+  EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-6);
+}
+
 // A row of cubes as a floor: a cube that slides over its seams is decelerated by friction alone.
 TEST(RigidContact, SeamsOfAFloorCauseNoImpact) {
   const auto text = cubes({{0, 0, 0.05}, {0.1, 0, 0.05}, {0.2, 0, 0.05}, {0.01, 0.013, 0.15}}, {{0, 3}, {1, 3}, {2, 3}},
