@@ -15,6 +15,7 @@
 #include "common/spatial/spatial.hpp"
 #include "fem_server/backend_interface/body_surfaces.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
+#include "fem_server/backends/elastic_foundation/casting_square.hpp"
 #include "fem_server/backends/elastic_foundation/casting_surface.hpp"
 #include "fem_server/backends/elastic_foundation/foundation_contact.hpp"
 #include "fem_server/backends/elastic_foundation/surface_grid.hpp"
@@ -587,6 +588,7 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& is_pair_given, c
   const ParameterMap casting_sets = roles.sets(true);
   const ParameterScope casting_place{roles.parameter_key(roles.set_prefix(true)), casting_sets};
   CastingTriangles cast = cast_triangles(roles.casting.surface, size, context, roles.surface_key(true), &casting_place);
+  const SurfaceMesh whole_square = PlaneSurface::of(roles.casting.surface) ? cast.mesh : SurfaceMesh{};
   remesh_by_grid(roles, cast.mesh);
   CastingOptions casting;
   casting.thickness = thickness_of(roles, cast, context);
@@ -615,11 +617,17 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& is_pair_given, c
   TargetGeometry target_mesh =
       make_target_surface(roles.target.surface, partner_mesh, interpolate && roles.is("direction", "midsurface"),
                           options.by_ray ? deepest : 0.0);
+  std::unique_ptr<CastingSquare> square;
+  if (const auto plane = PlaneSurface::of(roles.casting.surface))
+    square = std::make_unique<CastingSquare>(*plane, whole_square, roles.target.surface, partner_mesh,
+                                             roles.parameter_key("extent"));
   CastingSurface surface(std::move(cast.mesh), casting);
   FoundationOptions foundation{.casting_is_main = roles.casting_is_main,
                                .dissipation = number(given, "dissipation"),
                                .friction = number(given, "friction"),
-                               .max_undetected_penetration = min_resolved_penetration * deepest};
+                               .max_undetected_penetration = min_resolved_penetration * deepest,
+                               .regions = {},
+                               .square = std::move(square)};
   foundation.regions =
       surface_regions(text(given, regions_parameter), numbers(given, "region_center"),
                       cut_surface("casting surface", surface.mesh()), roles.parameter_key(regions_parameter));

@@ -465,6 +465,12 @@ std::vector<RegionLoad> FoundationContact::region_loads(const BedState& bed, con
   return loads;
 }
 
+BedState FoundationContact::loads_at(const Pose& X_CT, bool tangents) const {
+  BedState bed = bed_.at(X_CT, tangents);
+  if (options_.square) options_.square->check(X_CT);
+  return bed;
+}
+
 Response FoundationContact::make_response(const BedState& bed, const FoundationHistory& history, const PairState& state,
                                           std::vector<StickSpring>* stored) const {
   Sum sum;
@@ -531,7 +537,7 @@ Response FoundationContact::evaluate(const History& history, const PairState& st
                                      const EvaluateOptions& options) const {
   const PairState casting = to_casting_frame(state);
   const FoundationHistory& last = FoundationHistory::from(history);
-  const BedState bed = bed_.at(casting.X_AB, options.tangents);
+  const BedState bed = loads_at(casting.X_AB, options.tangents);
   return to_main_frame(make_response(bed, last, casting, nullptr), state);
 }
 
@@ -539,7 +545,7 @@ Committed FoundationContact::commit(const History& history, const PairState& sta
                                     const EvaluateOptions& options) const {
   const PairState casting = to_casting_frame(state);
   const FoundationHistory& last = FoundationHistory::from(history);
-  const BedState bed = bed_.at(casting.X_AB, options.tangents);
+  const BedState bed = loads_at(casting.X_AB, options.tangents);
   auto next = FoundationHistory::of_backend(name_);
   const Response step = make_response(bed, last, casting, &next->springs);
   if (!(options_.friction > 0.0)) return {.history = std::move(next), .response = to_main_frame(step, state)};
@@ -555,7 +561,7 @@ std::string FoundationContact::fields(const History& /*history*/, const PairStat
   const bool is_casting = (request.part == FieldPart::main) == options_.casting_is_main;
   const Pose X_WC = options_.casting_is_main ? request.X_WA : request.X_WA * state.X_AB;
   if (is_casting)
-    return write_casting_fields(bed_, bed_.at(casting.X_AB, false), casting, X_WC,
+    return write_casting_fields(bed_, loads_at(casting.X_AB, false), casting, X_WC,
                                 {.dissipation = options_.dissipation, .regions = options_.regions}, request);
   return write_target(bed_, target_, casting.X_AB, X_WC, request);
 }

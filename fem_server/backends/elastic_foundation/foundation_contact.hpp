@@ -13,6 +13,7 @@
 #include "fem_server/backend_interface/saved_history.hpp"
 #include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/backends/elastic_foundation/bed_friction.hpp"
+#include "fem_server/backends/elastic_foundation/casting_square.hpp"
 #include "fem_server/backends/elastic_foundation/spring_bed.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
 
@@ -47,6 +48,7 @@ struct FoundationOptions {
   double max_undetected_penetration = 0.0;  ///< [m] overlap of the bodies allowed between springs that do not
                                             ///< detect it
   std::vector<SurfaceRegion> regions{};     ///< reported separately in responses and fields
+  std::unique_ptr<CastingSquare> square{};  ///< of a plane with springs; null = another surface
 };
 
 /// Without friction, responses do not depend on the history.
@@ -90,6 +92,8 @@ class FoundationContact final : public ContactBackend {
   /// Pose and twist of T in C.
   [[nodiscard]] PairState to_casting_frame(const PairState& state) const;
   [[nodiscard]] Response to_main_frame(const Response& is_casting, const PairState& state) const;
+  /// The bed at a pose of T in C. @throws RecoverableError as SpringBed::at and CastingSquare::check
+  [[nodiscard]] BedState loads_at(const Pose& X_CT, bool tangents) const;
   [[nodiscard]] Response make_response(const BedState& bed, const FoundationHistory& history, const PairState& state,
                                        std::vector<StickSpring>* stored) const;
   [[nodiscard]] double add_changes(const BedState& bed, std::size_t i, const Damping& damping,

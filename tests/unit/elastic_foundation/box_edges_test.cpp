@@ -251,6 +251,35 @@ TEST(BoxEdges, SteepFacesDoNotReachTheBase) {
   }
 }
 
+// A plane carries springs on a square: a partner below it elsewhere had half of its load, or none, without a message.
+TEST(BoxEdges, PartnersBesideTheSquareOfAPlane) {
+  const Surface plane = PlaneSurface{.normal = Vector3(0.0, 0.6, 0.8), .point = {0.01, 0.02, 0.03}};
+  const Matrix3 R = Quaternion::FromTwoVectors(Vector3::UnitZ(), Vector3(0.0, 0.6, 0.8)).toRotationMatrix();
+  const BoxKinds brick("brick", {0.1, 0.06, 0.04});
+  std::vector<std::pair<std::string, Surface>> partners = brick.kinds;
+  partners.emplace_back("ball", SphereSurface{.radius = 0.02, .center = Vector3::Zero()});
+  for (const auto& [name, partner] : partners) {
+    const BoxPair pair(plane, partner, {&brick.assets}, {{"extent", 0.3}});
+    const auto at = [&](double x, double y, double depth) {
+      return pair.at({.R = R, .p = Vector3(0.01, 0.02, 0.03) + R * Vector3(x, y, 0.02 - depth)});
+    };
+    const double depth = name == "ball" ? 1e-3 : 1e-4;
+    EXPECT_GT(at(0.09, 0.11, depth).F_A.force.norm(), 0.0) << name;
+    EXPECT_EQ(at(0.5, 0.0, -1e-3).F_A.force.norm(), 0.0) << name;
+    for (const auto& [x, y] : {std::array{0.15, 0.0}, {0.0, -0.149}, {0.5, 0.0}, {-0.3, 0.4}}) {
+      try {
+        const Response r = at(x, y, depth);
+        ADD_FAILURE() << name << " at " << x << " " << y << ": " << r.F_A.force.norm() << " N";
+      } catch (const RecoverableError& e) {
+        EXPECT_THAT(e.what(), testing::AllOf(testing::HasSubstr("contact.knee.parameters.extent"),
+                                             testing::HasSubstr("suffices")));
+        if (x != 0.15 || name == "ball") continue;
+        EXPECT_THAT(e.what(), testing::HasSubstr("extent: 0.4 suffices"));
+      }
+    }
+  }
+}
+
 // A mesh with each triangle twice had twice the force.
 TEST(BoxEdges, RepeatedTrianglesCountOnce) {
   Assets assets;

@@ -134,7 +134,7 @@ std::vector<Case> cases() {
                                            {"friction", 0.2},
                                            {"refine", 1.0},
                                            {"regions", "halves"}}))},
-      {"plane_casts", layer_pair(plane, ball, with({{"extent", 0.03}, {"refine", 5.0}})), true}};
+      {"plane_casts", layer_pair(plane, ball, with({{"extent", 0.06}, {"refine", 6.0}})), true}};
   // The load ends at the rim of the button, behind which are the corners of triangles.
   const Surface button = mesh_named("button");
   all.push_back({"over_rim", layer_pair(dish, button), true});
