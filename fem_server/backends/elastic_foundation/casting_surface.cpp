@@ -433,6 +433,24 @@ std::map<std::array<std::uint32_t, 2>, Vector3> sharp_edges(const SurfaceMesh& m
   return edges;
 }
 
+}  // namespace
+
+SurfaceMesh sharp_faces(const SurfaceMesh& mesh) {
+  SurfaceMesh faces;
+  const auto edges = sharp_edges(mesh);
+  for (const Triangle& corners : mesh.triangles) {
+    const bool is_sharp = std::ranges::any_of(std::array{0, 1, 2}, [&](std::size_t k) {
+      const std::uint32_t a = corners[k], b = corners[(k + 1) % 3];
+      return edges.contains({std::min(a, b), std::max(a, b)});
+    });
+    if (is_sharp) faces.triangles.push_back(corners);
+  }
+  if (!faces.triangles.empty()) faces.vertices = mesh.vertices;
+  return faces;
+}
+
+namespace {
+
 Vector3 foot_on(const SignedDistance& shape, const Vector3& p) {
   const SurfacePoint nearest = shape.closest(p);
   return p - nearest.gap * nearest.normal;

@@ -74,6 +74,10 @@ struct Spring {
   double body_depth = std::numeric_limits<double>::infinity();
 };
 
+/// The triangles at sharp convex edges (45 degrees and more), far above the angles between triangles that approximate a
+/// curve.
+[[nodiscard]] SurfaceMesh sharp_faces(const SurfaceMesh& mesh);
+
 /// [m] from the centre of each triangle along its normal through the body to the opposite side; infinite if there is
 /// none within `reach` [m].
 [[nodiscard]] std::vector<double> body_depths(const SurfaceMesh& mesh, double reach);

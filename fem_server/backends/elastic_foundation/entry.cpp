@@ -612,6 +612,7 @@ std::unique_ptr<ContactBackend> make_foundation(const PairSpec& is_pair_given, c
   }
   BedOptions options = bed_options(roles, deepest);
   if (partner_mesh) options.target_pieces = connected_components(*partner_mesh).of_triangle;
+  if (partner_mesh) options.sharp_faces = sharp_faces(*partner_mesh);
   options.thin_target = is_thinner(roles.target.surface, partner_mesh, deepest);
   // Only the midsurface direction needs smooth normals of T.
   TargetGeometry target_mesh =

@@ -481,6 +481,8 @@ Response FoundationContact::make_response(const BedState& bed, const FoundationH
   Vector3 moment = Vector3::Zero();  // [N m] points weighted by normal forces
   double total = 0.0;                // [N] of the normal forces
   const Damping damping = damping_of(bed, V);
+  moment += bed.between_moment;
+  total += bed.between_force;
   // With dissipation the planes over the triangles at the edges count, below.
   double peak = damping.factors.empty() ? bed.rim_peak : 0.0;
   for (std::size_t i = 0; i < bed.springs.size(); ++i) {
@@ -509,20 +511,23 @@ Response FoundationContact::make_response(const BedState& bed, const FoundationH
   sum.wrench += wrench + bed.rim_wrench;
   sum.dX += sum.rotated.sum() + bed.rim_dwrench;
   std::ranges::sort(sum.stored, {}, &StickSpring::spring);
-  Response r = bed.compressed > 0 ? Response{} : separated_response(state);
+  const bool is_between = bed.between_deepest.d > bed.deepest;
+  const bool in_contact = bed.compressed > 0 || is_between;
+  Response r = in_contact ? Response{} : separated_response(state);
   r.dissipated_increment = sum.slip_work + compute_released_slip_work(sum, history, state.X_AB);
   if (stored != nullptr) *stored = std::move(sum.stored);
   r.regions.resize(options_.regions.size());
-  if (bed.compressed == 0) return r;
+  if (!in_contact) return r;
   r.F_A = {.torque = sum.wrench.head<3>(), .force = sum.wrench.tail<3>()};
   r.dF_A_dX = sum.dX;
   r.dF_A_dV = sum.dV;
   move_to_casting_origin(state.X_AB.p, r);
-  const ActiveSpring& deepest = bed.springs[bed.deepest_spring];
-  r.gap = -bed.deepest;
-  r.gap_rate = -deepest.motion.rate.dot(V);
+  const SpringKinematics& deepest = is_between ? bed.between_deepest : bed.springs[bed.deepest_spring].motion;
+  r.gap = -deepest.d;
+  r.gap_rate = -deepest.rate.dot(V);
   r.area = bed.area;
-  r.p_ACop = total > 0.0 ? Vector3(moment / total) : bed_.casting().springs()[deepest.spring].point;
+  r.p_ACop =
+      total > 0.0 ? Vector3(moment / total) : bed_.casting().springs()[bed.springs[bed.deepest_spring].spring].point;
   r.peak_pressure = peak;
   r.normal_force = total;
   r.stored_energy = bed.energy + sum.friction_energy;

@@ -114,7 +114,7 @@ RimIntegral::RimIntegral(const BedLaw& law, const LoadedTriangle& triangle, cons
 /// Notes a depth. false = it compresses the layers fully.
 bool RimIntegral::carries(double depth) {
   const double in_layer = law_.depth_in_layer(depth, opposes_);
-  deepest_ = std::max(deepest_, in_layer);
+  sum_.deepest = std::max(sum_.deepest, in_layer);
   if (in_layer >= law_.thickness(triangle_.h)) return false;
   if (depth > 0.0) sum_.peak = std::max(sum_.peak, law_.pressure(depth, triangle_.h));
   return true;
@@ -125,7 +125,7 @@ bool RimIntegral::carries(double depth) {
 /// @param of_triangle  [m] depths at its corners
 template <class Value>
 void RimIntegral::add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights,
-                           const std::array<Value, 3>& of_triangle, bool is_steep) {
+                           const std::array<Value, 3>& of_triangle, bool own_plane) {
   Eigen::Matrix<Value, 3, 1> change;
   Vector3 d;
   for (std::size_t k = 0; k < 3; ++k) {
@@ -152,7 +152,7 @@ void RimIntegral::add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weig
   sum_.load.energy += value_of(energy);
   sum_.wrench += slope_of(energy);
   sum_.dwrench += curvature_of(energy);
-  if (is_steep) return;
+  if (own_plane) return;
   for (Eigen::Index c = 0; c < 3; ++c) {
     const Value force = weights[0][c] * forces[0] + weights[1][c] * forces[1] + weights[2][c] * forces[2];
     const Vector6 slope = slope_of(force);
@@ -164,7 +164,7 @@ void RimIntegral::add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weig
 }
 
 template <class Value>
-void RimIntegral::add_common(const std::array<Vector3, 3>& face, bool is_steep) {
+void RimIntegral::add_common(const std::array<Vector3, 3>& face, bool own_plane) {
   using Point = Eigen::Matrix<Value, 2, 1>;
   const Vector3& a = triangle_.corners[0];
   const auto own = [&](const Vector3& p) { return Point(fixed<Value>(x_.dot(p - a)), fixed<Value>(y_.dot(p - a))); };
@@ -185,9 +185,9 @@ void RimIntegral::add_common(const std::array<Vector3, 3>& face, bool is_steep) 
     const auto c = static_cast<Eigen::Index>(k);
     set(of_triangle[k], triangle_.d[c], triangle_.dd.row(c).transpose(), Matrix6::Zero());
   }
-  if (is_steep) of_triangle = depths_below<Value>(triangle_, face, p_CT_);
+  if (own_plane) of_triangle = depths_below<Value>(triangle_, face, p_CT_);
   for (std::size_t k = 2; k < corners.size(); ++k)
-    add_part<Value>({weights(corners[0]), weights(corners[k - 1]), weights(corners[k])}, of_triangle, is_steep);
+    add_part<Value>({weights(corners[0]), weights(corners[k - 1]), weights(corners[k])}, of_triangle, own_plane);
 }
 
 /// A face that covers all of the triangle.
@@ -200,11 +200,35 @@ void RimIntegral::add_whole() {
   sum_.dforces += whole.slopes * triangle_.dd;
 }
 
-void RimIntegral::add(const std::array<Vector3, 3>& face) {
+std::optional<Vector3> RimIntegral::point_below(const std::array<Vector3, 3>& face) const {
+  const Vector3 across = (face[1] - face[0]).cross(face[2] - face[0]);
+  const double slope = across.dot(triangle_.normal);
+  if (!(-slope * max_ray_ratio > across.norm())) return std::nullopt;
+  const Vector3& a = triangle_.corners[0];
+  const auto in_plane = [&](const Vector3& p) { return Eigen::Vector2d(x_.dot(p - a), y_.dot(p - a)); };
+  const auto common = common_part(
+      PlaneTriangle{in_plane(triangle_.corners[0]), in_plane(triangle_.corners[1]), in_plane(triangle_.corners[2])},
+      PlaneTriangle{in_plane(face[0]), in_plane(face[2]), in_plane(face[1])}, coincident * triangle_.area);
+  Vector3 sum = Vector3::Zero();
+  int n = 0;
+  const auto corners = common.corners();
+  for (std::size_t k = 0; k < corners.size(); ++k) {
+    const auto at = [&](std::size_t i) { return Vector3(a + corners[i].x() * x_ + corners[i].y() * y_); };
+    const auto depth = [&](const Vector3& p) { return across.dot(p - face[0]) / slope; };
+    const Vector3 p = at(k), q = at((k + 1) % corners.size());
+    const double d = depth(p), next = depth(q);
+    if (d > 0.0) sum += p, ++n;
+    if ((d > 0.0) != (next > 0.0)) sum += p + d / (d - next) * (q - p), ++n;
+  }
+  if (n < 3) return std::nullopt;
+  return sum / n;
+}
+
+void RimIntegral::add(const std::array<Vector3, 3>& face, bool own_plane) {
   const Vector3 across = (face[1] - face[0]).cross(face[2] - face[0]);
   opposes_ = -across.dot(triangle_.normal) / across.norm();
   if (!(opposes_ * max_ray_ratio > 1.0)) return;
-  const bool is_steep = opposes_ < min_opposing_cosine;
+  own_plane = own_plane || opposes_ < min_opposing_cosine;
   const Vector3& a = triangle_.corners[0];
   const auto in_plane = [&](const Vector3& p) { return Eigen::Vector2d(x_.dot(p - a), y_.dot(p - a)); };
   const PlaneTriangle own{in_plane(triangle_.corners[0]), in_plane(triangle_.corners[1]),
@@ -219,11 +243,11 @@ void RimIntegral::add(const std::array<Vector3, 3>& face) {
     }
     return true;
   };
-  if (!is_steep && std::ranges::all_of(own, is_inside)) return add_whole();
+  if (!own_plane && std::ranges::all_of(own, is_inside)) return add_whole();
   if (tangents_) {
-    add_common<Curve>(face, is_steep);
+    add_common<Curve>(face, own_plane);
   } else {
-    add_common<Slope>(face, is_steep);
+    add_common<Slope>(face, own_plane);
   }
 }
 

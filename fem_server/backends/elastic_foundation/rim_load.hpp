@@ -3,6 +3,7 @@
 
 #include <Eigen/Core>
 #include <array>
+#include <optional>
 
 #include "common/spatial/spatial.hpp"
 #include "fem_server/backends/elastic_foundation/bed_integral.hpp"
@@ -22,8 +23,9 @@ struct LoadedTriangle {
 
 /// Load of a triangle over which T ends, in the frame of C.
 struct RimLoad {
-  TriangleLoad load{};                                                        ///< without slopes
-  double peak = 0.0;                                                          ///< [Pa]
+  TriangleLoad load{};   ///< without slopes
+  double peak = 0.0;     ///< [Pa]
+  double deepest = 0.0;  ///< [m] maximum depth of all parts (BedLaw::depth_in_layer)
   Eigen::Matrix<double, 3, 6> dforces = Eigen::Matrix<double, 3, 6>::Zero();  ///< of the forces, by the pose
   /// [N m, N] on C about T's origin, in addition to the forces times the derivatives of the depths: the derivative of
   /// the energy by the motion of the parts.
@@ -41,20 +43,21 @@ class RimIntegral {
   /// @param law, triangle  must outlive this
   /// @param tangents       false: no second derivatives
   RimIntegral(const BedLaw& law, const LoadedTriangle& triangle, const Vector3& p_CT, bool tangents);
-  /// Adds nothing for parts that compress the layers fully; deepest() reports them.
+  /// Adds nothing for parts that compress the layers fully; RimLoad::deepest reports them.
   /// @param face  [m] a triangle of T, counterclockwise from outside, in C. Ignored if it does not oppose the triangle
   /// @throws RecoverableError as the law
-  void add(const std::array<Vector3, 3>& face);
+  /// @param own_plane  the depth is that below the plane of the face, as it is below a steep one
+  void add(const std::array<Vector3, 3>& face, bool own_plane = false);
+  /// [m] The mean of the corners of the part of the triangle that is below a face; none = there is no such part.
+  [[nodiscard]] std::optional<Vector3> point_below(const std::array<Vector3, 3>& face) const;
   [[nodiscard]] const RimLoad& sum() const { return sum_; }
-  /// [m] maximum depth of all parts (BedLaw::depth_in_layer).
-  [[nodiscard]] double deepest() const { return deepest_; }
 
  private:
   template <class Value>
-  void add_common(const std::array<Vector3, 3>& face, bool is_steep);
+  void add_common(const std::array<Vector3, 3>& face, bool own_plane);
   template <class Value>
   void add_part(const std::array<Eigen::Matrix<Value, 3, 1>, 3>& weights, const std::array<Value, 3>& of_triangle,
-                bool is_steep);
+                bool own_plane);
   void add_whole();
   [[nodiscard]] bool carries(double depth);
 
@@ -66,7 +69,6 @@ class RimIntegral {
   Eigen::Matrix2d shares_;  ///< [1/m] of barycentric coordinates 1 and 2
   RimLoad sum_;
   double opposes_ = 1.0;  ///< [-] cosine between the triangle and the present face
-  double deepest_ = 0.0;
 };
 
 }  // namespace heelstrike::fem

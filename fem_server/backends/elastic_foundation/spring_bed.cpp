@@ -100,6 +100,7 @@ struct SpringBed::CommittedState {
     std::uint32_t place = 0;         ///< in BedState::springs
   };
   std::vector<Place> places;                                   ///< of each spring
+  std::vector<std::uint32_t> loaded;                           ///< query of the load of a centre's triangle
   std::vector<std::pair<std::uint32_t, SpringContact>> steep;  ///< springs that meet a steep face of T
   std::vector<std::uint32_t> beside_steep;  ///< triangles of such springs beside others that meet an opposing face
   std::uint32_t query_number = 0;           ///< number of the current query
@@ -109,6 +110,7 @@ struct SpringBed::CommittedState {
     beside_steep.clear();
     if (++query_number > 0) return;
     std::ranges::fill(places, Place{});
+    std::ranges::fill(loaded, 0U);
     query_number = 1;
   }
   [[nodiscard]] bool is_placed(std::uint32_t spring) const { return places[spring].query_number == query_number; }
@@ -146,6 +148,7 @@ class SpringBed::SearchStateCache {
     auto memory = std::make_unique<CommittedState>();
     memory->springs.resize(n_springs_);
     memory->places.resize(n_springs_);
+    memory->loaded.resize(n_springs_);
     return memory;
   }
   void return_to_cache(std::unique_ptr<CommittedState> memory) {
@@ -210,6 +213,8 @@ SpringBed::SpringBed(CastingSurface casting, std::unique_ptr<TargetSurface> targ
     casting_.measure_body_depth(max_layers_);
     own_surface_ = std::make_unique<TriangleSurface>(casting_.mesh());
   }
+  if (target_->closed() && !options_.sharp_faces.triangles.empty())
+    sharp_faces_ = std::make_unique<TriangleSurface>(options_.sharp_faces);
   if (!options_.target_pieces.empty()) n_target_pieces_ = 1 + *std::ranges::max_element(options_.target_pieces);
   const auto box = target_->box();
   if (!box) return;
@@ -851,6 +856,7 @@ void SpringBed::load_triangles(Search& search) const {
       if (!search.memory.is_placed(first_centre + t)) load_triangle(search, t);
     }
   }
+  if (loads_between_springs()) return load_between_springs(search);
   std::vector<std::uint32_t>& beside = search.memory.beside_steep;
   std::ranges::sort(beside);
   const auto repeated = std::ranges::unique(beside);
@@ -926,8 +932,10 @@ struct SpringBed::RimDepths {
   Eigen::Matrix<double, 3, 6> dd = Eigen::Matrix<double, 3, 6>::Zero();
 };
 
-/// @param opposing  below the face of T that opposes the triangle; null = only steep faces
-RimLoad SpringBed::rim_load(const Search& search, std::uint32_t triangle, const RimDepths* opposing) const {
+/// @param opposing    below the face of T that opposes the triangle; null = only steep faces
+/// @param own_planes  each face of T that presses the triangle has the depth below its own plane
+RimLoad SpringBed::rim_load(const Search& search, std::uint32_t triangle, const RimDepths* opposing,
+                            bool own_planes) const {
   const auto& [i, j, k] = casting_.mesh().triangles[triangle];
   const std::vector<Vector3>& vertices = casting_.mesh().vertices;
   const LoadedTriangle loaded{.corners = {vertices[i], vertices[j], vertices[k]},
@@ -950,11 +958,90 @@ RimLoad SpringBed::rim_load(const Search& search, std::uint32_t triangle, const 
   }
   RimIntegral rim(law_, loaded, search.X_CT.p, search.tangents);
   target_->for_flat_faces(low, high, [&](const std::array<Vector3, 3>& p) {
-    rim.add({search.X_CT * p[0], search.X_CT * p[1], search.X_CT * p[2]});
+    const std::array face{search.X_CT * p[0], search.X_CT * p[1], search.X_CT * p[2]};
+    if (!own_planes) return rim.add(face);
+    const auto point = rim.point_below(face);
+    if (!point) return;
+    Spring below = casting_.springs()[casting_.centre_spring(triangle)];
+    below.point = *point;
+    below.normal = loaded.normal;
+    if (is_pressed_by(search, below, (face[1] - face[0]).cross(face[2] - face[0]).normalized())) rim.add(face, true);
   });
-  if (rim.deepest() >= law_.thickness(loaded.h))
-    too_deep(casting_.centre_spring(triangle), rim.deepest(), options_.target_thickness);
+  if (rim.sum().deepest >= law_.thickness(loaded.h))
+    too_deep(casting_.centre_spring(triangle), rim.sum().deepest, options_.target_thickness);
   return rim.sum();
+}
+
+/// True if a spring at that point of C would be compressed by a face of T with that normal, along its whole ray.
+bool SpringBed::is_pressed_by(const Search& search, const Spring& s, const Vector3& face_normal) const {
+  const TargetPoint nearest = target_->closest(search.X_TC * s.point, search.near);
+  if (!(nearest.gap < 0.0)) return false;
+  const auto contact = find_spring_contact(search, s, nearest);
+  if (!contact || !contact->by_ray || contact->shortest || !(contact->target_point.gap < 0.0)) return false;
+  return contact->target_point.normal.dot(face_normal) * rounded_up >= 1.0;
+}
+
+/// True if T's faces at a sharp edge lie within the thickness of the layers around a triangle.
+bool SpringBed::is_near_edge(const Search& search, std::uint32_t triangle) const {
+  Vector3 low = Vector3::Constant(std::numeric_limits<double>::infinity());
+  Vector3 high = -low;
+  for (const std::uint32_t v : casting_.mesh().triangles[triangle]) {
+    const Vector3 p = search.X_TC * casting_.mesh().vertices[v];
+    low = low.cwiseMin(p);
+    high = high.cwiseMax(p);
+  }
+  const Vector3 margin = Vector3::Constant(max_layers_);
+  bool is_near = false;
+  sharp_faces_->for_overlapping(low - margin, high + margin, [&](std::uint32_t) { is_near = true; });
+  return is_near;
+}
+
+/// True if the springs of a triangle meet faces of T, or extensions of them, on both sides of a sharp edge: their four
+/// depths do not belong to one plane.
+bool SpringBed::is_across_edge(const BedState& state, const std::array<std::uint32_t, 4>& places) const {
+  std::optional<Vector3> first;
+  bool is_across = false;
+  for (const std::uint32_t i : places) {
+    const ActiveSpring& spring = state.springs[i];
+    if (spring.is_shortened) return false;
+    if (spring.is_outside_rim) continue;
+    const Vector3 towards = spring.motion.rate.tail<3>().normalized();
+    if (!first) first = towards;
+    is_across = is_across || first->dot(towards) < min_opposing_cosine;
+  }
+  return is_across;
+}
+
+/// Triangles that T's edges press between their springs, so that none is compressed or they do not meet the same face.
+void SpringBed::load_between_springs(Search& search) const {
+  BedState& state = search.state;
+  const std::uint32_t first_centre = casting_.centre_spring(0);
+  const double reach = casting_.max_reach() * rounded_up;
+  const auto load = [&](std::uint32_t triangle) {
+    const Vector3 q = search.X_TC * casting_.springs()[first_centre + triangle].point;
+    if (clearance_.about(q, search.near).value_or(0.0) > reach || !is_near_edge(search, triangle)) return;
+    const RimLoad rim = evaluate_law_at(triangle, [&] { return rim_load(search, triangle, nullptr, true); });
+    if (!(rim.load.energy > 0.0)) return;
+    state.energy += rim.load.energy;
+    state.area += rim.load.area;
+    const double force = rim.wrench.tail<3>().norm();
+    // The rate is that of the energy: the deepest point moves along the edge.
+    if (rim.deepest > state.between_deepest.d && force > 0.0)
+      state.between_deepest = {.wrench = rim.wrench / force, .rate = rim.wrench / force, .d = rim.deepest};
+    state.between_force += force;
+    state.between_moment += force * casting_.springs()[first_centre + triangle].point;
+    add_rim(state, rim);
+  };
+  visit_groups(
+      [&](const SpringGroup& group) {
+        return clearance_around(search, search.X_TC * group.centre) > group.radius * rounded_up + reach;
+      },
+      [&](const SpringGroup& group) {
+        for (const std::uint32_t spring : casting_.order().subspan(group.first, group.count)) {
+          if (spring < first_centre || search.memory.loaded[spring] == search.memory.query_number) continue;
+          load(spring - first_centre);
+        }
+      });
 }
 
 /// Adds what the forces of the springs do not contain.
@@ -983,6 +1070,10 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
   BedState& state = search.state;
   std::array<std::uint32_t, 4> places;
   if (!find_spring_positions(search, triangle, places)) return;
+  if (loads_between_springs()) {
+    if (is_across_edge(state, places)) return;
+    search.memory.loaded[casting_.centre_spring(triangle)] = search.memory.query_number;
+  }
   const TriangleDepths four(*this, state, places);
   const auto [d_0, d_1, d_2] = plane_of<double>(four.d, four.centre_weight);
   const Vector3 d(d_0, d_1, d_2);

@@ -25,6 +25,7 @@ struct BedOptions {
   bool thin_target = false;       ///< T is thinner than the layers somewhere: springs can pass through it
   bool rates = false;             ///< the compression rate is differentiated by the pose
   std::vector<std::uint32_t> target_pieces{};  ///< connected piece, from 0, of each of T's triangles; empty = one piece
+  SurfaceMesh sharp_faces{};                   ///< of T, at sharp edges, which may press C between its springs
   std::string where;                           ///< "contact.NAME", for messages
 };
 
@@ -91,11 +92,15 @@ struct BedState {
                                           ///< addition to the forces of the springs
   Matrix6 rim_dwrench = Matrix6::Zero();  ///< by the pose
   double rim_peak = 0.0;                  ///< [Pa] elastic pressure at the edges of T, which lie between springs
-  double energy = 0.0;                    ///< [J]
-  double area = 0.0;                      ///< [m^2]
-  double deepest = 0.0;                   ///< [m] largest compression; <= 0 = no contact
-  std::size_t deepest_spring = 0;         ///< in `springs`
-  std::size_t compressed = 0;             ///< springs with d > 0
+  /// Of loads between springs: the deepest point, the sum of the forces [N], and that of points times forces [N m].
+  SpringKinematics between_deepest{Vector6::Zero(), Vector6::Zero(), 0.0};
+  double between_force = 0.0;
+  Vector3 between_moment = Vector3::Zero();
+  double energy = 0.0;             ///< [J]
+  double area = 0.0;               ///< [m^2]
+  double deepest = 0.0;            ///< [m] largest compression; <= 0 = no contact
+  std::size_t deepest_spring = 0;  ///< in `springs`
+  std::size_t compressed = 0;      ///< springs with d > 0
 };
 
 /// [-] Factor of dissipation on the force of a face. @param dissipation  [s/m] c >= 0 of the factor 1 + c dd/dt
@@ -217,7 +222,16 @@ class SpringBed {
   struct RimDepths;
   [[nodiscard]] RimDepths rim_depths(const Search& search, const TriangleDepths& four, const Vector3& d) const;
   void add_rim(BedState& state, const RimLoad& rim) const;
-  [[nodiscard]] RimLoad rim_load(const Search& search, std::uint32_t triangle, const RimDepths* opposing) const;
+  [[nodiscard]] RimLoad rim_load(const Search& search, std::uint32_t triangle, const RimDepths* opposing,
+                                 bool own_planes = false) const;
+  /// Sharp edges of T press triangles between their springs, which are then loaded by T's faces.
+  [[nodiscard]] bool loads_between_springs() const {
+    return sharp_faces_ != nullptr && extends_faces() && options_.direction == ForceDirection::energy;
+  }
+  [[nodiscard]] bool is_across_edge(const BedState& state, const std::array<std::uint32_t, 4>& places) const;
+  [[nodiscard]] bool is_pressed_by(const Search& search, const Spring& s, const Vector3& face_normal) const;
+  [[nodiscard]] bool is_near_edge(const Search& search, std::uint32_t triangle) const;
+  void load_between_springs(Search& search) const;
   void load_layers(Search& search, const ActiveFace& face, const TriangleDepths& four,
                    const TriangleThickness& by) const;
   /// @param depth  [m] BedLaw::depth_in_layer
@@ -252,6 +266,7 @@ class SpringBed {
   std::optional<TargetLayer> layer_;
   double max_layers_ = 0.0;                       ///< [m] maximum thickness of all layers
   std::unique_ptr<TriangleSurface> own_surface_;  ///< C's triangles; null = T is a plane
+  std::unique_ptr<TriangleSurface> sharp_faces_;  ///< of T; null = none, or T is open
   ClearanceGrid clearance_;
   std::unique_ptr<SearchStateCache> search_states_;
 };
