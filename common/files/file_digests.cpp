@@ -32,6 +32,16 @@ std::string json_with_digest(nlohmann::ordered_json json) {
   return serialised(json);
 }
 
+nlohmann::ordered_json parse_with_digest(std::string_view text) {
+  // The files of a run have a few levels; nlohmann::json writes nested values recursively.
+  constexpr int max_depth = 100;
+  using Json = nlohmann::ordered_json;
+  return Json::parse(text, [&](int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
+    if (depth <= max_depth) return true;
+    throw file_error("", fmt::format("expected at most {} nested levels, found more", max_depth));
+  });
+}
+
 DigestState check_digest(nlohmann::ordered_json json) {
   const auto seal = json.find(digest_key);
   if (seal == json.end()) return DigestState::none;
@@ -48,18 +58,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* files_key = "files";
 
-/// Callback of the parser. The files of a run have a few levels; nlohmann::json writes nested values recursively.
-bool reject_deep_nesting(int depth, Json::parse_event_t /*event*/, Json& /*parsed*/) {
-  constexpr int max_depth = 100;
-  if (depth > max_depth) throw file_error("", fmt::format("expected at most {} nested levels, found more", max_depth));
-  return true;
-}
-
 /// A JSON file of the folder; none, with a fault, if it is missing or was changed.
 /// @param is_new  the folder was written by this version, in which each such file contains its digest
 std::optional<Json> sealed_file(const fs::path& folder, const std::string& name, bool is_new, FolderCheck& check) {
   try {
-    Json json = Json::parse(read_whole_file(folder / name), reject_deep_nesting);
+    Json json = parse_with_digest(read_whole_file(folder / name));
     switch (check_digest(json)) {
       case DigestState::intact:
         ++check.n_files;
@@ -152,7 +155,7 @@ void record_file_digests(const fs::path& folder, std::span<const std::string> na
   if (!fs::exists(file, ignored)) return;
   Json json;
   try {
-    json = Json::parse(read_whole_file(file));
+    json = parse_with_digest(read_whole_file(file));
   } catch (const Json::exception& error) {
     throw file_error(file.string(), fmt::format("{}: expected the wall times of a run, found: {}; remove the file, or "
                                                 "run it again",

@@ -18,6 +18,10 @@ namespace heelstrike {
 /// replaced by the replacement character.
 [[nodiscard]] std::string json_with_digest(nlohmann::ordered_json json);
 
+/// Parses such a text. @throws nlohmann::json::exception; Error{file} for deep nesting, which could not be written
+/// again
+[[nodiscard]] nlohmann::ordered_json parse_with_digest(std::string_view text);
+
 enum class DigestState { none, intact, broken };
 
 /// Compares such an object with its digest; `none` = it has no digest, as in earlier versions.

@@ -328,7 +328,7 @@ void RunFolder::check_written(const FileDigests& files, std::uint64_t n_bytes, c
 
 void RunFolder::restore_position(const std::string& text, const std::string& checkpoint) {
   const auto reject = [](const std::string& reason) { throw file_error("checkpoint", reason); };
-  const auto json = nlohmann::ordered_json::parse(text);
+  const auto json = parse_with_digest(text);
   if (json.value("format", 1) < position_format) reject("it was written by another version of the program");
   if (check_digest(json) != DigestState::intact) reject("the .json that accompanies it is corrupted");
   if (json.at("format") != position_format) reject("it was written by another version of the program");

@@ -124,7 +124,7 @@ CastingTriangles solid_triangles(const VolumeMesh& solid, const ParameterScope* 
 /// outward normals.
 void repair_target_triangles(SurfaceMesh& mesh, const std::string& where) {
   remove_degenerate_triangles(mesh);
-  remove_duplicate_triangles(mesh);
+  remove_repeated_triangles(mesh);
   if (mesh.triangles.empty()) {
     throw input_error(where, fmt::format("{}: expected triangles, found none with an area; check the mesh", where));
   }
@@ -255,7 +255,7 @@ std::size_t count_repeated_triangles(const MeshSurface& surface, const PrepareCo
   if (is_volume_mesh(asset.content, read)) return 0;
   SurfaceMesh mesh = read_surface(asset.content, read);
   remove_degenerate_triangles(mesh);
-  return remove_duplicate_triangles(mesh);
+  return remove_repeated_triangles(mesh);
 }
 
 std::optional<Vector3> surface_extents(const Surface& surface, const PrepareContext& context) {

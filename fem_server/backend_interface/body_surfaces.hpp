@@ -68,7 +68,8 @@ struct TargetGeometry {
 [[nodiscard]] ReadOptions read_options(const MeshSurface& surface, const AssetContent& asset,
                                        const PrepareContext& context);
 
-/// Triangles of a surface mesh with the same corners as another one; of these, one is kept. Reads the file.
+/// Triangles of a surface mesh with the same corners in the same orientation as another one; of these, one is kept.
+/// Reads the file.
 [[nodiscard]] std::size_t count_repeated_triangles(const MeshSurface& surface, const PrepareContext& context);
 
 /// Edges [m] of the bounding box of a surface; none for planes and other infinite ones. Reads its mesh file.

@@ -219,17 +219,32 @@ std::size_t remove_degenerate_triangles(SurfaceMesh& mesh) {
   return remove_triangles(mesh, drop);
 }
 
-std::size_t remove_duplicate_triangles(SurfaceMesh& mesh) {
+namespace {
+
+/// @param key_of  reorders the corners of a triangle such that duplicates are equal
+template <typename KeyOf>
+std::size_t remove_equal_triangles(SurfaceMesh& mesh, const KeyOf& key_of) {
   std::vector<std::pair<Triangle, std::size_t>> keys;
   for (std::size_t t = 0; t < mesh.triangles.size(); ++t) {
     Triangle key = mesh.triangles[t];
-    std::sort(key.begin(), key.end());
+    key_of(key);
     keys.emplace_back(key, t);
   }
   std::sort(keys.begin(), keys.end());
   std::vector<bool> drop(mesh.triangles.size(), false);
   for (std::size_t i = 1; i < keys.size(); ++i) drop[keys[i].second] = keys[i].first == keys[i - 1].first;
   return remove_triangles(mesh, drop);
+}
+
+}  // namespace
+
+std::size_t remove_duplicate_triangles(SurfaceMesh& mesh) {
+  return remove_equal_triangles(mesh, [](Triangle& corners) { std::ranges::sort(corners); });
+}
+
+std::size_t remove_repeated_triangles(SurfaceMesh& mesh) {
+  return remove_equal_triangles(
+      mesh, [](Triangle& corners) { std::ranges::rotate(corners, std::ranges::min_element(corners)); });
 }
 
 std::size_t reorient_triangles(SurfaceMesh& mesh) {

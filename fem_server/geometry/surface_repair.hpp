@@ -32,6 +32,8 @@ std::size_t merge_near_vertices(SurfaceMesh& mesh, double tolerance);
 /// @return number of removed triangles
 std::size_t remove_degenerate_triangles(SurfaceMesh& mesh);
 std::size_t remove_duplicate_triangles(SurfaceMesh& mesh);
+/// Keeps reversed copies, which are the other side of a sheet.
+std::size_t remove_repeated_triangles(SurfaceMesh& mesh);
 
 /// Reorients triangles to a consistent winding, then closed components to a positive enclosed volume (negative for a
 /// cavity inside another component). @return number of reversed triangles

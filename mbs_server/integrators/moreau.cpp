@@ -413,7 +413,10 @@ StepResult Moreau::step(double t_end) {
     if (!std::isfinite(max_residual_gap)) max_residual_gap = -right_gap;
     // Where points appear or disappear, as at edges that coincide, the gap jumps, and false position hardly converges:
     // after two steps that halve neither the gap nor the interval it is bisected, until positions agree to rounding.
-    const double same_position = 0.5 * tolerance / from_y_.segment(n_, n_).lpNorm<Eigen::Infinity>();
+    // A body that starts from rest moves by the velocity at the end of the step.
+    const double velocity =
+        std::max(from_y_.segment(n_, n_).lpNorm<Eigen::Infinity>(), end_y_.segment(n_, n_).lpNorm<Eigen::Infinity>());
+    const double same_position = 0.5 * tolerance / velocity;
     double last_gap = -right_gap;
     int n_slow = 0;
     for (int i = 0; i < 100 && std::abs(right_gap) > 0.0; ++i) {

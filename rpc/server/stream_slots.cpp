@@ -135,6 +135,7 @@ UploadCall::UploadCall(CallWatch& watch, StreamSlots& slots, UploadBudget& budge
 
 void UploadCall::begun() {
   call_.record_progress(max_pause);
+  // From now on the slot is preemptible after a pause only, as that of an Exchange call with sessions.
   slot_->set_has_session(true);
   slot_->end_work();
 }

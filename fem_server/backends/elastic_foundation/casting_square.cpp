@@ -56,15 +56,13 @@ CastingSquare::CastingSquare(const PlaneSurface& plane, const SurfaceMesh& squar
 
 /// [m] Distance from the middle, along either edge, of the farthest point of the triangles below the plane.
 double CastingSquare::reach_of_triangles(const Pose& X_CT) const {
-  std::vector<Vector3> at;
-  for (const Vector3& v : triangles_.vertices) at.push_back(in_square(X_CT * v));
   double reach = 0.0;
   const auto add = [&](const Vector3& p) { reach = std::max({reach, std::abs(p.x()), std::abs(p.y())}); };
   const double deep = -square_rounding * half_;
   for (const Triangle& corners : triangles_.triangles) {
     for (std::size_t k = 0; k < 3; ++k) {
-      const Vector3& p = at[corners[k]];
-      const Vector3& q = at[corners[(k + 1) % 3]];
+      const Vector3 p = in_square(X_CT * triangles_.vertices[corners[k]]);
+      const Vector3 q = in_square(X_CT * triangles_.vertices[corners[(k + 1) % 3]]);
       if (p.z() < deep) add(p);
       if ((p.z() < deep) != (q.z() < deep)) add(p + (deep - p.z()) / (q.z() - p.z()) * (q - p));
     }

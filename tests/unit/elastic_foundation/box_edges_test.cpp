@@ -295,6 +295,28 @@ TEST(BoxEdges, RepeatedTrianglesCountOnce) {
                                                   testing::HasSubstr("48 triangles repeat"))));
 }
 
+// A sheet of which each triangle is followed, or preceded, by its reversed copy carries springs on both sides.
+TEST(BoxEdges, BothSidesOfASheetCount) {
+  const double a = 0.5 * cube_edge, d = 1e-4;
+  const auto sheet = [&](bool faces_up) {
+    std::vector<std::array<Vector3, 3>> triangles;
+    for (const bool up : {faces_up, !faces_up}) {
+      std::array<Vector3, 4> p{Vector3(-a, -a, 0), Vector3(a, -a, 0), Vector3(a, a, 0), Vector3(-a, a, 0)};
+      if (!up) std::swap(p[1], p[3]);
+      triangles.push_back({p[0], p[1], p[2]});
+      triangles.push_back({p[0], p[2], p[3]});
+    }
+    return triangles;
+  };
+  for (const bool faces_up : {true, false}) {
+    Assets assets;
+    assets.add("sheet", sheet(faces_up));
+    const Surface plane = PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()};
+    const BoxPair pair(mesh_named("sheet"), plane, {&assets});
+    EXPECT_NEAR(pair.at(Pose{.p = {0.0, 0.0, d}}).F_A.force.z() / (pair.k * 0.01 * d), 1.0, 1e-9) << faces_up;
+  }
+}
+
 // The edge of a block in the middle of the cube's faces, between the springs of their triangles: force and energy of
 // the covered parts, for triangles of any size.
 TEST(BoxEdges, EdgesBetweenTheSprings) {

@@ -155,6 +155,19 @@ TEST_F(ResumeFolder, IsCompleteAfterAKillBetweenTheFilesOfACheckpoint) {
   EXPECT_THAT(check_run_folder(folder()).faults, testing::IsEmpty());
 }
 
+TEST_F(ResumeFolder, UsesThePrecedingOfADeeplyNestedCheckpoint) {
+  cut_off_after(11);
+  const int n = 1'000'000;
+  std::string nested = "{\"format\":99,\"a\":";
+  for (int i = 0; i < n; ++i) nested += "{\"a\":";
+  write("checkpoints/step_00000008.json", nested + "1" + std::string(n + 1, '}'));
+  RunFolder run = RunFolder::resume(folder());
+  EXPECT_THAT(text("run.log"), HasSubstr("at most 100 nested levels"));
+  go(run, 6, 12);
+  finish(run);
+  expect_bytes_of_uninterrupted_run();
+}
+
 TEST_F(ResumeFolder, RejectsALogThatIsAPipe) {
   cut_off_after(11);
   fs::remove(folder() / "run.log");
