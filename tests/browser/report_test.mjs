@@ -347,8 +347,9 @@ async function textsOfSweep(page, result) {
     CanvasRenderingContext2D.prototype.fillText = function draw(text, ...place) { window.drawnTexts.push(text); window.plainText.call(this, text, ...place); };
   });
   await page.selectOption('#result-choice', result);
-  // uPlot draws in a microtask.
-  const texts = await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => drawn(window.drawnTexts))));
+  // Some time after the event; then the whole chart at once.
+  await page.waitForFunction(() => window.drawnTexts.length > 0);
+  const texts = await page.evaluate(() => window.drawnTexts);
   await page.evaluate(() => { CanvasRenderingContext2D.prototype.fillText = window.plainText; });
   return texts;
 }
