@@ -2,13 +2,13 @@
 ///
 /// At each time of the regular output grid: positions by Newton on Phi(q, t) = 0 from the extrapolated last frame,
 /// velocities from Phi_q qd = nu, accelerations and multipliers from M qdd + Phi_q' lambda = g. The contact is
-/// evaluated at the frame and committed there. A frame for which the contact fails (too deep, not converged) is
-/// reported with its reason, counted as a rejected step, and has no row; the next one starts from the last commit. A
-/// run with such frames ends as "incomplete"; its energies are those of its rows, with linear powers across gaps.
-/// Without history-dependent pairs (no friction), kinematic and inverse analyses evaluate many frames in one batch,
-/// which the partner processes in parallel, bitwise equal to sequential evaluation. Powers are integrated between the
-/// frames by an adaptive rule, of pairs that depend on no history also that of their damping. The slip work of friction
-/// that depends on its history is a sum over the frames, accurate to the order of the interval squared.
+/// evaluated at the frame and committed there, with a history also between the frames (contact_path.hpp). A frame for
+/// which the contact fails (too deep, not converged) is reported with its reason, counted as a rejected step, and has
+/// no row; the next one starts from the last commit. A run with such frames ends as "incomplete"; its energies are
+/// those of its rows, with linear powers across gaps. Without history-dependent pairs (no friction), kinematic and
+/// inverse analyses evaluate many frames in one batch, which the partner processes in parallel, bitwise equal to
+/// sequential evaluation. Powers are integrated between the frames by an adaptive rule, of pairs that depend on no
+/// history also that of their damping.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,6 +21,7 @@
 
 #include "common/errors/error.hpp"
 #include "mbs_server/analysis/analysis_state.hpp"
+#include "mbs_server/analysis/contact_path.hpp"
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/vertical_balance.hpp"
 #include "mbs_server/elements/build_model.hpp"
@@ -93,6 +94,7 @@ class PrescribedRun final : public RunBase {
   [[nodiscard]] std::shared_ptr<const PendingRequest> begin_row(double t, const VectorX& y, const VectorX& z,
                                                                 std::vector<double>& row) override;
 
+  using Frame = ContactExchange::PrescribedState;
   void move_to(double t);
   [[nodiscard]] const VectorX& prescribed_accelerations();
   template <typename Function>
@@ -103,12 +105,13 @@ class PrescribedRun final : public RunBase {
     double t;
     VectorX y;
   };
+  /// The motion between two frames is known: the cubic through both, projected onto the prescribed pose.
+  [[nodiscard]] Frame frame_between(const LastFrame& last, const Frame& next, double t);
   [[nodiscard]] VectorX state_between(const LastFrame& last, double t);
   [[nodiscard]] Powers work(const LastFrame& last, const Powers& before, const Powers& now, double tolerance,
                             const std::function<Powers(double, const VectorX&)>& power);
   [[nodiscard]] double contact_damping(double t, const VectorX& y);
 
-  using Frame = ContactExchange::PrescribedState;
   /// Evaluation of frames by the contact: sequential, in batches, or committed in batches.
   enum class EvaluationMode { sequential, batched, committed };
   [[nodiscard]] EvaluationMode choose_evaluation_mode() const;
@@ -118,7 +121,8 @@ class PrescribedRun final : public RunBase {
   [[nodiscard]] std::vector<Frame> next_frames(std::size_t n, std::exception_ptr& failure);
   /// Evaluates the frames and accepts them in sequence. @return false when stopped
   [[nodiscard]] bool take(std::span<Frame> frames);
-  /// Commits frames and adapts the size of the next call to the time needed. @return number of committed frames
+  /// Commits frames and adapts the size of the next call to the time needed. @return number of frames that were
+  /// committed or rejected
   std::size_t commit(std::span<Frame> frames);
   void process(const Frame& frame, bool batched);
   void add_shift_work();
@@ -139,6 +143,7 @@ class PrescribedRun final : public RunBase {
   [[nodiscard]] double damping_work(const LastFrame& last, double power);
   void sample_damping(double work, double power);
   void warn_of_sampled_damping();
+  void warn_of_path_error();
 
   EvaluationMode evaluation_mode_ = EvaluationMode::sequential;
   std::size_t frames_per_call_ = 1;
@@ -153,11 +158,13 @@ class PrescribedRun final : public RunBase {
   std::int64_t next_frame_ = 0;      ///< of the grid
   bool started_frames_ = false;      ///< a frame has been committed
   Violation worst_;
-  std::int64_t n_frames_ = 0;       ///< after the first
-  std::int64_t n_failed_ = 0;       ///< frames for which the contact failed
-  std::string first_reason_;        ///< error of the first of them, with its time
-  Powers powers_ = Powers::Zero();  ///< of the last frame, without contact
-  ContactEnergy contact_;           ///< of the last frame
+  std::int64_t n_frames_ = 0;        ///< after the first
+  std::int64_t n_failed_ = 0;        ///< frames for which the contact failed
+  std::string first_reason_;         ///< error of the first of them, with its time
+  Powers powers_ = Powers::Zero();   ///< of the last frame, without contact
+  ContactEnergy contact_;            ///< of the last frame
+  std::optional<ContactPath> path_;  ///< of contact with a history
+  double path_damping_ = 0.0;        ///< [J] since the preceding frame
   /// Dissipation of contact that is known at the frames only, by the trapezoidal rule over all frames and over every
   /// second one: a third of the difference is the error of the former.
   struct SampledDamping {
@@ -217,19 +224,22 @@ Powers PrescribedRun::free_powers(double t, const VectorX& y) {
   return {terms.dissipated_power, terms.external_power};
 }
 
-/// The motion between two frames is known: the cubic through both, projected onto the prescribed pose.
+PrescribedRun::Frame PrescribedRun::frame_between(const LastFrame& last, const Frame& next, double t) {
+  const double h = next.t - last.t;
+  const double s = (t - last.t) / h;
+  Frame between{.t = t, .q = {}, .qd = {}};
+  between.q = (1.0 + 2.0 * s) * (1.0 - s) * (1.0 - s) * q(last.y) + s * s * (3.0 - 2.0 * s) * next.q +
+              h * s * (1.0 - s) * ((1.0 - s) * qd(last.y) - s * next.qd);
+  between.qd = (1.0 - s) * qd(last.y) + s * next.qd;
+  system_.project(t, between.q, between.qd);
+  return between;
+}
+
 VectorX PrescribedRun::state_between(const LastFrame& last, double t) {
   const VectorX& y = committed_.y;
-  const auto n = system_.n_q();
-  const double h = committed_.t - last.t;
-  const double s = (t - last.t) / h;
+  const Frame frame = frame_between(last, {.t = committed_.t, .q = q(y), .qd = qd(y)}, t);
   VectorX between(y.size());
-  between.head(n) = (1.0 + 2.0 * s) * (1.0 - s) * (1.0 - s) * last.y.head(n) + s * s * (3.0 - 2.0 * s) * y.head(n) +
-                    h * s * (1.0 - s) * ((1.0 - s) * last.y.segment(n, n) - s * y.segment(n, n));
-  between.segment(n, n) = (1.0 - s) * last.y.segment(n, n) + s * y.segment(n, n);
-  system_.project(t, between.head(n), between.segment(n, n));
-  between.tail(system_.n_states()) =
-      system_.states().advance(model_.state(last.t, last.y), {t, between.head(n), between.segment(n, n)});
+  between << frame.q, frame.qd, system_.states().advance(model_.state(last.t, last.y), {t, frame.q, frame.qd});
   return between;
 }
 
@@ -371,6 +381,7 @@ void PrescribedRun::add_shift_work() {
 void PrescribedRun::process(const Frame& frame, bool batched) {
   system_.reset_factorisation();
   const LastFrame last{std::exchange(committed_.t, frame.t), committed_.y};
+  path_damping_ = path_ && !frame.error ? path_->accept() : 0.0;
   // As in move_to(), which may be many frames ahead.
   if (started_frames_) system_.advance_turn_references(q(last.y), qd(last.y), frame.t - last.t);
   if (const auto contact = place_frame(frame, batched)) {
@@ -397,13 +408,14 @@ void PrescribedRun::process(const Frame& frame, bool batched) {
   report_progress(input_.scenario.output.interval);
 }
 
-/// Where the contact between two frames is unknown, because it depends on a history or on the height of a balance, its
-/// power is assumed linear.
+/// Where the contact between two frames is unknown, because it depends on the height of a balance, its power is assumed
+/// linear.
 double PrescribedRun::damping_work(const LastFrame& last, double power) {
+  if (path_) return path_damping_;
   const Powers before{contact_.dissipated_power, 0.0};
   const Powers now{power, 0.0};
   const double linear = 0.5 * (committed_.t - last.t) * (before + now)[0];
-  if (balance_ || !exchange_.history_independent()) {
+  if (balance_) {
     sample_damping(linear, power);
     return linear;
   }
@@ -430,6 +442,14 @@ void PrescribedRun::warn_of_sampled_damping() {
                                       sampled_.work, error));
 }
 
+void PrescribedRun::warn_of_path_error() {
+  if (!path_ || !(path_->error() > 0.01 * path_->exchanged())) return;
+  sink_.on_log(
+      "warning",
+      fmt::format("the {:.3g} J dissipated in contact are known to about {:.1g} J only; reduce output.interval",
+                  path_->dissipated(), path_->error()));
+}
+
 /// The work done on the contact is the increase of its stored energy plus its dissipation, of which the rate-dependent
 /// part is not in the responses to commits.
 void PrescribedRun::add_energy(const LastFrame& last, const Powers& powers, const ContactEnergy& contact) {
@@ -448,7 +468,15 @@ PrescribedRun::EvaluationMode PrescribedRun::choose_evaluation_mode() const {
 
 std::size_t PrescribedRun::commit(std::span<Frame> frames) {
   const auto begin = std::chrono::steady_clock::now();
-  const std::size_t n = exchange_.commit_motion(frames, stop_);
+  const LastFrame last{committed_t_, committed_.y};
+  const auto motion = [&](double t) {
+    system_.set_turn_references(committed_turns_);
+    system_.advance_turn_references(q(last.y), qd(last.y), t - last.t);
+    return frame_between(last, frames[0], t);
+  };
+  system_.reset_factorisation();
+  const std::size_t n = path_->commit(frames, motion, stop_);
+  system_.set_turn_references(committed_turns_);
   const std::chrono::duration<double> duration = std::chrono::steady_clock::now() - begin;
   const double fitting = static_cast<double>(n) * call_time / std::max(duration.count(), 1e-9);
   frames_per_call_ = static_cast<std::size_t>(std::clamp(fitting, 1.0, static_cast<double>(max_frames)));
@@ -463,7 +491,7 @@ bool PrescribedRun::take(std::span<Frame> frames) {
     if (i == n_evaluations_requested) {
       try {
         // A rejected frame ends the call and is reported; the motion continues after it.
-        n_evaluations_requested += commit(frames.subspan(i)) + 1;
+        n_evaluations_requested += commit(frames.subspan(i));
       } catch (const Error& error) {
         if (error.code() == ErrorCode::cancelled && stop_.stop_requested()) return false;
         throw;
@@ -506,6 +534,7 @@ void PrescribedRun::exchange_state(AnalysisState& state) {
                                 sampled_.work_at_coarse};
   state.exchange("sampled", sampled);
   sampled_ = {sampled[0], sampled[1], sampled[2], sampled[3], sampled[4]};
+  if (path_) path_->exchange_state(state);
   if (balance_) {
     last_shifts_.resize(balance_->shifts().size());
     state.exchange("shifts", balance_->shifts());
@@ -520,6 +549,7 @@ bool PrescribedRun::solve() {
   frames_per_call_ = evaluation_mode_ == EvaluationMode::sequential ? 1
                      : evaluation_mode_ == EvaluationMode::batched  ? n_prefetched_frames
                                                                     : first_frames;
+  if (evaluation_mode_ == EvaluationMode::committed) path_.emplace(system_.model(), exchange_);
   if (resumed_) {
     AnalysisState state(resumed_->analysis);
     exchange_state(state);
@@ -540,6 +570,7 @@ bool PrescribedRun::solve() {
 
 void PrescribedRun::require_frames() {
   warn_of_sampled_damping();
+  warn_of_path_error();
   // Of the prescribed motion: a balance intentionally moves bodies away from it.
   model_.totals().max_position_violation = worst_.position;
   model_.totals().max_velocity_violation = worst_.velocity;

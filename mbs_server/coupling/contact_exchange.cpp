@@ -298,6 +298,7 @@ std::size_t ContactExchange::commit_motion(std::span<PrescribedState> states, co
   const std::size_t n = motion.responses.front().size();
   for (std::size_t i = 0; i < n; ++i) {
     for (const auto& responses : motion.responses) states[i].responses.push_back(responses[i]);
+    states[i].step = committed_step_ + 1 + static_cast<std::int64_t>(i);
   }
   if (n < states.size()) states[n].error = motion.error;
   return n;
@@ -307,6 +308,7 @@ std::span<const Response> ContactExchange::accept(const PrescribedState& state) 
   (void)kinematics_at(state.t, state.q, state.qd);
   responses_ = state.responses;
   responses_valid_ = true;
+  if (state.step >= 0) committed_step_ = state.step - 1;
   count_commit();
   return responses_;
 }

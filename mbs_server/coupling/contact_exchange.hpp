@@ -88,6 +88,7 @@ class ContactExchange {
     VectorX q, qd;
     std::vector<Response> responses{};     ///< of all pairs, when `error` is null
     std::shared_ptr<const Error> error{};  ///< of the first pair that failed
+    std::int64_t step = -1;                ///< as which the partner committed it; -1 = it did not
   };
   /// True if no pair is history-dependent: evaluate_batch() and accept() may then
   /// replace commit().
@@ -100,7 +101,12 @@ class ContactExchange {
   /// @return number of committed states; the next one, if any, has its `error`
   /// @pre n_pairs() > 0. @throws Error{cancelled} when stopped; the partner may nevertheless have committed
   std::size_t commit_motion(std::span<PrescribedState> states, const std::stop_token& stop);
-  /// Accepts an evaluated state as the end of the next step; the partner is history-independent or has committed it.
+  /// History of the partner, and its return to it. States committed in between must not have been accepted. @{
+  [[nodiscard]] std::vector<std::string> save_history() { return contact_->save_state(); }
+  void restore_history(std::span<const std::string> history) { contact_->restore_state(history); }
+  /// @}
+  /// Accepts an evaluated state as the end of the next step; the partner is history-independent or has committed it,
+  /// possibly after other states.
   std::span<const Response> accept(const PrescribedState& state);
 
   /// Coordinates of all bodies of the model.

@@ -160,7 +160,7 @@ TEST(Kinematic, ContactOfAPrescribedMotionIsEvaluatedAndCommittedPerFrame) {
   EXPECT_NEAR(run.summary.contacts[0].max_indentation, 1e-3, 1e-9);
   // Hertz: 1.4e8 d^1.5.
   EXPECT_NEAR(run.summary.contacts[0].max_force, 1.4e8 * std::pow(1e-3, 1.5), 1e-3);
-  EXPECT_EQ(run.summary.contact_commits, static_cast<std::int64_t>(run.rows.size()));
+  EXPECT_GE(run.summary.contact_commits, static_cast<std::int64_t>(run.rows.size()));
 }
 
 // The dashpot D of Kelvin and Voigt dissipates D A^2 pi^2 / 2 between t = 0 and 1, its force remaining positive: the
@@ -183,14 +183,15 @@ TEST(Kinematic, DissipationOfContactDoesNotDependOnTheOutputInterval) {
   }
 }
 
-// The approach velocity of this law is that of the first row in contact: evaluated at the rows alone, which is said.
-TEST(Kinematic, DissipationSampledAtTheRowsIsReported) {
-  using ::testing::Contains;
-  const auto run = press_ball({"contact.backend=hunt_crossley", "output.interval=0.23"});
-  ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
-  EXPECT_THAT(run.log, Contains(HasSubstr("evaluated at the rows alone; reduce output.interval")));
-  EXPECT_THAT(press_ball({"contact.backend=hunt_crossley", "output.interval=0.002"}).log,
-              Not(Contains(HasSubstr("evaluated at the rows alone"))));
+// The approach velocity of this law is that of the onset, not that of the first row in contact.
+TEST(Kinematic, DissipationOfAnApproachVelocityDoesNotDependOnTheOutputInterval) {
+  const auto dissipated = [](const char* interval) {
+    const auto run = press_ball({"contact.backend=hunt_crossley", interval});
+    EXPECT_EQ(run.summary.status, "completed");
+    return run.summary.energy.dissipated;
+  };
+  const double fine = dissipated("output.interval=0.002");
+  EXPECT_NEAR(dissipated("output.interval=0.23"), fine, 3e-3 * fine);
 }
 
 /// Counts single commits.
@@ -283,7 +284,6 @@ void expect_same_run(const RecordedRun& together, const RecordedRun& plain, doub
   }
   EXPECT_EQ(warnings(together), warnings(plain));
   EXPECT_EQ(together.episodes.size(), plain.episodes.size());
-  EXPECT_EQ(together.summary.contact_commits, plain.summary.contact_commits);
   EXPECT_EQ(together.summary.integrator.rejected_steps, plain.summary.integrator.rejected_steps);
   EXPECT_NEAR(together.summary.energy.final, plain.summary.energy.final, accuracy);
 }
@@ -338,12 +338,12 @@ TEST(Kinematic, FramesWithHistoryAreCommittedTogetherWithEqualResponses) {
     ASSERT_EQ(plain.summary.status, "incomplete");
     EXPECT_EQ(ahead.commits, 0) << type;
     EXPECT_EQ(ahead.batches, 0) << type;
-    // At most one call for each of the five fields, for each rejected frame and for the end.
-    EXPECT_LE(ahead.motions, 6 + static_cast<int>(warnings(plain).size())) << type;
+    EXPECT_LT(ahead.motions, one_by_one.commits) << type;
     EXPECT_EQ(one_by_one.motions, 0) << type;
     EXPECT_GE(one_by_one.commits, static_cast<int>(plain.rows.size()));
     // Two solutions from different starting points differ by the tolerance of the friction solver, 1e-10 of the depth.
     expect_same_run(together, plain, 1e-9);
+    EXPECT_EQ(together.summary.contact_commits, plain.summary.contact_commits) << type;
     EXPECT_GE(ahead.pictures.size(), 5U);
     expect_same_pictures(ahead.pictures, one_by_one.pictures, 1e-9);
   }
@@ -400,16 +400,17 @@ TEST(Kinematic, NoFrameWithASolutionIsAFailureWithItsReason) {
             6);
 }
 
-/// Accepts 30 states and fails at the next one.
+/// Accepts the first 30 rows, until 0.29 s, and fails at the next one.
 class BreakingContact final : public ForwardingContact {
  public:
   using ForwardingContact::ForwardingContact;
   [[nodiscard]] MotionResponses commit_motion(std::int64_t first_step, std::span<const std::vector<PairState>> states,
                                               std::stop_token stop) override {
     std::vector<std::vector<PairState>> taken(states.begin(), states.end());
-    const auto left = static_cast<std::size_t>(30 - first_step);
+    const auto left = static_cast<std::size_t>(
+        std::ranges::count_if(taken.front(), [](const PairState& state) { return state.t < 0.295; }));
     const bool breaks = taken.front().size() > left;
-    for (auto& own : taken) own.resize(std::min(own.size(), left));
+    for (auto& own : taken) own.resize(left);
     MotionResponses answers = inner().commit_motion(first_step, taken, stop);
     if (breaks && !answers.error) answers.error = std::make_shared<const Error>(ErrorCode::internal, "a defect");
     return answers;
@@ -454,6 +455,70 @@ output: {interval: 0.02}
 )"));
   ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
   EXPECT_NEAR(run.column("b.x_m").back(), 0.1, 1e-9);
+}
+
+/// A ball of 0.1 m that a driver presses 0.4 mm into the ground during 0.1 s, while it moves along it at 50 mm/s.
+RecordedRun press_along(const std::string& backend, const std::string& parameters, double speed, double interval) {
+  return run_local(scenario_from(fmt::format(R"yaml(heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies: {{b: {{mass: 1, inertia: [0.004, 0.004, 0.004], position: [0, 0, 0.1]}}}}
+contact:
+  c:
+    main: {{body: b, surface: {{sphere: {{radius: 0.1}}}}}}
+    partner: {{body: ground, surface: {{plane: {{normal: [0, 0, 1]}}}}}}
+    backend: {}
+    parameters: {{{}}}
+drivers:
+  d:
+    body: b
+    x: {{expression: "{} * t"}}
+    y: {{polynomial: [0]}}
+    z: {{expression: "0.1 - 0.0004 * sin(10 * pi * t)"}}
+    rx: {{polynomial: [0]}}
+    ry: {{polynomial: [0]}}
+    rz: {{polynomial: [0]}}
+analysis: {{type: kinematic, end_time: 0.1}}
+output: {{interval: {}}}
+)yaml",
+                                             backend, parameters, speed, interval)));
+}
+
+// The history of a contact was committed at the rows only, so that the work of the drivers depended on their interval:
+// from none to all of it.
+TEST(Kinematic, WorkOfContactWithAHistoryDoesNotDependOnTheOutputInterval) {
+  constexpr double A = 4e-4, T = 0.1, v = 0.05, mu = 0.4, pi = std::numbers::pi;
+  // Averages of |sin|^1.5 and |sin| over half a period.
+  const double mean_3_2 = std::tgamma(1.25) / (std::sqrt(pi) * std::tgamma(1.75));
+  const double dashpot = 500.0 * A * A * pi * pi / (2.0 * T);
+  struct Case {
+    std::string backend, parameters;
+    double speed, work;
+  };
+  const std::vector<Case> cases{
+      {"hertz", "stiffness: 1.0e+8, friction: 0.4", v, mu * v * T * 1e8 * std::pow(A, 1.5) * mean_3_2},
+      {"kelvin_voigt", "stiffness: 1.0e+6, damping: 500, friction: 0.4", v, mu * v * T * 1e6 * A * 2.0 / pi + dashpot},
+      // With 10,000 rows.
+      {"hunt_crossley", "stiffness: 1.0e+8, restitution: 0.5", 0.0, 0.119865}};
+  for (const Case& c : cases) {
+    for (const double interval : {0.05, 0.025, 0.01, 0.001}) {
+      const auto run = press_along(c.backend, c.parameters, c.speed, interval);
+      ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
+      EXPECT_NEAR(run.summary.energy.dissipated, c.work, 3e-3 * c.work) << c.backend << " " << interval;
+      EXPECT_NEAR(run.summary.energy.external_work, c.work, 3e-3 * c.work) << c.backend << " " << interval;
+      EXPECT_TRUE(warnings(run).empty()) << warnings(run).front();
+    }
+  }
+}
+
+// The row at the deepest point has the approach velocity of the onset, which is between the rows.
+TEST(Kinematic, RowsOfContactWithAHistoryDoNotDependOnTheOutputInterval) {
+  const std::string law = "backend: hunt_crossley\n    parameters: {stiffness: 1.0e+8, restitution: 0.5}";
+  const auto forces = [&](double interval) {
+    auto run = press_along("hunt_crossley", "stiffness: 1.0e+8, restitution: 0.5", 0.0, interval);
+    return run.column("c.fz_N");
+  };
+  const auto coarse = forces(0.02), fine = forces(0.0005);
+  for (std::size_t i = 1; i + 1 < coarse.size(); ++i) EXPECT_NEAR(coarse[i], fine[40 * i], 2e-3 * fine[40 * i]) << i;
 }
 
 }  // namespace
