@@ -364,7 +364,7 @@ TEST(Recovery, OfARollingBallFromKills) {
   expect_survival_of_kills(rolling_ball(), 50, 2);
 }
 TEST(Recovery, OfADraggedBlockFromKills) {
-  expect_survival_of_kills(dragged_block(), 1, 1);
+  expect_survival_of_kills(dragged_block(), 10, 3);
 }
 TEST(Recovery, OfAnElasticBallFromKills) {
   expect_survival_of_kills(elastic_ball(), 100, 2);
