@@ -108,7 +108,7 @@ void add_tangents(const ContactNodeState& node, const NodeDerivatives& derivativ
     dG.topRows<3>() += skew(node.u_B) * dn - skew(node.surface.normal) * derivatives.u_B[i];
   }
   if (!derivatives.normal.empty()) {
-    dG.topRows<3>() += skew(node.x + node.u - p_AB) * derivatives.normal[i];
+    dG.topRows<3>() += skew(own.y - p_AB) * derivatives.normal[i];
     dG.bottomRows<3>() += derivatives.normal[i];
   }
   Matrix6 dW = own.G * derivatives.lambda[i] + node.lambda * dG;

@@ -82,7 +82,7 @@ void CondensedContact::solve_points(const CommittedContact& committed, const Pai
     // must equal those of the history that was saved.
     solve_with_friction(*pairing_, committed, state, options.tangents, options.keep_warm_start, contact);
   } else {
-    solve_frictionless(state, model().options, options.tangents, contact);
+    solve_frictionless(state, model().options, options.tangents, contact, pairing_.get());
   }
 }
 

@@ -185,6 +185,11 @@ bool ContactPairing::follow(const CommittedContact& /*committed*/, const PairSta
 
 void ContactPairing::displace_partner(const PairState& /*state*/, PairedContact& /*contact*/) const {}
 
+std::optional<PointMotion> ContactPairing::point_motion(const PairState& /*state*/,
+                                                        const PairedContact& /*contact*/) const {
+  return std::nullopt;
+}
+
 std::shared_ptr<const CandidateCache> ContactPairing::make_candidate_cache(
     const CommittedContact& /*committed*/) const {
   return nullptr;

@@ -114,6 +114,16 @@ struct PairingModel {
   PressureRecovery partner_pressure{};  ///< for the contact nodes of the partner, with an interface
 };
 
+/// Derivatives of active points with respect to the pose, at fixed forces and with the displacements of all nodes that
+/// these forces cause: what moves beside a plane of B at a fixed mean of nodes of both bodies.
+struct PointMotion {
+  std::vector<Eigen::Matrix<double, 1, 6>> gap;  ///< at fixed displacements relative to B
+  std::vector<Matrix36> normal;                  ///< in addition to normal_rotation()
+  std::vector<Matrix36> x;                       ///< undeformed point
+  std::vector<Matrix36> u;                       ///< displacement relative to B
+  std::vector<Matrix36> u_B;                     ///< displacement of B
+};
+
 /// Thread-safe.
 class ContactPairing {
  public:
@@ -140,6 +150,10 @@ class ContactPairing {
   /// Displacements of a deformable partner and, where the solution has derivatives, theirs.
   /// @throws Error{invalid_input}  contact at a point of the partner with an unknown displacement
   virtual void displace_partner(const PairState& state, PairedContact& contact) const;
+
+  /// Of the active points of a frictionless solution; none = they do not move in this way.
+  [[nodiscard]] virtual std::optional<PointMotion> point_motion(const PairState& state,
+                                                                const PairedContact& contact) const;
 
   /// Stick points of near points by position. Refers to the arguments.
   [[nodiscard]] virtual std::function<StickPoint(std::uint32_t)> stick_points(const CommittedContact& committed,

@@ -2,10 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "common/errors/error.hpp"
 #include "fem_server/contact_solver/detection/body_interface.hpp"
+#include "fem_server/contact_solver/kernels/compliance_product.hpp"
 #include "fem_server/contact_solver/pairing/contact_pairing.hpp"
 #include "fem_server/contact_solver/pairing/solve_contact.hpp"
 
@@ -20,6 +25,113 @@ constexpr double shift_tolerance = 1e-10;
 constexpr int max_matching_iterations = 20;
 /// Shift of sticking nodes, over the size of the body, above which stick is unlikely: matching then starts without it.
 constexpr double max_stick_motion = 0.1;
+
+/// Displacement for finite differences of the interface, over the depth. The truncation error is of second order in it,
+/// the rounding error is 1e-16 of the coordinates over the displacement.
+constexpr double difference_step = 1e-4;
+
+const InterfacePoint* find_place(const std::vector<InterfacePoint>& places, std::uint32_t node) {
+  const auto found = std::ranges::lower_bound(places, node, {}, &InterfacePoint::node);
+  return found != places.end() && found->node == node ? &*found : nullptr;
+}
+
+/// Derivatives of the weights of a point by the six coordinates of the pose.
+using WeightChanges = std::array<std::vector<WeightedNodes::Entry>, 6>;
+
+/// The same of all of an active point.
+struct PlaceMotion {
+  Vector6 gap;
+  Vector6 area = Vector6::Zero();
+  Matrix36 normal;
+  Matrix36 point = Matrix36::Zero();
+  WeightChanges on_A, on_B;
+};
+
+/// A point in front of a plane of B.
+PlaceMotion plane_motion(const ContactNodeState& node, const Vector3& p_AB) {
+  ContactNodeState undeformed = node;
+  undeformed.u.setZero();
+  return {.gap = -gap_wrench(undeformed, p_AB), .normal = normal_rotation(node, p_AB), .on_A = {}, .on_B = {}};
+}
+
+void add_entries(const std::vector<WeightedNodes::Entry>& from, double factor, std::vector<WeightedNodes::Entry>& to) {
+  for (const auto& [node, weight] : from) to.emplace_back(node, factor * weight);
+}
+
+void set_difference(const InterfacePoint& before, const InterfacePoint& after, double by_step, Eigen::Index k,
+                    PlaceMotion& motion) {
+  motion.gap[k] = by_step * (after.gap - before.gap);
+  motion.area[k] = by_step * (after.area - before.area);
+  motion.normal.col(k) = by_step * (after.normal - before.normal);
+  motion.point.col(k) = by_step * (after.point - before.point);
+  const auto direction = static_cast<std::size_t>(k);
+  for (const auto& [from, to, entries] : {std::tuple(&before.on_A, &after.on_A, &motion.on_A[direction]),
+                                          {&before.on_B, &after.on_B, &motion.on_B[direction]}}) {
+    add_entries(*from, -by_step, *entries);
+    add_entries(*to, by_step, *entries);
+    merge_entries(*entries);
+  }
+}
+
+/// Forces on points of a body, and their derivatives.
+struct PointForces {
+  std::vector<Vector3> force;         ///< [N]
+  std::vector<Matrix36> derivatives;  ///< explicit ones
+};
+
+/// Displacements [m] of nodes under loads [N] on the same nodes, ascending.
+NodeFields<8> load_displacements(const SurfaceCompliance& compliance, std::span<const std::uint32_t> nodes,
+                                 const NodeFields<8>& loads) {
+  if (compliance.compressed() == nullptr) return displacement<8>(compliance, nodes, loads);
+  std::vector<std::uint32_t> all(nodes.size());
+  std::iota(all.begin(), all.end(), 0U);
+  return displacement<8>(SurfaceCompliance(nodes.size(), compliance.compressed()->blocks(nodes)), all, loads);
+}
+
+/// Derivatives of the mean displacements of points of a body by its forces: of the weights in them, and of the loads of
+/// the nodes by those of the weights and forces.
+/// @param weights  of all near points; `positions` are those of the points
+/// @param changes  of each point
+std::vector<Matrix36> displacement_changes(const SurfaceCompliance& compliance, const WeightedNodes& weights,
+                                           std::span<const std::uint32_t> positions,
+                                           std::span<const WeightChanges* const> changes, const PointForces& forces) {
+  std::vector<std::uint32_t> nodes;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    for (const auto& [node, weight] : weights.at(positions[i])) nodes.push_back(node);
+    for (const auto& direction : *changes[i]) {
+      for (const auto& [node, weight] : direction) nodes.push_back(node);
+    }
+  }
+  std::ranges::sort(nodes);
+  nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+  const auto row = [&](std::uint32_t node) {
+    return row_of(static_cast<std::size_t>(std::ranges::lower_bound(nodes, node) - nodes.begin()));
+  };
+  constexpr Eigen::Index now = 6;  // column of the forces themselves
+  NodeFields<8> loads = NodeFields<8>::Zero(row_of(nodes.size()), 8);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    for (const auto& [node, weight] : weights.at(positions[i])) {
+      loads.block<3, 6>(row(node), 0) += weight * forces.derivatives[i];
+      loads.block<3, 1>(row(node), now) += weight * forces.force[i];
+    }
+    for (std::size_t k = 0; k < 6; ++k) {
+      for (const auto& [node, weight] : (*changes[i])[k]) {
+        loads.block<3, 1>(row(node), static_cast<Eigen::Index>(k)) += weight * forces.force[i];
+      }
+    }
+  }
+  const NodeFields<8> u = load_displacements(compliance, nodes, loads);
+  std::vector<Matrix36> result(positions.size(), Matrix36::Zero());
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    for (const auto& [node, weight] : weights.at(positions[i])) result[i] += weight * u.block<3, 6>(row(node), 0);
+    for (std::size_t k = 0; k < 6; ++k) {
+      for (const auto& [node, weight] : (*changes[i])[k]) {
+        result[i].col(static_cast<Eigen::Index>(k)) += weight * u.block<3, 1>(row(node), now);
+      }
+    }
+  }
+  return result;
+}
 
 /// Mean distance of B's points from those points of A that have moved to them: weighted by the pressure, tangential.
 Vector3 mean_shift(const PairedContact& contact) {
@@ -87,6 +199,44 @@ class MortarPairing final : public ContactPairing {
     displace_by_share(state, contact);
   }
 
+  [[nodiscard]] std::optional<PointMotion> point_motion(const PairState& state,
+                                                        const PairedContact& contact) const override {
+    const std::vector<PlaceMotion> places = place_motions(state, contact);
+    const std::size_t m = places.size();
+    const Matrix3 R_BA = state.X_AB.R.transpose();
+    PointMotion motion;
+    PointForces on_A, on_B;
+    std::vector<const WeightChanges*> changes_A, changes_B;
+    for (std::size_t i = 0; i < m; ++i) {
+      const ContactNodeState& node = contact.nodes[i];
+      const PlaceMotion plane = plane_motion(node, state.X_AB.p);
+      const Matrix36 normal = places[i].normal - plane.normal;
+      Vector6 gap = places[i].gap - plane.gap + normal.transpose() * node.u;
+      if (!contact.near.penalty.empty()) {
+        // The gap is -sqrt(lambda / K), and K is proportional to the area.
+        const double penalty = contact.near.penalty[contact.contact_positions[i]];
+        gap -= 0.5 * std::sqrt(node.lambda / penalty) / node.area * places[i].area;
+      }
+      motion.gap.emplace_back(gap.transpose());
+      motion.normal.push_back(normal);
+      motion.x.push_back(places[i].point);
+      on_A.force.push_back(node.force());
+      on_A.derivatives.push_back(node.lambda * normal);
+      on_B.force.emplace_back(-(R_BA * on_A.force[i]));
+      on_B.derivatives.push_back(-R_BA * on_A.derivatives[i]);
+      changes_A.push_back(&places[i].on_A);
+      changes_B.push_back(&places[i].on_B);
+    }
+    motion.u = displacement_changes(model_.compliance, contact.on_main, contact.contact_positions, changes_A, on_A);
+    motion.u_B = displacement_changes(model_.deformable->compliance(), contact.on_partner.nodes,
+                                      contact.contact_positions, changes_B, on_B);
+    for (std::size_t i = 0; i < m; ++i) {
+      motion.u_B[i] = state.X_AB.R * motion.u_B[i];
+      motion.u[i] -= motion.u_B[i];
+    }
+    return motion;
+  }
+
   [[nodiscard]] std::function<StickPoint(std::uint32_t)> stick_points(const CommittedContact& committed,
                                                                       const PairState& state,
                                                                       const PairedContact& contact) const override {
@@ -135,6 +285,29 @@ class MortarPairing final : public ContactPairing {
       contact.on_partner.nodes.add_place(place.on_B);
       contact.on_partner.outside.push_back(place.outside);
     }
+  }
+
+  /// Of the active points, by central differences of the interface. A function that is merged with another one nearby
+  /// keeps its points, in front of a plane.
+  [[nodiscard]] std::vector<PlaceMotion> place_motions(const PairState& state, const PairedContact& contact) const {
+    std::vector<PlaceMotion> motions;
+    for (const ContactNodeState& node : contact.nodes) motions.push_back(plane_motion(node, state.X_AB.p));
+    for (Eigen::Index k = 0; k < 6; ++k) {
+      const double h = difference_step * -contact.gap / (k < 3 ? ball_.radius : 1.0);
+      std::array<Interface, 2> ends;
+      for (const std::size_t end : {0U, 1U}) {
+        const Vector6 step = (end == 0 ? -h : h) * Vector6::Unit(k);
+        const Pose X_AB{.R = rotation_from_vector(step.head<3>()) * state.X_AB.R, .p = state.X_AB.p + step.tail<3>()};
+        ends[end] = model_.interface->at(X_AB, contact.node_gaps, contact.shift);
+      }
+      for (std::size_t i = 0; i < motions.size(); ++i) {
+        const std::uint32_t node = contact.near_candidates[contact.contact_positions[i]];
+        const InterfacePoint* before = find_place(ends[0].places, node);
+        const InterfacePoint* after = find_place(ends[1].places, node);
+        if (before != nullptr && after != nullptr) set_difference(*before, *after, 0.5 / h, k, motions[i]);
+      }
+    }
+    return motions;
   }
 
   /// The functions of the interface at a shift; discards the solution.

@@ -132,7 +132,8 @@ void take(const NormalContact& found, PairedContact& contact) {
   contact.found = {{.positions = found.active, .u = found.u}, found.outside};
 }
 
-void solve_frictionless(const PairState& state, const ContactOptions& options, bool tangents, PairedContact& contact) {
+void solve_frictionless(const PairState& state, const ContactOptions& options, bool tangents, PairedContact& contact,
+                        const ContactPairing* pairing) {
   NormalTask task{.compliance = &contact.compliance(), .near = &contact.near};
   if (tangents) {
     task.rotation = [&](std::uint32_t near) { return normal_rotation(contact.point_state(near), state.X_AB.p); };
@@ -141,11 +142,21 @@ void solve_frictionless(const PairState& state, const ContactOptions& options, b
   take(found, contact);
   if (contact.nodes.empty() || !tangents) return;
   rotate_partner(contact, found.rotated);
+  const auto motion = pairing != nullptr ? pairing->point_motion(state, contact) : std::nullopt;
+  // The change of the gap enters as a displacement along the normal.
+  const auto along_normal = [&](std::size_t i) -> Matrix36 { return contact.nodes[i].surface.normal * motion->gap[i]; };
+  for (std::size_t i = 0; motion && i < contact.nodes.size(); ++i) {
+    found.rotated.middleRows<3>(row_of(i)) += motion->u[i] + along_normal(i);
+  }
   // With one common factor on all forces, the displacements of single nodes are not needed.
   const bool each = options.hysteresis_factor > 0.0 || contact.has_deformable_partner();
   const NodeBlocks blocks(contact.compliance(), contact.near, found.active);
   contact.derivatives = frictionless_derivatives(contact.nodes, found, found.rotated, state.X_AB.p,
                                                  each ? &blocks.compliance() : nullptr, blocks.numbers());
+  if (!motion) return;
+  for (std::size_t i = 0; i < contact.nodes.size(); ++i) contact.derivatives.u[i] += motion->x[i] - along_normal(i);
+  contact.derivatives.normal = motion->normal;
+  contact.derivatives.u_B = motion->u_B;
 }
 
 FrictionProblem friction_problem(const ContactPairing& pairing, const CommittedContact& committed,
@@ -189,8 +200,9 @@ void displace_by_share(const PairState& state, PairedContact& contact) {
   }
   Eigen::MatrixXd du(C_B.rows(), 6);
   multiply(C_B, dforces, du);
+  contact.derivatives.u_B.resize(contact.nodes.size(), Matrix36::Zero());
   for (std::size_t i = 0; i < contact.nodes.size(); ++i) {
-    contact.derivatives.u_B.emplace_back(-du.middleRows<3>(row_of(i)) - moved.by_rotation(i));
+    contact.derivatives.u_B[i] -= du.middleRows<3>(row_of(i)) + moved.by_rotation(i);
   }
 }
 

@@ -15,7 +15,9 @@ namespace heelstrike::fem {
 void take(const NormalContact& found, PairedContact& contact);
 
 /// Replaces the solution of `contact`, with derivatives if `tangents` is set. @throws RecoverableError no convergence
-void solve_frictionless(const PairState& state, const ContactOptions& options, bool tangents, PairedContact& contact);
+/// @param pairing  whose points move with the pose; null = they do not
+void solve_frictionless(const PairState& state, const ContactOptions& options, bool tangents, PairedContact& contact,
+                        const ContactPairing* pairing = nullptr);
 
 /// The frictional contact at a state. Refers to the arguments.
 [[nodiscard]] FrictionProblem friction_problem(const ContactPairing& pairing, const CommittedContact& committed,
