@@ -93,6 +93,8 @@ struct BodyInterface::Pair {
   std::uint32_t facet = 0;      ///< in the list of facets
   std::uint32_t triangle = 0;   ///< of B
   double min_corner_gap = 0.0;  ///< [m] of the corners of the facet: lower bound of the pair
+  bool opposing = false;        ///< along the normal of the facet
+  bool in_functions = false;
 };
 
 namespace {
@@ -217,8 +219,11 @@ std::size_t nearest_function(const std::vector<Sums>& functions, std::size_t j) 
   return best;
 }
 
+using Merged = std::vector<std::array<std::uint32_t, 2>>;
+
 /// Merges functions of very small area with others: the sum of all functions remains one.
-void merge_small_functions(const std::vector<double>& full_areas, std::vector<Sums>& functions) {
+Merged merge_small_functions(const std::vector<double>& full_areas, std::vector<Sums>& functions) {
+  Merged merged;
   std::vector<std::size_t> small;
   const auto part = [&](std::size_t j) { return functions[j].place.area / full_areas[functions[j].place.node]; };
   for (std::size_t j = 0; j < functions.size(); ++j) {
@@ -231,11 +236,29 @@ void merge_small_functions(const std::vector<double>& full_areas, std::vector<Su
     if (k == j) continue;
     add(functions[j], functions[k]);
     functions[j].alive = false;
+    merged.push_back({functions[j].place.node, functions[k].place.node});
+  }
+  return merged;
+}
+
+/// The same functions as at another pose.
+void merge_as(const Merged& merged, std::vector<Sums>& functions) {
+  const auto find = [&](std::uint32_t node) {
+    const auto found = std::ranges::lower_bound(functions, node, {}, [](const Sums& f) { return f.place.node; });
+    return found != functions.end() && found->place.node == node ? &*found : nullptr;
+  };
+  for (const auto& [small, with] : merged) {
+    Sums* const from = find(small);
+    Sums* const to = find(with);
+    if (from == nullptr || to == nullptr) continue;
+    add(*from, *to);
+    from->alive = false;
   }
 }
 
 /// Means from integrals. @param of_node  of every contact node, including those without a partner
-std::vector<InterfacePoint> places_of(std::vector<Sums> of_node, const std::vector<double>& full_areas) {
+std::vector<InterfacePoint> places_of(std::vector<Sums> of_node, const std::vector<double>& full_areas,
+                                      const InterfaceTopology* topology, InterfaceTopology& result) {
   std::vector<Sums> functions;
   for (std::uint32_t node = 0; node < of_node.size(); ++node) {
     Sums& sums = of_node[node];
@@ -245,7 +268,11 @@ std::vector<InterfacePoint> places_of(std::vector<Sums> of_node, const std::vect
     merge_entries(sums.place.on_B);
     functions.push_back(std::move(sums));
   }
-  merge_small_functions(full_areas, functions);
+  if (topology != nullptr) {
+    merge_as(topology->merged, functions);
+  } else {
+    result.merged = merge_small_functions(full_areas, functions);
+  }
   std::vector<InterfacePoint> places;
   for (Sums& sums : functions) {
     if (!sums.alive) continue;
@@ -287,31 +314,73 @@ Interface BodyInterface::at(const Pose& X_AB, std::span<const double> node_gaps,
   interface.min_gap = std::numeric_limits<double>::infinity();
   std::vector<Facet> facets = facets_near(X_AB.inverse(), node_gaps, X_AB.R.transpose() * shift);
   interface.seen = find_facet_penetration(facets, node_gaps);
-  const std::vector<Pair> pairs = pairs_of(facets, interface.seen);
+  std::vector<Pair> pairs = pairs_of(facets, interface.seen);
   restrict_facets(pairs, facets);
   find_closest(facets, pairs, X_AB, interface);
   if (interface.min_gap >= 0.0) return interface;
-  interface.places = interface_points_in_A(facets, pairs, -interface.min_gap, X_AB);
+  InterfaceTopology& topology = interface.topology;
+  interface.places = interface_points_in_A(facets, pairs, -interface.min_gap, X_AB, nullptr, topology);
+  for (const Pair& pair : pairs) {
+    if (!pair.opposing && !pair.in_functions) continue;
+    topology.opposing.push_back(
+        {.of_A = facets[pair.facet].triangle, .of_B = pair.triangle, .in_functions = pair.in_functions});
+  }
   return interface;
+}
+
+std::vector<InterfacePoint> BodyInterface::at_nearby(const Pose& X_AB, const InterfaceTopology& topology,
+                                                     const Vector3& shift) const {
+  const Pose X_BA = X_AB.inverse();
+  const Vector3 shift_B = X_AB.R.transpose() * shift;
+  std::vector<Facet> facets;
+  std::vector<Pair> pairs;
+  for (const InterfaceTopology::Opposing& opposing : topology.opposing) {
+    if (facets.empty() || facets.back().triangle != opposing.of_A) {
+      facets.push_back(facet_of(opposing.of_A, X_BA, shift_B));
+    }
+    pairs.push_back({.facet = static_cast<std::uint32_t>(facets.size() - 1),
+                     .triangle = opposing.of_B,
+                     .in_functions = opposing.in_functions});
+  }
+  restrict_facets(pairs, facets);
+  std::erase_if(pairs, [](const Pair& pair) { return !pair.in_functions; });
+  InterfaceTopology ignored;
+  return interface_points_in_A(facets, pairs, 0.0, X_AB, &topology, ignored);
 }
 
 std::vector<InterfacePoint> BodyInterface::displace_points(const Pose& X_AB, const Interface& undeformed) const {
   const std::vector<double> near_enough(full_areas_.size(), 0.0);
   std::vector<Facet> facets = facets_near(X_AB.inverse(), near_enough, Vector3::Zero());
-  const std::vector<Pair> pairs = pairs_of(facets, undeformed.seen);
+  std::vector<Pair> pairs = pairs_of(facets, undeformed.seen);
   restrict_facets(pairs, facets);
-  return interface_points_in_A(facets, pairs, -undeformed.min_gap, X_AB);
+  InterfaceTopology ignored;
+  return interface_points_in_A(facets, pairs, -undeformed.min_gap, X_AB, nullptr, ignored);
 }
 
-std::vector<InterfacePoint> BodyInterface::interface_points_in_A(std::span<const Facet> facets,
-                                                                 std::span<const Pair> pairs, double depth,
-                                                                 const Pose& X_AB) const {
-  std::vector<InterfacePoint> places = integrate(facets, pairs, depth);
+std::vector<InterfacePoint> BodyInterface::interface_points_in_A(std::span<const Facet> facets, std::span<Pair> pairs,
+                                                                 double depth, const Pose& X_AB,
+                                                                 const InterfaceTopology* topology,
+                                                                 InterfaceTopology& found) const {
+  std::vector<InterfacePoint> places = integrate(facets, pairs, depth, topology, found);
   for (InterfacePoint& place : places) {
     place.normal = X_AB.R * place.normal;
     place.point = X_AB * place.point;
   }
   return places;
+}
+
+BodyInterface::Facet BodyInterface::facet_of(std::uint32_t triangle, const Pose& X_BA, const Vector3& shift_B) const {
+  Facet facet;
+  facet.triangle = triangle;
+  for (std::size_t k = 0; k < 3; ++k) facet.corners[k] = X_BA * main_.mesh.vertices[main_.mesh.triangles[triangle][k]];
+  const auto& c = facet.corners;
+  facet.longest = std::max({(c[1] - c[0]).norm(), (c[2] - c[1]).norm(), (c[0] - c[2]).norm()});
+  facet.e1 = (c[1] - c[0]).normalized();
+  facet.normal = (c[1] - c[0]).cross(c[2] - c[0]).normalized();
+  facet.e2 = facet.normal.cross(facet.e1);
+  facet.along = facet.normal;
+  facet.shift = shift_B;
+  return facet;
 }
 
 std::vector<BodyInterface::Facet> BodyInterface::facets_near(const Pose& X_BA, std::span<const double> node_gaps,
@@ -323,18 +392,8 @@ std::vector<BodyInterface::Facet> BodyInterface::facets_near(const Pose& X_BA, s
       if (node != no_contact_node) nearest = std::min(nearest, node_gaps[node]);
     }
     if (std::isinf(nearest)) continue;  // no part of it can carry a force
-    Facet facet;
-    facet.triangle = t;
-    for (std::size_t k = 0; k < 3; ++k) facet.corners[k] = X_BA * main_.mesh.vertices[main_.mesh.triangles[t][k]];
-    const auto& c = facet.corners;
-    facet.longest = std::max({(c[1] - c[0]).norm(), (c[2] - c[1]).norm(), (c[0] - c[2]).norm()});
-    if (nearest > (facet_gap_factor + 1.0) * facet.longest) continue;
-    facet.e1 = (c[1] - c[0]).normalized();
-    facet.normal = (c[1] - c[0]).cross(c[2] - c[0]).normalized();
-    facet.e2 = facet.normal.cross(facet.e1);
-    facet.along = facet.normal;
-    facet.shift = shift_B;
-    facets.push_back(facet);
+    Facet facet = facet_of(t, X_BA, shift_B);
+    if (nearest <= (facet_gap_factor + 1.0) * facet.longest) facets.push_back(facet);
   }
   return facets;
 }
@@ -380,11 +439,13 @@ std::vector<BodyInterface::Pair> BodyInterface::pairs_of(std::span<const Facet> 
   return pairs;
 }
 
-void BodyInterface::restrict_facets(std::span<const Pair> pairs, std::vector<Facet>& facets) const {
+void BodyInterface::restrict_facets(std::span<Pair> pairs, std::vector<Facet>& facets) const {
   std::vector<Vector3> normals(facets.size(), Vector3::Zero());
-  for (const Pair& pair : pairs) {
+  for (Pair& pair : pairs) {
     const Vector3& n = normals_B_[pair.triangle];
-    normals[pair.facet] += Overlap(facets[pair.facet], partner_->surface().mesh, pair.triangle, n).area() * n;
+    const double area = Overlap(facets[pair.facet], partner_->surface().mesh, pair.triangle, n).area();
+    pair.opposing = area != 0.0;
+    normals[pair.facet] += area * n;
   }
   for (std::size_t f = 0; f < facets.size(); ++f) {
     const double size = normals[f].norm();
@@ -411,16 +472,18 @@ void BodyInterface::find_closest(std::span<const Facet> facets, std::span<const 
   }
 }
 
-std::vector<InterfacePoint> BodyInterface::integrate(std::span<const Facet> facets, std::span<const Pair> pairs,
-                                                     double depth) const {
+std::vector<InterfacePoint> BodyInterface::integrate(std::span<const Facet> facets, std::span<Pair> pairs, double depth,
+                                                     const InterfaceTopology* topology,
+                                                     InterfaceTopology& found) const {
   std::vector<Sums> of_node(full_areas_.size());
   const ContactSurface& B = partner_->surface();
-  for (const Pair& pair : pairs) {
+  for (Pair& pair : pairs) {
     const Facet& facet = facets[pair.facet];
     // The pressure lies on nodes whose gap is at most the depth; their triangles extend one edge farther.
     if (pair.min_corner_gap > depth + facet_gap_factor * facet.longest) continue;
     const Overlap overlap(facet, B.mesh, pair.triangle, normals_B_[pair.triangle]);
     if (overlap.polygon().empty()) continue;
+    pair.in_functions = true;
     const PairIntegrals sums = overlap.integrals();
     const ContactTriangle& own = main_.triangles[facet.triangle];
     for (std::size_t a = 0; a < own.nodes.size(); ++a) {
@@ -439,7 +502,7 @@ std::vector<InterfacePoint> BodyInterface::integrate(std::span<const Facet> face
       to.unknown += add_weights(B.triangles[pair.triangle], sums.other.transpose() * function, to.place.on_B);
     }
   }
-  return places_of(std::move(of_node), full_areas_);
+  return places_of(std::move(of_node), full_areas_, topology, found);
 }
 
 Interface begin_between_bodies(const BodyInterface& interface, std::span<const double> node_gaps,

@@ -13,6 +13,7 @@
 /// limits: docs/theory/contact_fem.md, section 10.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,6 +37,17 @@ struct InterfacePoint {
   bool outside = false;  ///< it faces a part of B with an unknown displacement
 };
 
+/// What an interface has in common with those at poses nearby.
+struct InterfaceTopology {
+  struct Opposing {
+    std::uint32_t of_A = 0, of_B = 0;  ///< triangles; those of A in groups
+    bool in_functions = false;         ///< else only in the direction of projection
+  };
+  std::vector<Opposing> opposing;
+  /// Node of a small function, and node of the function that it was merged with; in sequence.
+  std::vector<std::array<std::uint32_t, 2>> merged;
+};
+
 struct Interface {
   /// [m] of single points, on the polygons; infinite if no part of the bodies faces the other nearby.
   double min_gap = 0.0;
@@ -43,6 +55,7 @@ struct Interface {
   Vector3 closest_normal = Vector3::Zero();  ///< [-] out of B, in A
   double seen = 0.0;                         ///< [m] maximum searched penetration of triangles
   std::vector<InterfacePoint> places;        ///< nodes ascending; none unless the smallest gap is negative
+  InterfaceTopology topology;                ///< of these
 };
 
 /// Thread-safe.
@@ -60,6 +73,10 @@ class BodyInterface {
   [[nodiscard]] Interface at(const Pose& X_AB, std::span<const double> node_gaps,
                              const Vector3& shift = Vector3::Zero()) const;
 
+  /// The functions at a pose so near to that of `topology` that differences are derivatives.
+  [[nodiscard]] std::vector<InterfacePoint> at_nearby(const Pose& X_AB, const InterfaceTopology& topology,
+                                                      const Vector3& shift) const;
+
   /// For displaced surfaces, whose overlap may have nearly vanished: all functions up to some gap.
   /// @param undeformed  of the undeformed surfaces: defines the search depth of triangles, and its depth is the gap
   [[nodiscard]] std::vector<InterfacePoint> displace_points(const Pose& X_AB, const Interface& undeformed) const;
@@ -67,21 +84,25 @@ class BodyInterface {
  private:
   struct Facet;
   struct Pair;
+  [[nodiscard]] Facet facet_of(std::uint32_t triangle, const Pose& X_BA, const Vector3& shift_B) const;
   [[nodiscard]] std::vector<Facet> facets_near(const Pose& X_BA, std::span<const double> node_gaps,
                                                const Vector3& shift_B) const;
-  [[nodiscard]] std::vector<InterfacePoint> interface_points_in_A(std::span<const Facet> facets,
-                                                                  std::span<const Pair> pairs, double depth,
-                                                                  const Pose& X_AB) const;
+  /// @param topology  null = small functions are merged by their areas, else as there
+  [[nodiscard]] std::vector<InterfacePoint> interface_points_in_A(std::span<const Facet> facets, std::span<Pair> pairs,
+                                                                  double depth, const Pose& X_AB,
+                                                                  const InterfaceTopology* topology,
+                                                                  InterfaceTopology& found) const;
   /// [m] maximum depth of searched pairs
   [[nodiscard]] double find_facet_penetration(std::span<const Facet> facets, std::span<const double> node_gaps) const;
   [[nodiscard]] std::vector<Pair> pairs_of(std::span<const Facet> facets, double depth) const;
   /// Projects along the mean of the normals of both bodies, one direction for each triangle of A: the contact of two
   /// equal bodies is then mirror-symmetric.
-  void restrict_facets(std::span<const Pair> pairs, std::vector<Facet>& facets) const;
+  void restrict_facets(std::span<Pair> pairs, std::vector<Facet>& facets) const;
   void find_closest(std::span<const Facet> facets, std::span<const Pair> pairs, const Pose& X_AB,
                     Interface& interface) const;
-  [[nodiscard]] std::vector<InterfacePoint> integrate(std::span<const Facet> facets, std::span<const Pair> pairs,
-                                                      double depth) const;
+  [[nodiscard]] std::vector<InterfacePoint> integrate(std::span<const Facet> facets, std::span<Pair> pairs,
+                                                      double depth, const InterfaceTopology* topology,
+                                                      InterfaceTopology& found) const;
 
   ContactSurface main_;
   std::shared_ptr<const DeformablePartner> partner_;

@@ -22,12 +22,12 @@
 #include "fem_server/contact_solver/contact_response.hpp"
 #include "fem_server/contact_solver/deformable_partner.hpp"
 #include "fem_server/contact_solver/detection/active_candidates.hpp"
+#include "fem_server/contact_solver/detection/body_interface.hpp"
 #include "fem_server/contact_solver/stick_point.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
 
 namespace heelstrike::fem {
 
-class BodyInterface;
 class CommittedFriction;
 
 /// A candidate near the partner at the last commit.
@@ -72,6 +72,7 @@ struct PairedContact : ContactSolution {
   PartnerPoints on_partner;          ///< motion of these points as weights of contact nodes of a deformable partner
   WeightedNodes on_main;             ///< the same on the body; unused where the points are its nodes
   std::vector<double> node_gaps;     ///< [m] of all candidates, for an interface
+  InterfaceTopology topology;        ///< of an interface
   Vector3 shift = Vector3::Zero();   ///< [m] at which the surfaces were matched, see BodyInterface
   std::vector<std::uint32_t> contact_positions;          ///< positions of the active points among the near ones
   std::vector<std::optional<Vector3>> stick_point_in_A;  ///< [m] of each active point; none = it slides

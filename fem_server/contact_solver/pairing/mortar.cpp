@@ -162,10 +162,10 @@ class MortarPairing final : public ContactPairing {
 
   void detect(const CommittedContact& committed, const PairState& state, PairedContact& contact) const override {
     contact.node_gaps = begin(committed, state, contact).values;
-    const Interface interface =
+    Interface interface =
         begin_between_bodies(*model_.interface, contact.node_gaps, state, model_.options, ball_.radius, contact);
     if (!contact.touches()) return;
-    set_functions(committed, interface, contact);
+    set_functions(committed, std::move(interface), contact);
     if (model_.options.friction > 0.0) {
       const Vector3 shift = stick_shift(committed, state, contact);
       if (!shift.isZero(0.0)) match(committed, state, shift, contact);
@@ -275,7 +275,8 @@ class MortarPairing final : public ContactPairing {
   }
 
  private:
-  void set_functions(const CommittedContact& committed, const Interface& interface, PairedContact& contact) const {
+  void set_functions(const CommittedContact& committed, Interface interface, PairedContact& contact) const {
+    contact.topology = std::move(interface.topology);
     for (const InterfacePoint& place : interface.places) {
       const CommittedNode* before = committed.find(place.node);
       if (place.gap > -contact.gap && (before == nullptr || !before->loaded())) continue;
@@ -287,23 +288,22 @@ class MortarPairing final : public ContactPairing {
     }
   }
 
-  /// Of the active points, by central differences of the interface. A function that is merged with another one nearby
-  /// keeps its points, in front of a plane.
+  /// Of the active points, by central differences of the interface.
   [[nodiscard]] std::vector<PlaceMotion> place_motions(const PairState& state, const PairedContact& contact) const {
     std::vector<PlaceMotion> motions;
     for (const ContactNodeState& node : contact.nodes) motions.push_back(plane_motion(node, state.X_AB.p));
     for (Eigen::Index k = 0; k < 6; ++k) {
       const double h = difference_step * -contact.gap / (k < 3 ? ball_.radius : 1.0);
-      std::array<Interface, 2> ends;
+      std::array<std::vector<InterfacePoint>, 2> ends;
       for (const std::size_t end : {0U, 1U}) {
         const Vector6 step = (end == 0 ? -h : h) * Vector6::Unit(k);
         const Pose X_AB{.R = rotation_from_vector(step.head<3>()) * state.X_AB.R, .p = state.X_AB.p + step.tail<3>()};
-        ends[end] = model_.interface->at(X_AB, contact.node_gaps, contact.shift);
+        ends[end] = model_.interface->at_nearby(X_AB, contact.topology, contact.shift);
       }
       for (std::size_t i = 0; i < motions.size(); ++i) {
         const std::uint32_t node = contact.near_candidates[contact.contact_positions[i]];
-        const InterfacePoint* before = find_place(ends[0].places, node);
-        const InterfacePoint* after = find_place(ends[1].places, node);
+        const InterfacePoint* before = find_place(ends[0], node);
+        const InterfacePoint* after = find_place(ends[1], node);
         if (before != nullptr && after != nullptr) set_difference(*before, *after, 0.5 / h, k, motions[i]);
       }
     }
