@@ -511,7 +511,7 @@ void MuscleRun::solve_frame(double t) {
     const double interval = first ? settle(t, q, qd) : t - solved_t_;
     PrecedingFrame past{.secondary = frame_.secondary, .interval = interval};
     if (settings_.activation_dynamics && !first) past.activations = frame_.activations;
-    MuscleFrame frame = problem_.solve(t, past, predict(t), settings_.optimality_tolerance, q, qd);
+    MuscleFrame frame = problem_.solve(t, past, predict(t), q, qd);
     n_evaluations_ += frame.n_evaluations;
     if (const std::string failure = find_failure(frame); !failure.empty()) {
       leave_out(t, fmt::format("{} ({})", failure, frame.reason));

@@ -420,8 +420,8 @@ void MuscleProblem::place(double t, const ConstVector& s, VectorX& q, VectorX& q
   qd = qd_;
 }
 
-MuscleFrame MuscleProblem::solve(double t, const PrecedingFrame& past, const MuscleFrame& guess,
-                                 double optimality_tolerance, VectorX& q, VectorX& qd) {
+MuscleFrame MuscleProblem::solve(double t, const PrecedingFrame& past, const MuscleFrame& guess, VectorX& q,
+                                 VectorX& qd) {
   begin(t, past.secondary, past.interval, q, qd);
   const auto n_a = static_cast<Eigen::Index>(muscles_.size());
   const auto n_r = static_cast<Eigen::Index>(coordinates_.size());
@@ -430,19 +430,13 @@ MuscleFrame MuscleProblem::solve(double t, const PrecedingFrame& past, const Mus
   std::string at_limit;
   MinimumResult minimum;
   int n_evaluations = 0;
-  double stationarity = std::numeric_limits<double>::infinity();
-  for (int region = 0; region < max_regions; ++region) {
+  for (int region = 0; region == 0 || (!at_limit.empty() && region < max_regions); ++region) {
     set_bounds(past, x.segment(n_a, n_secondary_));
     x = x.cwiseQuotient(scale_);
     minimum = minimize(minimum_problem(), x);
     x = x.cwiseProduct(scale_);
     n_evaluations += minimum.n_evaluations;
     at_limit = coordinate_at_limit(x.segment(n_a, n_secondary_));
-    if (!at_limit.empty()) continue;
-    // Steps also become small where the quasi-Newton matrix is bad; a new start discards it.
-    (void)evaluate(x.head(n_a), x.segment(n_a, n_secondary_), true);
-    const double before = std::exchange(stationarity, find_stationarity(x));
-    if (stationarity <= optimality_tolerance || !(stationarity < before)) break;
   }
   MuscleFrame frame{.activations = x.head(n_a),
                     .secondary = x.segment(n_a, n_secondary_),

@@ -67,8 +67,7 @@ struct PrecedingFrame {
 
 class MuscleProblem {
  public:
-  /// Trust regions of a frame, each centred at the solution within the one before, until the solution is inside and a
-  /// minimum.
+  /// Trust regions of a frame, each centred at the solution within the one before, until the solution is inside.
   static constexpr int max_regions = 20;
 
   /// @param system  its drivers prescribe all motion, without internal states; outlives this object
@@ -84,10 +83,9 @@ class MuscleProblem {
 
   /// Solves the frame at time t. @param q, qd  near the solution; receive it
   /// @param guess  initial guess, centre of the first trust region
-  /// @param optimality_tolerance  of MuscleFrame::stationarity, above which the solver is started anew while it falls
   /// @throws RecoverableError where forces are undefined
-  [[nodiscard]] MuscleFrame solve(double t, const PrecedingFrame& past, const MuscleFrame& guess,
-                                  double optimality_tolerance, VectorX& q, VectorX& qd);
+  [[nodiscard]] MuscleFrame solve(double t, const PrecedingFrame& past, const MuscleFrame& guess, VectorX& q,
+                                  VectorX& qd);
 
   /// Moves all bodies to time t, with the secondary coordinates s at rest. @param q, qd  near there; receive it
   /// @throws RecoverableError if the constraints cannot be satisfied
