@@ -357,7 +357,7 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
   // gaps of redundant points contradict each other.
   const double accepted_error = std::max(1e-9, problem.velocity_rounding / q.norm());
   const FrictionOptions options{
-      .tolerance = 1e-12, .accepted_error = accepted_error, .max_sweeps = 200, .max_newton_steps = 60};
+      .tolerance = 1e-12, .accepted_error = accepted_error, .max_sweeps = 200, .max_newton_steps = 400};
   FrictionSolution solution = solve_friction(local, options, P);
   if (solution.error > accepted_error && problem.is_free) {
     // Floors come from rounded gaps of redundant points: a part that no impulses change is removed if it is tiny.

@@ -393,17 +393,17 @@ TEST(RigidContact, UnsolvedImpactIsReportedWithPlaceAndRemedy) {
 heelstrike: 1
 gravity: [0, 0, 0]
 bodies:
-  body: {mass: 1, inertia: [1, 1, 1], velocity: [1.2, -0.12, -2.1], angular_velocity: [-0.057, 0.25, -2]}
+  body: {mass: 1, inertia: [1, 1, 1], velocity: [0.56, 0.14, -1.5], angular_velocity: [-0.82, -0.49, -0.36]}
 contact:
-  p0: {main: {body: ground, surface: {plane: {normal: [0.055, -0.19, 0.98], point: [-0.27, -0.55, 0.34]}}},
-       partner: {body: body, surface: {points: {positions: [[-0.27, -0.55, 0.34]], areas: [1.0e-6]}}},
-       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.31}}
-  p1: {main: {body: ground, surface: {plane: {normal: [-0.079, -0.046, 1], point: [-0.62, 0.12, 1.3]}}},
-       partner: {body: body, surface: {points: {positions: [[-0.62, 0.12, 1.3]], areas: [1.0e-6]}}},
-       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.88}}
-  p2: {main: {body: ground, surface: {plane: {normal: [-0.1, 0.3, 0.95], point: [-0.38, -1, -0.86]}}},
-       partner: {body: body, surface: {points: {positions: [[-0.38, -1, -0.86]], areas: [1.0e-6]}}},
-       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.59}}
+  p0: {main: {body: ground, surface: {plane: {normal: [0.22, 0.26, 0.95], point: [-0.31, -0.66, 0.18]}}},
+       partner: {body: body, surface: {points: {positions: [[-0.31, -0.66, 0.18]], areas: [1.0e-6]}}},
+       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.35}}
+  p1: {main: {body: ground, surface: {plane: {normal: [-0.2, 0.054, 0.99], point: [0.57, 0.44, -0.4]}}},
+       partner: {body: body, surface: {points: {positions: [[0.57, 0.44, -0.4]], areas: [1.0e-6]}}},
+       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.7}}
+  p2: {main: {body: ground, surface: {plane: {normal: [-0.25, 0.22, 0.97], point: [0.76, 0.95, -0.034]}}},
+       partner: {body: body, surface: {points: {positions: [[0.76, 0.95, -0.034]], areas: [1.0e-6]}}},
+       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.54}}
 analysis: {end_time: 0.001}
 output: {interval: 0.001}
 )yaml";
