@@ -1,7 +1,7 @@
 #include "common/friction/impact.hpp"
 
 #include <Eigen/Cholesky>
-#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -66,15 +66,6 @@ struct Admissible {
   return {.set = Set::ray, .mu = mu, .ray = ray.normalized()};
 }
 
-/// Basis of the range of W, by columns.
-[[nodiscard]] MatrixXd range_of(const MatrixXd& W) {
-  const Eigen::SelfAdjointEigenSolver<MatrixXd> eigen(W);
-  // Far above the rounding of W and far below the required accuracy of the motion.
-  constexpr double singular = 1e-12;
-  const double least = singular * eigen.eigenvalues().maxCoeff();
-  return eigen.eigenvectors().rightCols((eigen.eigenvalues().array() > least).count());
-}
-
 /// find_min_norm_reactions() with a basis V of the range of W.
 [[nodiscard]] VectorXd find_min_norm(const MatrixXd& V, const VectorXd& mu, const VectorXd& u, const VectorXd& r,
                                      double rest) {
@@ -122,9 +113,32 @@ struct Admissible {
 
 }  // namespace
 
+/// W = L L' by a Cholesky factorisation with pivots, whose columns are those of the independent motions, and L = V R.
+/// With n rows and rank r this costs n r^2, an eigenvalue decomposition n^3: bodies have six motions each, but often
+/// tens of contact points.
+MatrixXd find_range(const MatrixXd& W) {
+  const Index n = W.rows();
+  // Far above the rounding of W and far below the required accuracy of the motion.
+  constexpr double singular = 1e-12;
+  const double least = singular * W.diagonal().maxCoeff();
+  VectorXd remaining = W.diagonal();
+  MatrixXd L(n, n);
+  Index rank = 0, pivot = 0;
+  for (; rank < n && remaining.maxCoeff(&pivot) > least; ++rank) {
+    auto column = L.col(rank);
+    column = W.col(pivot);
+    column.noalias() -= L.leftCols(rank) * L.row(pivot).head(rank).transpose();
+    column /= std::sqrt(remaining[pivot]);
+    remaining -= column.cwiseAbs2();
+    remaining[pivot] = 0.0;
+  }
+  const Eigen::HouseholderQR<MatrixXd> qr(L.leftCols(rank));
+  return qr.householderQ() * MatrixXd::Identity(n, rank);
+}
+
 VectorXd find_min_norm_reactions(const MatrixXd& W, const VectorXd& mu, const VectorXd& u, const VectorXd& r,
                                  double rest) {
-  return find_min_norm(range_of(W), mu, u, r, rest);
+  return find_min_norm(find_range(W), mu, u, r, rest);
 }
 
 namespace {
@@ -247,7 +261,8 @@ void restore_separation(const ImpactProblem& problem, const VectorXd& q, VectorX
   double deepest = 0.0;
   for (Index i = 0; i < problem.mu.size(); ++i) deepest = std::min(deepest, u[3 * i]);
   VectorXd more;
-  if (deepest < -1e-12 * q.norm() && solve_frictionless(problem, u, more)) P += more;
+  if (deepest < -std::max(1e-12 * q.norm(), problem.velocity_rounding) && solve_frictionless(problem, u, more))
+    P += more;
 }
 
 /// Clips impulses to the friction cones.
@@ -268,7 +283,7 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
 /// Velocities of the points of bodies that move as rigid ones: in a step, a part that no impulses change comes from
 /// axes that are not unit vectors. In a groove, impulses between the walls would grow without limit in order to reduce
 /// it.
-[[nodiscard]] VectorXd rigid_velocities(const ImpactProblem& problem, const MatrixXd& V, const VectorXd& u) {
+[[nodiscard]] VectorXd rigid_velocity(const ImpactProblem& problem, const MatrixXd& V, const VectorXd& u) {
   if (!problem.is_free || !has_friction(problem)) return u;
   // A tenth of the error that solve_coulomb() accepts: a smaller part is rounding.
   constexpr double rounding = 1e-10;
@@ -333,14 +348,17 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
 
 /// 0 <= P_n perpendicular to u_n >= 0 with Coulomb friction, u = W P + q.
 /// @param V  basis of the range of W; unused without friction
+/// @param P  in: a guess, or empty
 /// @returns false without solution; P is then admissible, and without floors in q creates no energy
 [[nodiscard]] bool solve_coulomb(const ImpactProblem& problem, const MatrixXd& V, const VectorXd& q, VectorXd& P) {
   if (!has_friction(problem) || q.isZero(0.0)) return solve_frictionless(problem, q, P);
   LocalProblem local{.dimension = 3, .W = problem.W.sparseView(), .q = q, .mu = problem.mu};
-  const FrictionOptions options{.tolerance = 1e-12, .max_sweeps = 200, .max_newton_steps = 60};
-  // An error above the strict tolerance because of rounding is accepted.
-  constexpr double accepted_error = 1e-9;
-  FrictionSolution solution = solve_friction(local, options);
+  // An error above the strict tolerance because of rounding is accepted, of the solver or of the velocities: rounded
+  // gaps of redundant points contradict each other.
+  const double accepted_error = std::max(1e-9, problem.velocity_rounding / q.norm());
+  const FrictionOptions options{
+      .tolerance = 1e-12, .accepted_error = accepted_error, .max_sweeps = 200, .max_newton_steps = 400};
+  FrictionSolution solution = solve_friction(local, options, P);
   if (solution.error > accepted_error && problem.is_free) {
     // Floors come from rounded gaps of redundant points: a part that no impulses change is removed if it is tiny.
     constexpr double tiny = 1e-6;
@@ -444,19 +462,17 @@ bool solve_normal(const MatrixXd& A, const VectorXd& b, VectorXd& p) {
   return error <= 1e-9 * size;
 }
 
-MatrixXd rigid_velocities(const ImpactProblem& problem, MatrixXd u) {
-  if (!problem.is_free || !has_friction(problem)) return u;
-  const MatrixXd V = range_of(problem.W);
+MatrixXd rigid_velocities(const ImpactProblem& problem, const MatrixXd& V, MatrixXd u) {
   for (Index column = 0; column < u.cols(); ++column) {
-    u.col(column) = rigid_velocities(problem, V, VectorXd(u.col(column)));
+    u.col(column) = rigid_velocity(problem, V, VectorXd(u.col(column)));
   }
   return u;
 }
 
 ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_of_step) {
   ImpactSolution solution;
-  const MatrixXd V = has_friction(problem) ? range_of(problem.W) : MatrixXd();
-  const VectorXd u_before = rigid_velocities(problem, V, u_of_step);
+  const MatrixXd V = has_friction(problem) ? find_range(problem.W) : MatrixXd();
+  const VectorXd u_before = rigid_velocity(problem, V, u_of_step);
   VectorXd P, P_law;
   solution.converged = solve_coulomb(problem, V, u_before, P);
   const bool poisson = std::ranges::find(problem.law, ImpactLaw::poisson) != problem.law.end();
@@ -492,11 +508,10 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_of_s
   return solution;
 }
 
-ImpactSolution solve_contact(const ImpactProblem& problem, const VectorXd& u_of_step, const VectorXd& floor,
-                             const VectorXd& slip_offset) {
-  ImpactSolution solution;
-  const MatrixXd V = has_friction(problem) ? range_of(problem.W) : MatrixXd();
-  const VectorXd u_free = rigid_velocities(problem, V, u_of_step);
+ImpactSolution solve_contact(const ImpactProblem& problem, const MatrixXd& V, const VectorXd& u_of_step,
+                             const VectorXd& floor, const VectorXd& slip_offset, const VectorXd& guess) {
+  ImpactSolution solution{.P = guess};
+  const VectorXd u_free = rigid_velocity(problem, V, u_of_step);
   VectorXd q = shifted_by_floor(u_free, floor);
   for (Index row = 0; row < slip_offset.size(); row += 3) q.segment<2>(row + 1) += slip_offset.segment<2>(row + 1);
   solution.converged = solve_coulomb(problem, V, q, solution.P);

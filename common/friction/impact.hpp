@@ -34,6 +34,8 @@ struct ImpactProblem {
   std::vector<ImpactLaw> law;   ///< one per point
   /// True if velocities that no impulses change are errors of a step: no body is driven.
   bool is_free = false;
+  /// [m/s] Slower velocities are rounding: over a step the bodies move by less than the rounding of their gaps.
+  double velocity_rounding = 0.0;
 };
 
 struct ImpactSolution {
@@ -53,18 +55,26 @@ struct ImpactSolution {
 /// energy is conserved.
 [[nodiscard]] ImpactSolution solve_impact(const ImpactProblem& problem, const Eigen::VectorXd& u_before);
 
+/// Orthonormal basis of the range of W, by columns, for several solutions with the same W.
+[[nodiscard]] Eigen::MatrixXd find_range(const Eigen::MatrixXd& W);
+
 /// Velocities at the points of bodies that move as rigid ones: without the part that no impulses change, which in a
 /// step comes from axes that are not unit vectors; unchanged without friction and with driven bodies.
+/// @param V  find_range(problem.W)
 /// @param u  one vector in each column
-[[nodiscard]] Eigen::MatrixXd rigid_velocities(const ImpactProblem& problem, Eigen::MatrixXd u);
+[[nodiscard]] Eigen::MatrixXd rigid_velocities(const ImpactProblem& problem, const Eigen::MatrixXd& V,
+                                               Eigen::MatrixXd u);
 
 /// Contact over a step: 0 <= P_n perpendicular to u_n - floor >= 0, with Coulomb friction.
+/// @param V  find_range(problem.W)
 /// @param u_free  velocities without contact
 /// @param floor  [m/s] one per point: minimum normal velocity
 /// @param slip_offset  [m/s] rigid velocities added to the tangential ones in Coulomb's law, three components per
 ///                     point; empty = zero
-[[nodiscard]] ImpactSolution solve_contact(const ImpactProblem& problem, const Eigen::VectorXd& u_free,
-                                           const Eigen::VectorXd& floor, const Eigen::VectorXd& slip_offset = {});
+/// @param guess  impulses of a similar problem: affects the time and the rounding; empty = none
+[[nodiscard]] ImpactSolution solve_contact(const ImpactProblem& problem, const Eigen::MatrixXd& V,
+                                           const Eigen::VectorXd& u_free, const Eigen::VectorXd& floor,
+                                           const Eigen::VectorXd& slip_offset = {}, const Eigen::VectorXd& guess = {});
 
 /// Frictionless: 0 <= p perpendicular to A p + b >= 0 for symmetric positive semidefinite A, p of minimum norm. Exact
 /// up to rounding.

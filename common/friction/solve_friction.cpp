@@ -355,21 +355,27 @@ bool newton(Search<d>& search, const ProximalEquations<d>& equations, VectorXd& 
 }
 
 /// Proximal steps from r, with decreasing regularisation while they succeed.
+/// @returns true if the error is accepted and steps do not reduce it
 template <int d>
-void proximal_newton(Search<d>& search, VectorXd r, int most) {
+bool proximal_newton(Search<d>& search, VectorXd r, int most) {
   double alpha = 1e-3;
   for (int k = 0; k < most && !search.solution.converged; ++k) {
     const ProximalEquations<d> equations(search.blocks, alpha, r);
     VectorXd next = r;
-    if (newton(search, equations, next, 30)) {
+    const double before = search.solution.error;
+    const bool solved = newton(search, equations, next, 30);
+    // A step with a tenth of the regularisation leaves a tenth of an error that reactions can remove.
+    if (search.solution.error <= search.options.accepted_error && search.solution.error > 0.5 * before) return true;
+    if (solved) {
       r = std::move(next);
       alpha = std::max(1e-9, 0.1 * alpha);
     } else {
       alpha *= 10.0;
-      if (alpha > 10.0) return;
+      if (alpha > 10.0) return false;
     }
-    if (search.solution.newton_steps >= search.options.max_newton_steps) return;
+    if (search.solution.newton_steps >= search.options.max_newton_steps) return false;
   }
+  return false;
 }
 
 template <int d>
@@ -383,9 +389,8 @@ FrictionSolution solve(const LocalProblem& problem, const FrictionOptions& optio
   for (int sweeps = 10; !done; sweeps *= 2) {
     iterate_sweeps(search, r, sweeps);
     if (search.solution.converged) break;
-    proximal_newton(search, r, 10);
-    done = search.solution.converged || search.solution.sweeps >= options.max_sweeps ||
-           search.solution.newton_steps >= options.max_newton_steps;
+    done = proximal_newton(search, r, 10) || search.solution.converged ||
+           search.solution.sweeps >= options.max_sweeps || search.solution.newton_steps >= options.max_newton_steps;
     if (!done) r = search.best;
   }
   search.solution.r = blocks.to_user(search.best);

@@ -13,7 +13,10 @@
 namespace heelstrike::friction {
 
 struct FrictionOptions {
-  double tolerance = 1e-8;   ///< [-] of compute_natural_map_error
+  double tolerance = 1e-8;  ///< [-] of compute_natural_map_error
+  /// [-] Error at which the search ends if proximal steps do not reduce it further: points of which no motion of the
+  /// bodies closes or stops all leave an error, and the reactions that would remove it exceed all others.
+  double accepted_error = 0.0;
   int max_sweeps = 100'000;  ///< of Gauss-Seidel over all contacts
   int max_newton_steps = 1000;
 };

@@ -77,6 +77,7 @@ class Moreau final : public Integrator {
   /// Effect of contact over a step: velocities at its end.
   struct ContactStep {
     Vector v;
+    Vector P{};                ///< [N s]
     double dissipated = 0.0;   ///< [J]
     double driver_work = 0.0;  ///< [J]
   };
@@ -108,20 +109,37 @@ class Moreau final : public Integrator {
     /// The change along curved paths in either half of the step, as of the rates of gaps.
     [[nodiscard]] Vector turned() const { return before - at_start; }
   };
-  static void follow_mean_slip(const friction::ImpactProblem& problem, const Vector& u_free, const Vector& floor,
-                               const Slip& slip, friction::ImpactSolution& solution);
-  [[nodiscard]] ContactStep apply_contact(double h, const Vector& q_m, const Vector& v_free, bool last);
+  /// Contact over a step, apart from the velocities without it.
+  struct ContactProblem {
+    std::size_t n_points = 0;
+    friction::ImpactProblem problem{};
+    Eigen::MatrixXd range{};  ///< of the Delassus matrix
+    Vector before{};          ///< [m/s] at the points, with the initial velocities of the bodies
+    Vector floor{};           ///< [m/s] minimum normal velocities
+    Slip slip{};
+    [[nodiscard]] friction::ImpactSolution solve(const Vector& u_free, const Vector& slip_offset,
+                                                 const Vector& guess) const {
+      return friction::solve_contact(problem, range, u_free, floor, slip_offset, guess);
+    }
+  };
+  [[nodiscard]] ContactProblem make_contact_problem(double h, const Vector& q_m);
+  static void follow_mean_slip(const ContactProblem& contact, const Vector& u_free, friction::ImpactSolution& solution);
+  [[nodiscard]] ContactStep apply_contact(const ContactProblem& contact, const Vector& v_free, const Vector& guess);
   /// [m] Minimum gaps of inactive and of active points; infinite when there are none.
   struct Gaps {
     double inactive = 0.0, active = 0.0;
   };
   [[nodiscard]] Gaps gaps_at(double t, const Vector& y);
-  [[nodiscard]] bool is_closed_point(const RigidPoint& point) const {
-    return std::ranges::any_of(closed_points_, [&](const RigidPoint& p) { return p.same_as(point); });
+  /// An approach that is no impact.
+  [[nodiscard]] bool is_slow(const RigidPoint& point) const {
+    return point.rate >= -problem_.rigid_contacts()->restitution_threshold(point);
   }
+  /// True if contact at the point acts over the step, so that no impact has to be located there: it was in contact or
+  /// slow at the start, or is slow now. The same place of two bodies may have other points at the start, at the middle
+  /// and at the end of a step, as where a corner on a face passes to crossing edges.
   [[nodiscard]] bool acts(const RigidPoint& point) const {
-    return is_closed_point(point) ||
-           std::ranges::any_of(near_points_, [&](const RigidPoint& p) { return p.same_as(point); });
+    const auto is_same = [&](const RigidPoint& p) { return p.same_as(point); };
+    return is_slow(point) || std::ranges::any_of(closed_points_, is_same) || std::ranges::any_of(near_points_, is_same);
   }
 
   IntegratorSpec spec_;
@@ -181,9 +199,7 @@ void Moreau::find_near_points(std::span<const RigidPoint> points) {
   const RigidContacts& contacts = *problem_.rigid_contacts();
   near_points_.clear();
   for (const RigidPoint& point : points) {
-    if (point.gap > contacts.rounding() && point.rate >= -contacts.restitution_threshold(point)) {
-      near_points_.push_back(point);
-    }
+    if (point.gap > contacts.rounding() && is_slow(point)) near_points_.push_back(point);
   }
 }
 
@@ -252,8 +268,9 @@ double Moreau::compute_min_gap_rate(const RigidPoint& middle, double rate, doubl
   const RigidPoint* touching = of(closed_points_);
   const RigidPoint* start = touching != nullptr ? touching : of(near_points_);
   const bool smooth = middle.curved && start != nullptr && middle.n_W.dot(start->n_W) > smooth_normal_cosine;
-  // An open point may close, but not penetrate.
-  if (!smooth) return std::min(0.0, -2.0 * middle.gap / h);
+  // An open point may close, but not penetrate. Rounding counts as no gap: with it the rates of redundant points would
+  // contradict each other.
+  if (!smooth) return -2.0 * std::max(0.0, middle.gap - problem_.rigid_contacts()->rounding()) / h;
   // On curved surfaces the rate changes by curvature, equally in both halves of the step: a ball in a socket
   // approaches, a ball on a ball separates.
   if (touching == nullptr) return -2.0 * start->gap / h - rate;
@@ -271,44 +288,58 @@ const RigidPoint* Moreau::point_at_start(const RigidPoint& middle) const {
   return nullptr;
 }
 
-/// Velocities at the end of the step, from those without contact.
-/// @param last  true if the impulses are final
-Moreau::ContactStep Moreau::apply_contact(double h, const Vector& q_m, const Vector& v_free, bool last) {
+/// The points that act over a step of length h, at its midpoint q_m. The points of the contacts are those of the last
+/// call.
+Moreau::ContactProblem Moreau::make_contact_problem(double h, const Vector& q_m) {
+  ContactProblem contact;
   RigidContacts* contacts = problem_.rigid_contacts();
-  if (contacts == nullptr) return {.v = v_free};
+  if (contacts == nullptr) return contact;
   const Vector v = from_y_.segment(n_, n_);
   const auto points = contacts->evaluate_points(from_t_ + 0.5 * h, q_m, v);
   std::vector<std::size_t> near;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (acts(points[i])) near.push_back(i);
   }
-  if (near.empty()) return {.v = v_free};
-  const friction::ImpactProblem& problem = contacts->select_points(near);
-  const Vector before = contacts->velocities(v);
-  Vector floor(static_cast<Eigen::Index>(near.size()));
-  Eigen::MatrixXd velocities(before.size(), 2);
-  velocities << before, before;
+  contact.n_points = near.size();
+  if (near.empty()) return contact;
+  contact.problem = contacts->select_points(near);
+  contact.range = friction::find_range(contact.problem.W);
+  contact.before = contacts->velocities(v);
+  contact.floor.resize(static_cast<Eigen::Index>(near.size()));
+  Eigen::MatrixXd velocities(contact.before.size(), 2);
+  velocities << contact.before, contact.before;
   for (std::size_t k = 0; k < near.size(); ++k) {
     const auto row = static_cast<Eigen::Index>(k);
     const RigidPoint& middle = points[near[k]];
-    floor[row] = compute_min_gap_rate(middle, before[3 * row], h);
+    contact.floor[row] = compute_min_gap_rate(middle, contact.before[3 * row], h);
     if (const RigidPoint* start = point_at_start(middle)) {
       const Eigen::Vector3d velocity_W = start->slip_W + start->rate * start->n_W;
       velocities.col(1).segment<3>(3 * row) << middle.n_W.dot(velocity_W), middle.tangents_W.transpose() * velocity_W;
     }
   }
+  velocities = friction::rigid_velocities(contact.problem, contact.range, std::move(velocities));
+  contact.slip = {.before = velocities.col(0), .at_start = velocities.col(1)};
+  return contact;
+}
+
+/// Velocities at the end of the step, from those without contact.
+/// @param guess  impulses of the first solution; empty = this is the first one, and not final
+Moreau::ContactStep Moreau::apply_contact(const ContactProblem& contact, const Vector& v_free, const Vector& guess) {
+  if (contact.n_points == 0) return {.v = v_free};
+  RigidContacts* contacts = problem_.rigid_contacts();
+  const Vector v = from_y_.segment(n_, n_);
   const Vector u_free = contacts->velocities(v_free);
-  velocities = friction::rigid_velocities(problem, std::move(velocities));
-  const Slip slip{.before = velocities.col(0), .at_start = velocities.col(1)};
-  friction::ImpactSolution solution = friction::solve_contact(problem, u_free, floor, slip.turned());
+  friction::ImpactSolution solution = contact.solve(u_free, contact.slip.turned(), guess);
   // The differences between redundant points may be no motion of rigid bodies: they cannot all stick then.
-  if (!solution.converged) solution = friction::solve_contact(problem, u_free, floor);
-  if (last) follow_mean_slip(problem, u_free, floor, slip, solution);
+  if (!solution.converged) solution = contact.solve(u_free, {}, guess);
+  const bool last = guess.size() > 0;
+  if (last) follow_mean_slip(contact, u_free, solution);
   ContactStep contact_step{.v = v_free};
   contacts->apply(solution.P, contact_step.v);
-  contact_step.dissipated = -0.5 * solution.P.dot(before + solution.u);
+  contact_step.dissipated = -0.5 * solution.P.dot(contact.before + solution.u);
   contact_step.driver_work = contacts->driver_work(solution.P, 0.5 * (v + contact_step.v));
   if (last) contacts->note_contact(solution);
+  contact_step.P = std::move(solution.P);
   return contact_step;
 }
 
@@ -316,10 +347,10 @@ Moreau::ContactStep Moreau::apply_contact(double h, const Vector& q_m, const Vec
 /// slip instead: a direction that rotates would otherwise be ahead by half a step. At others this would reverse a slip
 /// that ends.
 /// @param solution  in: with friction that opposes the slip at the end
-void Moreau::follow_mean_slip(const friction::ImpactProblem& problem, const Vector& u_free, const Vector& floor,
-                              const Slip& slip, friction::ImpactSolution& solution) {
+void Moreau::follow_mean_slip(const ContactProblem& contact, const Vector& u_free, friction::ImpactSolution& solution) {
+  const Slip& slip = contact.slip;
   const auto slides = [&](const friction::ImpactSolution& of, Eigen::Index row) {
-    const double limit = problem.mu[row / 3] * of.P[row];
+    const double limit = contact.problem.mu[row / 3] * of.P[row];
     constexpr double within = 1e-6;
     return limit > 0.0 && of.P.segment<2>(row + 1).norm() > (1.0 - within) * limit;
   };
@@ -327,13 +358,14 @@ void Moreau::follow_mean_slip(const friction::ImpactProblem& problem, const Vect
   Vector offset = slip.turned();
   std::vector<Eigen::Index> sliding;
   for (Eigen::Index row = 0; row < offset.size(); row += 3) {
-    const double along = slip.at_start.segment<2>(row + 1).dot(at_end.segment<2>(row + 1));
-    if (!slides(solution, row) || !(along > 0.0)) continue;
+    const auto start = slip.at_start.segment<2>(row + 1);
+    const bool moves = start.norm() > contact.problem.velocity_rounding;
+    if (!moves || !slides(solution, row) || !(start.dot(at_end.segment<2>(row + 1)) > 0.0)) continue;
     offset.segment<2>(row + 1) = slip.before.segment<2>(row + 1);
     sliding.push_back(row);
   }
   if (sliding.empty()) return;
-  friction::ImpactSolution mean = friction::solve_contact(problem, u_free, floor, offset);
+  friction::ImpactSolution mean = contact.solve(u_free, offset, solution.P);
   if (!mean.converged) return;
   const Vector now = mean.u + slip.turned();
   for (const Eigen::Index row : sliding) {
@@ -352,14 +384,15 @@ void Moreau::try_step(double h) {
   problem_.rhs(t_m, middle, rates);
   const Vector q_m = middle.head(n_);
   // Velocity-dependent forces and centrifugal terms are evaluated at the mean velocity, here with its first guess.
-  const ContactStep guess = apply_contact(h, q_m, v + h * rates.segment(n_, n_), false);
+  const ContactProblem contact = make_contact_problem(h, q_m);
+  const ContactStep guess = apply_contact(contact, v + h * rates.segment(n_, n_), {});
   middle.segment(n_, n_) = 0.5 * (v + guess.v);
   middle.tail(size_ - 2 * n_) += 0.5 * h * rates.tail(size_ - 2 * n_);
   problem_.rhs(t_m, middle, rates);
   totals_.rhs_evaluations += 2;
   Vector work(z_.size());
   problem_.quadrature_rhs(t_m, middle, work);
-  const ContactStep contact_step = apply_contact(h, q_m, v + h * rates.segment(n_, n_), true);
+  const ContactStep contact_step = apply_contact(contact, v + h * rates.segment(n_, n_), guess.P);
   end_y_ = from_y_;
   end_y_.head(n_) = q_m + 0.5 * h * contact_step.v;
   end_y_.segment(n_, n_) = contact_step.v;
@@ -556,11 +589,12 @@ void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen:
   }
   Vector floor(static_cast<Eigen::Index>(touching.size()));
   for (Eigen::Index k = 0; k < floor.size(); ++k) floor[k] = -turned[3 * k];
-  turned = friction::rigid_velocities(problem_of_step, turned);
+  const Eigen::MatrixXd range = friction::find_range(problem_of_step.W);
+  turned = friction::rigid_velocities(problem_of_step, range, turned);
   const Vector u_free = contacts.velocities(v_free);
-  friction::ImpactSolution solution = friction::solve_contact(problem_of_step, u_free, floor, turned);
+  friction::ImpactSolution solution = friction::solve_contact(problem_of_step, range, u_free, floor, turned);
   // As in a step.
-  if (!solution.converged) solution = friction::solve_contact(problem_of_step, u_free, floor);
+  if (!solution.converged) solution = friction::solve_contact(problem_of_step, range, u_free, floor);
   contacts.note_contact(solution);
   contacts.end_step(h);
 }

@@ -102,6 +102,8 @@ const friction::ImpactProblem& RigidContactSet::select_points(std::span<const st
   problem_.restitution.resize(m);
   problem_.law.resize(points.size());
   problem_.is_free = system_.model().drivers.empty();
+  // Gaps in the middle of a step close at 2 gap / h.
+  problem_.velocity_rounding = nominal_step_ > 0.0 ? 2.0 * rounding_ / nominal_step_ : 0.0;
   for (std::size_t k = 0; k < points.size(); ++k) {
     const RigidPoint& point = points_[points[k]];
     add_rows(3 * k, point, geometry_[points[k]]);

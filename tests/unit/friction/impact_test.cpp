@@ -89,7 +89,7 @@ TEST(Impact, RedundantPointsWithFrictionHaveMinimalForces) {
     const auto problem = problem_of(rows_on_plane(m, I, points), 0.3, 0.0, ImpactLaw::newton);
     VectorXd free = VectorXd::Zero(problem.W.rows());
     for (Eigen::Index i = 0; i < free.size(); i += 3) free[i] = -9.81;
-    const auto solution = solve_contact(problem, free, VectorXd::Zero(problem.mu.size()));
+    const auto solution = solve_contact(problem, find_range(problem.W), free, VectorXd::Zero(problem.mu.size()));
     EXPECT_TRUE(solution.converged);
     EXPECT_LT(solution.u.norm(), 1e-10);  // W and forces of 10 by the 1e-12 tolerance of the motion
     VectorXd expected = VectorXd::Zero(free.size());
@@ -100,6 +100,46 @@ TEST(Impact, RedundantPointsWithFrictionHaveMinimalForces) {
   };
   check_rest(2.0, 1.0 / 6.0, {{-0.5, 0.0, 0.0}, {0.0, 0.0, 0.0}, {0.5, 0.0, 0.0}});
   check_rest(8.0, 1.0, {{0.4, 0.3, -0.7}, {-0.4, 0.3, -0.7}, {-0.4, -0.3, -0.7}, {0.4, -0.3, -0.7}});
+}
+
+// Gaps of four coplanar corners that contradict each other by rounding: reactions that satisfied them exactly would be
+// those of three corners. The shares remain equal, and the points approach by no more than rounding.
+TEST(Impact, ContradictionsByRoundingDoNotChangeTheShares) {
+  const double h = 1e-3, m = 8.0;
+  auto problem =
+      problem_of(rows_on_plane(m, 1.0, {{0.4, 0.3, -0.7}, {-0.4, 0.3, -0.7}, {-0.4, -0.3, -0.7}, {0.4, -0.3, -0.7}}),
+                 0.3, 0.0, ImpactLaw::newton);
+  problem.is_free = true;
+  problem.velocity_rounding = 1e-8;
+  VectorXd free = VectorXd::Zero(12);
+  for (Eigen::Index i = 0; i < 12; i += 3) free[i] = -9.81 * h;
+  for (const double twist : {1e-12, 1e-10, 1e-9, 4e-9}) {
+    const VectorXd floor = twist * Eigen::Vector4d(-1.0, 0.0, -1.0, 0.0);
+    const auto solution = solve_contact(problem, find_range(problem.W), free, floor);
+    EXPECT_TRUE(solution.converged) << twist;
+    for (Eigen::Index i = 0; i < 12; i += 3) {
+      EXPECT_GT(solution.u[i], -problem.velocity_rounding) << twist;
+      EXPECT_NEAR(solution.P[i], 0.25 * m * 9.81 * h, 1e-4 * m * 9.81 * h) << twist;
+    }
+  }
+}
+
+// The basis of the range is orthonormal, of the rank of W, and spans W, also where the points are many and nearly
+// coincide.
+TEST(Impact, RangeOfRedundantPointsHasTheRankOfTheirMotion) {
+  std::mt19937 engine(1);
+  std::uniform_real_distribution<double> any(-1.0, 1.0);
+  for (int k = 0; k < 100; ++k) {
+    std::vector<Vector3d> points;
+    for (int i = 0; i < 8; ++i) points.emplace_back(any(engine), any(engine), any(engine));
+    for (int i = 0; i < 8; ++i) points.emplace_back(points[static_cast<std::size_t>(i)] + Vector3d(1e-6, 0.0, 0.0));
+    const MatrixXd J = rows_on_plane(1.0 + any(engine) * any(engine), 0.01, points);
+    const MatrixXd W = J * J.transpose();
+    const MatrixXd V = find_range(W);
+    ASSERT_EQ(V.cols(), 6);
+    EXPECT_LT((V.transpose() * V - MatrixXd::Identity(6, 6)).norm(), 1e-13);
+    EXPECT_LT((W - V * (V.transpose() * W)).norm(), 1e-13 * W.norm());
+  }
 }
 
 // A ball in a groove of 90 degrees, with velocities of its points that are not those of a rigid motion, as in a step of
@@ -126,7 +166,7 @@ TEST(Impact, BallInAGrooveIsNotWedgedByErrorsOfAStep) {
       const double error = std::pow(10.0, -12.0 + 8.0 * std::abs(any(engine)));
       u[2] += error;
       u[5] += any(engine) * error;
-      const auto solution = solve_contact(problem, u, VectorXd::Zero(2));
+      const auto solution = solve_contact(problem, find_range(problem.W), u, VectorXd::Zero(2));
       EXPECT_TRUE(solution.converged) << mu << " " << error;
       EXPECT_LT(solution.P.norm(), h * 9.81) << mu << " " << error;
       EXPECT_GT(std::min(solution.u[0], solution.u[3]), -1e-12) << mu << " " << error;
@@ -145,7 +185,7 @@ TEST(Impact, RedundantSlidingPointsHaveMinimalForces) {
   VectorXd v = VectorXd::Zero(6);
   v[0] = std::sqrt(m) * 1.0;
   v[2] = -std::sqrt(m) * 9.81e-3;
-  const auto solution = solve_contact(problem, plain * v, VectorXd::Zero(4));
+  const auto solution = solve_contact(problem, find_range(problem.W), plain * v, VectorXd::Zero(4));
   EXPECT_TRUE(solution.converged);
   const double weight = m * 9.81e-3, moment = mu * weight * height;
   const double more = moment / (4.0 * half);

@@ -393,17 +393,17 @@ TEST(RigidContact, UnsolvedImpactIsReportedWithPlaceAndRemedy) {
 heelstrike: 1
 gravity: [0, 0, 0]
 bodies:
-  body: {mass: 1, inertia: [1, 1, 1], velocity: [1.2, -0.12, -2.1], angular_velocity: [-0.057, 0.25, -2]}
+  body: {mass: 1, inertia: [1, 1, 1], velocity: [0.56, 0.14, -1.5], angular_velocity: [-0.82, -0.49, -0.36]}
 contact:
-  p0: {main: {body: ground, surface: {plane: {normal: [0.055, -0.19, 0.98], point: [-0.27, -0.55, 0.34]}}},
-       partner: {body: body, surface: {points: {positions: [[-0.27, -0.55, 0.34]], areas: [1.0e-6]}}},
-       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.31}}
-  p1: {main: {body: ground, surface: {plane: {normal: [-0.079, -0.046, 1], point: [-0.62, 0.12, 1.3]}}},
-       partner: {body: body, surface: {points: {positions: [[-0.62, 0.12, 1.3]], areas: [1.0e-6]}}},
-       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.88}}
-  p2: {main: {body: ground, surface: {plane: {normal: [-0.1, 0.3, 0.95], point: [-0.38, -1, -0.86]}}},
-       partner: {body: body, surface: {points: {positions: [[-0.38, -1, -0.86]], areas: [1.0e-6]}}},
-       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.59}}
+  p0: {main: {body: ground, surface: {plane: {normal: [0.22, 0.26, 0.95], point: [-0.31, -0.66, 0.18]}}},
+       partner: {body: body, surface: {points: {positions: [[-0.31, -0.66, 0.18]], areas: [1.0e-6]}}},
+       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.35}}
+  p1: {main: {body: ground, surface: {plane: {normal: [-0.2, 0.054, 0.99], point: [0.57, 0.44, -0.4]}}},
+       partner: {body: body, surface: {points: {positions: [[0.57, 0.44, -0.4]], areas: [1.0e-6]}}},
+       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.7}}
+  p2: {main: {body: ground, surface: {plane: {normal: [-0.25, 0.22, 0.97], point: [0.76, 0.95, -0.034]}}},
+       partner: {body: body, surface: {points: {positions: [[0.76, 0.95, -0.034]], areas: [1.0e-6]}}},
+       backend: rigid_coulomb, parameters: {restitution: 1, friction: 0.54}}
 analysis: {end_time: 0.001}
 output: {interval: 0.001}
 )yaml";
@@ -589,6 +589,29 @@ TEST(RigidContact, EqualCubesRestOnEachOther) {
   EXPECT_NEAR(run.column("p34.fz_N").back(), -g, 1e-6);
 }
 
+// A cube whose centre of gravity is beyond the edge of an equal one tips about it: I w^2 / 2 = m g (a sin + L/2 (1 -
+// cos)) of its angle, with its distances a and L/2 from the edge. The contact passes between corners on faces and edges
+// that cross, which is no impact: steps are not shortened. Then it slips, falls and lies on the ground.
+TEST(RigidContact, CubeTipsOverTheEdgeOfAnEqualOne) {
+  for (const double offset : {0.055, 0.07, 0.09}) {
+    const std::string scenario = cubes({{0, 0, 0.05}, {offset, 0, 0.15}}, {{0, 1}}, {0, 1}, 0.8);
+    const auto tipping = completed(scenario_from(scenario, {"analysis.end_time=0.06", "output.interval=0.005"}));
+    const double a = offset - 0.05, I = 0.01 / 6.0 + a * a + 0.0025;
+    const auto rate = tipping.column("b1.wy_rad_s"), w = tipping.column("b1.qw"), y = tipping.column("b1.qy");
+    for (std::size_t i = 1; i < rate.size(); ++i) {
+      const double angle = 2.0 * std::atan2(y[i], w[i]);
+      const double expected = std::sqrt(2.0 * g * (a * std::sin(angle) + 0.05 * (1.0 - std::cos(angle))) / I);
+      EXPECT_NEAR(rate[i], expected, 1e-3 * rate.back()) << offset << " " << i;
+    }
+    EXPECT_NEAR(tipping.column("b1.y_m").back(), 0.0, 1e-9) << offset;
+    const auto run = completed(scenario_from(scenario, {"analysis.end_time=1"}));
+    EXPECT_NEAR(run.column("b1.z_m").back(), 0.05, 1e-7) << offset;
+    EXPECT_LT(run.summary.integrator.steps, 1100) << offset;
+    EXPECT_LT(run.summary.integrator.rhs_evaluations, 4 * 1100) << offset;
+    for (const std::string& line : run.log) EXPECT_EQ(line.find("Coulomb's law"), std::string::npos) << line;
+  }
+}
+
 // Neighbours in contact exert no force on each other; those that overlap by decimals are moved apart, with a warning.
 TEST(RigidContact, CubesStandSideBySide) {
   expect_rest(completed(scenario_from(cubes({{0, 0, 0.05}, {0, 0.1, 0.05}}, {{0, 1}}, {0, 1}))), 2);
@@ -656,14 +679,15 @@ TEST(RigidContact, AdviceForAnOverlapNamesABodyThatCanBeMoved) {
 }
 
 // A cube falls on the edge of another one that it overlaps by 1 mm. Where edges coincide, points appear with a gap: the
-// closure is bisected from 1 ms to the time in which nothing moves by more than rounding, 28 times.
+// closure is bisected from 1 ms to the time in which nothing moves by more than rounding, 28 times. Points that appear
+// without an impact, at less than 1 mm/s, may overlap by a micrometre at the end of their step, which is removed.
 TEST(RigidContact, ClosureOfAGapThatJumpsIsBisected) {
   const auto run =
       completed(scenario_from(cubes({{0, 0, 0.05}, {0.099, 0, 0.17}}, {{0, 1}}, {0, 1}), {"analysis.end_time=0.066"}));
   const auto& integrator = run.summary.integrator;
   EXPECT_GT(integrator.steps, 66) << "some closures end a step";
   EXPECT_LT(integrator.rhs_evaluations, 2 * (28 + 4) * integrator.steps);
-  EXPECT_NEAR(run.summary.energy.balance_error, 0.0, 1e-6);
+  EXPECT_NEAR(run.summary.energy.balance_error, 0.0, g * 1e-6);
 }
 
 // A row of cubes as a floor: a cube that slides over its seams is decelerated by friction alone.
