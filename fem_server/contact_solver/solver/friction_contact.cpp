@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "common/errors/error.hpp"
+#include "common/friction/solution_path.hpp"
 #include "common/friction/solve_friction.hpp"
 #include "fem_server/contact_solver/kernels/compliance_product.hpp"
 #include "fem_server/contact_solver/solver/normal_contact.hpp"
@@ -475,6 +476,15 @@ class Iterate {
   bool changed_ = false;                                // of the active set
 };
 
+/// [N] Of all near nodes in the axes of each contact.
+Eigen::VectorXd committed_reactions(const FrictionProblem& problem) {
+  Eigen::VectorXd r(row_of(problem.near.nodes.size()));
+  for (std::uint32_t i = 0; i < problem.near.nodes.size(); ++i) {
+    r.segment<3>(row_of(i)) = local_axes(problem, i).transpose() * problem.near.force_before[i];
+  }
+  return r;
+}
+
 /// @param is_near  the initial iterate is a solution up to rounding, which sweeps in single precision would spoil
 /// @return true if converged
 bool newton(Iterate& iterate, int limit, FrictionContact& result, double& error, bool is_near = false) {
@@ -536,14 +546,23 @@ FrictionContact solve_friction_contact(const SurfaceCompliance& compliance, cons
   if (newton(iterate, max_newton_iterations, result, error)) return result;
   // Newton's method on the original equations may cycle, mostly for large coefficients of friction. The general solver
   // uses proximal problems, which is more expensive and more robust; its result only needs refinement.
+  const friction::LocalProblem local = local_problem(compliance, problem);
   const friction::FrictionSolution solution =
-      friction::solve_friction(local_problem(compliance, problem),
-                               {.tolerance = restart_tolerance, .max_sweeps = 2000, .max_newton_steps = 200});
+      friction::solve_friction(local, {.tolerance = restart_tolerance, .max_sweeps = 2000, .max_newton_steps = 200});
   iterate.initialise_from(solution.r);
   if (newton(iterate, max_iterations_per_start - 1, result, error, true)) return result;
+  // Beyond a limit point of the path from the committed state the solution is far from all these starts. The path from
+  // the committed forces is the shorter one, that from zero cannot be closed.
+  for (const Eigen::VectorXd& start : {committed_reactions(problem), Eigen::VectorXd::Zero(local.q.size()).eval()}) {
+    const friction::PathSolution path = friction::follow_solution_path(local, start);
+    if (!path.reached) continue;
+    iterate.initialise_from(path.r);
+    if (newton(iterate, max_iterations_per_start - 1, result, error, true)) return result;
+  }
   throw RecoverableError(
-      fmt::format("the friction solver did not converge in {} iterations (error {} m at a penetration of "
-                  "{} m); use a smaller step",
+      fmt::format("the friction solver did not find the solution, which exists, in {} iterations and by following it "
+                  "from the committed state and from the open contact (error {} m at a penetration of {} m); use a "
+                  "smaller step",
                   max_newton_iterations, error, iterate.scale()));
 }
 

@@ -13,6 +13,7 @@
 #include "benchmarks/friction_problems/fclib_file.hpp"
 #include "benchmarks/friction_problems/siconos_text.hpp"
 #include "common/friction/local_problem.hpp"
+#include "common/friction/solution_path.hpp"
 #include "common/friction/solve_friction.hpp"
 
 namespace heelstrike::friction {
@@ -73,6 +74,51 @@ TEST(SingleContact, SolvesEveryContactState) {
   }
   std::printf("%d open, %d sticking, %d sliding\n", open, sticking, sliding);
   EXPECT_GT(std::min({open, sticking, sliding}), 1000);
+}
+
+/// Coupled normal and tangential compliance with large friction: at limit points Newton's method and sweeps fail, but a
+/// positive definite problem has a solution, and the path reaches it.
+TEST(SolutionPath, ReachesTheSolutionBeyondLimitPoints) {
+  constexpr int n = 6;
+  int unsolved = 0, limit_points = 0;
+  for (unsigned k = 0; k < 300; ++k) {
+    std::mt19937 random(k);
+    std::normal_distribution<double> normal;
+    Eigen::MatrixXd A(3 * n, 3 * n + 2);
+    for (double& a : A.reshaped()) a = normal(random);
+    LocalProblem problem;
+    const Eigen::MatrixXd W = A * A.transpose() / (3.0 * n) + 0.01 * Eigen::MatrixXd::Identity(3 * n, 3 * n);
+    problem.W = W.sparseView();
+    problem.q.resize(3 * n);
+    for (double& q : problem.q) q = normal(random);
+    for (int i = 0; i < n; ++i) problem.q[3 * i] -= 1.0;
+    problem.mu = Eigen::VectorXd::Constant(n, k % 2 == 0 ? 3.0 : 30.0);
+    if (!solve_friction(problem, {.max_sweeps = 2000, .max_newton_steps = 200}).converged) ++unsolved;
+    const PathSolution path = follow_solution_path(problem, Eigen::VectorXd::Zero(3 * n));
+    EXPECT_TRUE(path.reached) << k;
+    // Reactions of up to 100 times q round by more than q does.
+    EXPECT_LE(compute_natural_map_error(problem, path.r), 1e-10) << k;
+    limit_points += path.limit_points;
+  }
+  std::printf("%d of 300 unsolved without path, %d limit points passed\n", unsolved, limit_points);
+  EXPECT_GT(limit_points, 300);
+}
+
+TEST(SolutionPath, InThePlane) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  for (int k = 0; k < 300; ++k) {
+    constexpr int n = 5;
+    Eigen::MatrixXd A(2 * n, 2 * n + 2);
+    for (double& a : A.reshaped()) a = normal(random);
+    LocalProblem problem{.dimension = 2, .W = {}, .q = {}, .mu = Eigen::VectorXd::Constant(n, 10.0)};
+    problem.W = Eigen::MatrixXd(A * A.transpose()).sparseView();
+    problem.q.resize(2 * n);
+    for (double& q : problem.q) q = normal(random);
+    const PathSolution path = follow_solution_path(problem, Eigen::VectorXd::Zero(2 * n));
+    EXPECT_TRUE(path.reached) << k;
+    EXPECT_LE(compute_natural_map_error(problem, path.r), 1e-8) << k;
+  }
 }
 
 TEST(SolveFriction, RedundantContactsOfRigidBodies) {
