@@ -109,7 +109,6 @@ TEST(Impact, ContradictionsByRoundingDoNotChangeTheShares) {
   auto problem =
       problem_of(rows_on_plane(m, 1.0, {{0.4, 0.3, -0.7}, {-0.4, 0.3, -0.7}, {-0.4, -0.3, -0.7}, {0.4, -0.3, -0.7}}),
                  0.3, 0.0, ImpactLaw::newton);
-  problem.is_free = true;
   problem.velocity_rounding = 1e-8;
   VectorXd free = VectorXd::Zero(12);
   for (Eigen::Index i = 0; i < 12; i += 3) free[i] = -9.81 * h;
