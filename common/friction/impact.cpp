@@ -165,6 +165,9 @@ class NonNegativeMinimum {
   bool solve(const VectorXd& b) {
     const Index n = p_.size();
     if (!shrink(b)) return false;
+    // The entry with the steepest slope becomes positive at the minimum with it: where it leaves at once, its slope is
+    // rounding, and it is not tried again before another one has entered.
+    std::vector<char> rejected(static_cast<std::size_t>(n), 0);
     // Every entry enters a few times at most; the bound stops cycling caused by rounding.
     for (Index step = 0; step < 10 * n + 10; ++step) {
       const VectorXd slope = -(A_ * p_ + b);
@@ -172,12 +175,19 @@ class NonNegativeMinimum {
       const VectorXd rounding = 1e-14 * (A_.cwiseAbs() * p_ + b.cwiseAbs());
       Index steepest = -1;
       for (Index i = 0; i < n; ++i) {
-        if (passive_[static_cast<std::size_t>(i)] || slope[i] <= rounding[i]) continue;
+        const auto entry = static_cast<std::size_t>(i);
+        if (passive_[entry] || rejected[entry] || slope[i] <= rounding[i]) continue;
         if (steepest < 0 || slope[i] > slope[steepest]) steepest = i;
       }
       if (steepest < 0) return true;
-      passive_[static_cast<std::size_t>(steepest)] = 1;
+      const auto entered = static_cast<std::size_t>(steepest);
+      passive_[entered] = 1;
       if (!shrink(b)) return false;
+      if (passive_[entered]) {
+        std::ranges::fill(rejected, 0);
+      } else {
+        rejected[entered] = 1;
+      }
     }
     return false;
   }
