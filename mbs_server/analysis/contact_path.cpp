@@ -15,38 +15,13 @@ namespace {
 /// Of the work in an interval between two rows, relative to the largest energy exchanged in one, and of the approach
 /// velocity. Each committed state costs a solution of the contact, and its histories are accurate to first order.
 constexpr double path_tolerance = 1e-3;
-/// The smallest steps are 1/256 of the interval between two rows, as for contact without a history.
+/// The smallest steps are 1/256 of the interval between two rows: each costs a commit.
 constexpr int max_path_halvings = 8;
 /// A halving reduces errors of first order to a half, of second order to a quarter. If two of them leave more than this
 /// of the error and hardly change the work, it is not that of the grid: for example that of the solver of the contact.
 /// One alone may have divided other steps than those of the error.
 constexpr double min_reduction = 0.75;
 constexpr int max_failed_halvings = 2;
-
-/// Cubic through gaps and gap rates.
-GapPoint gap_at(const GapPoint& a, const GapPoint& b, double t) {
-  const double h = b.t - a.t;
-  const double s = (t - a.t) / h;
-  const double u = 1.0 - s;
-  return {.t = t,
-          .gap = (1.0 + 2.0 * s) * u * u * a.gap + s * s * (3.0 - 2.0 * s) * b.gap +
-                 h * s * u * (u * a.gap_rate - s * b.gap_rate),
-          .gap_rate =
-              6.0 * s * u * (b.gap - a.gap) / h + u * (1.0 - 3.0 * s) * a.gap_rate - s * (2.0 - 3.0 * s) * b.gap_rate};
-}
-
-/// The state of the cubic where the gap changes its sign. @pre it does
-GapPoint gap_root(const GapPoint& a, const GapPoint& b) {
-  const bool begins_open = a.gap > 0.0;
-  double low = a.t;
-  double high = b.t;
-  constexpr int n_bits = 50;  // of the interval, close to the resolution of the numbers
-  for (int i = 0; i < n_bits; ++i) {
-    const double middle = 0.5 * (low + high);
-    ((gap_at(a, b, middle).gap > 0.0) == begins_open ? low : high) = middle;
-  }
-  return gap_at(a, b, begins_open ? high : low);
-}
 
 /// Error of the trapezoidal rule over [x0, x1] of a function with this second divided difference.
 double trapezoidal_error(double h, double divided_difference) {

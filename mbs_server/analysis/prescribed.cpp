@@ -17,13 +17,16 @@
 #include <exception>
 #include <functional>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "common/errors/error.hpp"
 #include "mbs_server/analysis/analysis_state.hpp"
 #include "mbs_server/analysis/contact_path.hpp"
 #include "mbs_server/analysis/run_base.hpp"
 #include "mbs_server/analysis/vertical_balance.hpp"
+#include "mbs_server/coupling/contact_states.hpp"
 #include "mbs_server/elements/build_model.hpp"
 #include "mbs_server/formulation/checks.hpp"
 #include "mbs_server/simulation/run_table.hpp"
@@ -46,11 +49,14 @@ constexpr double call_time = 10.0;  // [s]
 using Powers = Eigen::Vector2d;  ///< [W] in the order of EnergyQuadrature
 
 /// Tolerances of the integral of a power over an interval, relative to its largest value times the interval: without
-/// contact that of the integrators. Contact is evaluated at a cost, and its kink at the onset needs the halvings:
-/// the last of them is 1/256 of the interval.
-constexpr double free_tolerance = 1e-8;
-constexpr double contact_tolerance = 1e-5;
-constexpr int max_work_halvings = 8;
+/// contact that of the integrators. A jump of the power within the smallest step h / 2^k has an error of up to
+/// h / (6 * 2^k) of the power: the tolerance of contact needs k = 14. Each halving at a jump costs two evaluations.
+struct WorkAccuracy {
+  double tolerance;
+  int max_halvings;
+};
+constexpr WorkAccuracy free_accuracy{1e-8, 8};
+constexpr WorkAccuracy contact_accuracy{1e-5, 14};
 
 /// Integral over [a, b] by adaptive Simpson's rule, bisected until both rules agree to `tolerance`, with extrapolation
 /// of the remainder: of order 6. @param f_a, f_m, f_b  at the ends and in the middle
@@ -65,6 +71,10 @@ Powers integral(const std::function<Powers(double)>& f, double a, const Powers& 
   if (halvings == 0 || rest.lpNorm<Eigen::Infinity>() <= tolerance) return halves + rest;
   return integral(f, a, f_a, f_am, m, f_m, 0.5 * tolerance, halvings - 1) +
          integral(f, m, f_m, f_mb, b, f_b, 0.5 * tolerance, halvings - 1);
+}
+
+GapPoint gap_point_at(double t, const Response& response) {
+  return {.t = t, .gap = response.gap, .gap_rate = response.gap_rate};
 }
 
 class PrescribedRun final : public RunBase {
@@ -108,8 +118,10 @@ class PrescribedRun final : public RunBase {
   /// The motion between two frames is known: the cubic through both, projected onto the prescribed pose.
   [[nodiscard]] Frame frame_between(const LastFrame& last, const Frame& next, double t);
   [[nodiscard]] VectorX state_between(const LastFrame& last, double t);
-  [[nodiscard]] Powers work(const LastFrame& last, const Powers& before, const Powers& now, double tolerance,
-                            const std::function<Powers(double, const VectorX&)>& power);
+  [[nodiscard]] Powers work(const LastFrame& last, const Powers& before, const Powers& now,
+                            const WorkAccuracy& accuracy, const std::function<Powers(double, const VectorX&)>& power,
+                            std::span<const double> divisions = {});
+  [[nodiscard]] std::vector<Response> responses_between(double t, const VectorX& y);
   [[nodiscard]] double contact_damping(double t, const VectorX& y);
 
   /// Evaluation of frames by the contact: sequential, in batches, or committed in batches.
@@ -135,12 +147,19 @@ class PrescribedRun final : public RunBase {
     double stored = 0.0;            ///< [J]
     double dissipated_power = 0.0;  ///< [W]
     double dissipated = 0.0;        ///< [J] since the preceding frame
+    struct Pair {
+      GapPoint gap;
+      double dissipated_power = 0.0;  ///< [W]
+    };
+    std::vector<Pair> pairs{};  ///< all
   };
   [[nodiscard]] ContactEnergy contact_energy(std::span<const Response> responses) const;
   [[nodiscard]] std::optional<ContactEnergy> place_frame(const Frame& frame, bool batched);
   void add_energy(const LastFrame& last, const Powers& powers, const ContactEnergy& contact);
   /// [J] of contact damping since the preceding frame.
-  [[nodiscard]] double damping_work(const LastFrame& last, double power);
+  [[nodiscard]] double damping_work(const LastFrame& last, const ContactEnergy& contact);
+  [[nodiscard]] std::vector<double> damping_divisions(const LastFrame& last, const ContactEnergy& contact);
+  [[nodiscard]] double contact_time(const LastFrame& last, std::size_t pair, GapPoint near);
   void sample_damping(double work, double power);
   void warn_of_sampled_damping();
   void warn_of_path_error();
@@ -245,28 +264,59 @@ VectorX PrescribedRun::state_between(const LastFrame& last, double t) {
 
 /// [J] Since the preceding frame. As accurate as in an integrated run, so that it does not depend on the number of
 /// frames. @param before, now  powers at both frames
-Powers PrescribedRun::work(const LastFrame& last, const Powers& before, const Powers& now, double tolerance,
-                           const std::function<Powers(double, const VectorX&)>& power) {
+/// @param divisions  [s] ascending, where the power is not smooth
+Powers PrescribedRun::work(const LastFrame& last, const Powers& before, const Powers& now, const WorkAccuracy& accuracy,
+                           const std::function<Powers(double, const VectorX&)>& power,
+                           std::span<const double> divisions) {
+  struct Piece {
+    double begin, end;
+    Powers f_begin, f_middle, f_end;
+  };
   const double t = committed_.t;
   const double h = t - last.t;
   const auto power_at = [&](double at) { return power(at, state_between(last, at)); };
   try {
-    const Powers middle = power_at(last.t + 0.5 * h);
-    const double largest =
-        std::max({before.lpNorm<Eigen::Infinity>(), middle.lpNorm<Eigen::Infinity>(), now.lpNorm<Eigen::Infinity>()});
-    return integral(power_at, last.t, before, middle, t, now, tolerance * h * largest, max_work_halvings);
+    std::vector<Piece> pieces;
+    double largest = 0.0;
+    for (std::size_t k = 0; k <= divisions.size(); ++k) {
+      Piece piece{.begin = k == 0 ? last.t : divisions[k - 1],
+                  .end = k == divisions.size() ? t : divisions[k],
+                  .f_begin = before,
+                  .f_middle = {},
+                  .f_end = now};
+      // The limit from within where the power jumps; the omitted part is below the tolerance.
+      const double inset = 0.1 * accuracy.tolerance * (piece.end - piece.begin);
+      if (k > 0) piece.f_begin = power_at(piece.begin += inset);
+      if (k < divisions.size()) piece.f_end = power_at(piece.end -= inset);
+      piece.f_middle = power_at(0.5 * (piece.begin + piece.end));
+      for (const Powers& f : {piece.f_begin, piece.f_middle, piece.f_end}) {
+        largest = std::max(largest, f.lpNorm<Eigen::Infinity>());
+      }
+      pieces.push_back(piece);
+    }
+    Powers sum = Powers::Zero();
+    for (const Piece& piece : pieces) {
+      sum += integral(power_at, piece.begin, piece.f_begin, piece.f_middle, piece.end, piece.f_end,
+                      accuracy.tolerance * (piece.end - piece.begin) * largest, accuracy.max_halvings);
+    }
+    return sum;
   } catch (const RecoverableError&) {
     return 0.5 * h * (before + now);  // discontinuous frames, without motion or contact between them
   }
 }
 
-/// [W] Of all pairs at a state between two frames.
-double PrescribedRun::contact_damping(double t, const VectorX& y) {
+/// Of all pairs at a state between two frames.
+std::vector<Response> PrescribedRun::responses_between(double t, const VectorX& y) {
   Frame frame{.t = t, .q = q(y), .qd = qd(y)};
   exchange_.evaluate_batch({&frame, 1});
   if (frame.error) throw_typed(*frame.error);
+  return std::move(frame.responses);
+}
+
+/// [W] The same.
+double PrescribedRun::contact_damping(double t, const VectorX& y) {
   double power = 0.0;
-  for (const Response& response : frame.responses) power += response.dissipated_power;
+  for (const Response& response : responses_between(t, y)) power += response.dissipated_power;
   return power;
 }
 
@@ -274,6 +324,7 @@ PrescribedRun::ContactEnergy PrescribedRun::contact_energy(std::span<const Respo
   ContactEnergy sum;
   for (std::size_t i = 0; i < states_.n_pairs(); ++i) {
     sum.dissipated += responses[i].dissipated_increment;
+    sum.pairs.push_back({gap_point_at(committed_t_, responses[i]), responses[i].dissipated_power});
     if (!states_.closed(i)) continue;
     sum.stored += responses[i].stored_energy;
     sum.dissipated_power += responses[i].dissipated_power;
@@ -408,21 +459,62 @@ void PrescribedRun::process(const Frame& frame, bool batched) {
   report_progress(input_.scenario.output.interval);
 }
 
+/// [s] Between two frames, where a damped contact begins or ends, or turns between both. A contact that touches at a
+/// frame without damping has none.
+std::vector<double> PrescribedRun::damping_divisions(const LastFrame& last, const ContactEnergy& contact) {
+  std::vector<double> divisions;
+  for (std::size_t i = 0; i < contact.pairs.size(); ++i) {
+    const auto& [a, power_a] = contact_.pairs[i];
+    const auto& [b, power_b] = contact.pairs[i];
+    const bool is_open = a.gap > 0.0 && b.gap > 0.0;
+    if (!is_open && power_a == 0.0 && power_b == 0.0) continue;
+    for (const GapPoint& division : contact_divisions(a, b)) {
+      const bool turns = division.gap_rate == 0.0;
+      divisions.push_back(turns ? division.t : contact_time(last, i, division));
+    }
+  }
+  std::ranges::sort(divisions);
+  divisions.erase(std::ranges::unique(divisions).begin(), divisions.end());
+  std::erase_if(divisions, [&](double t) { return !(t > last.t && t < committed_.t); });
+  return divisions;
+}
+
+/// [s] Where the gap of a pair vanishes, by Newton's method from the root of the cubic through it at two frames.
+double PrescribedRun::contact_time(const LastFrame& last, std::size_t pair, GapPoint near) {
+  // The error of the cubic is of fourth order in the interval between the frames; two steps square it twice.
+  constexpr int n_steps = 2;
+  for (int k = 0; k < n_steps; ++k) {
+    try {
+      near = gap_point_at(near.t, responses_between(near.t, state_between(last, near.t))[pair]);
+    } catch (const RecoverableError&) {
+      break;
+    }
+    const double step = near.gap_rate == 0.0 ? 0.0 : -near.gap / near.gap_rate;
+    if (!(near.t + step > last.t && near.t + step < committed_.t)) break;
+    near.t += step;
+  }
+  return near.t;
+}
+
 /// Where the contact between two frames is unknown, because it depends on the height of a balance, its power is assumed
 /// linear.
-double PrescribedRun::damping_work(const LastFrame& last, double power) {
+double PrescribedRun::damping_work(const LastFrame& last, const ContactEnergy& contact) {
   if (path_) return path_damping_;
   const Powers before{contact_.dissipated_power, 0.0};
-  const Powers now{power, 0.0};
+  const Powers now{contact.dissipated_power, 0.0};
   const double linear = 0.5 * (committed_.t - last.t) * (before + now)[0];
   if (balance_) {
-    sample_damping(linear, power);
+    sample_damping(linear, contact.dissipated_power);
     return linear;
   }
-  if (linear == 0.0) return 0.0;
-  return work(last, before, now, contact_tolerance, [&](double t, const VectorX& y) {
-    return Powers{contact_damping(t, y), 0.0};
-  })[0];
+  const std::vector<double> divisions = damping_divisions(last, contact);
+  if (linear == 0.0 && divisions.empty()) return 0.0;
+  return work(
+      last, before, now, contact_accuracy,
+      [&](double t, const VectorX& y) {
+        return Powers{contact_damping(t, y), 0.0};
+      },
+      divisions)[0];
 }
 
 void PrescribedRun::sample_damping(double work, double power) {
@@ -453,9 +545,9 @@ void PrescribedRun::warn_of_path_error() {
 /// The work done on the contact is the increase of its stored energy plus its dissipation, of which the rate-dependent
 /// part is not in the responses to commits.
 void PrescribedRun::add_energy(const LastFrame& last, const Powers& powers, const ContactEnergy& contact) {
-  const double dissipated = damping_work(last, contact.dissipated_power);
+  const double dissipated = damping_work(last, contact);
   committed_.z +=
-      work(last, powers_, powers, free_tolerance, [&](double t, const VectorX& y) { return free_powers(t, y); });
+      work(last, powers_, powers, free_accuracy, [&](double t, const VectorX& y) { return free_powers(t, y); });
   committed_.z[EnergyQuadrature::dissipated] += dissipated;
   committed_.z[EnergyQuadrature::external_work] += contact.stored - contact_.stored + contact.dissipated + dissipated;
 }
@@ -530,6 +622,14 @@ void PrescribedRun::exchange_state(AnalysisState& state) {
   state.exchange("contact", contact);
   contact_.stored = contact[0];
   contact_.dissipated_power = contact[1];
+  contact_.pairs.resize(states_.n_pairs());
+  for (std::size_t i = 0; i < contact_.pairs.size(); ++i) {
+    auto& [gap, power] = contact_.pairs[i];
+    std::array<double, 4> values{gap.t, gap.gap, gap.gap_rate, power};
+    state.exchange(("pair_" + std::to_string(i)).c_str(), values);
+    gap = {.t = values[0], .gap = values[1], .gap_rate = values[2]};
+    power = values[3];
+  }
   std::array<double, 5> sampled{sampled_.work, sampled_.coarse_work, sampled_.coarse_t, sampled_.coarse_power,
                                 sampled_.work_at_coarse};
   state.exchange("sampled", sampled);

@@ -12,7 +12,31 @@ GapPoint mirrored(const GapPoint& p) {
   return {.t = p.t, .gap = -p.gap, .gap_rate = -p.gap_rate};
 }
 
+/// Cubic through gaps and gap rates.
+GapPoint gap_at(const GapPoint& a, const GapPoint& b, double t) {
+  const double h = b.t - a.t;
+  const double s = (t - a.t) / h;
+  const double u = 1.0 - s;
+  return {.t = t,
+          .gap = (1.0 + 2.0 * s) * u * u * a.gap + s * s * (3.0 - 2.0 * s) * b.gap +
+                 h * s * u * (u * a.gap_rate - s * b.gap_rate),
+          .gap_rate =
+              6.0 * s * u * (b.gap - a.gap) / h + u * (1.0 - 3.0 * s) * a.gap_rate - s * (2.0 - 3.0 * s) * b.gap_rate};
+}
+
 }  // namespace
+
+GapPoint gap_root(const GapPoint& a, const GapPoint& b) {
+  const bool begins_open = a.gap > 0.0;
+  double low = a.t;
+  double high = b.t;
+  constexpr int n_bits = 50;  // of the interval, close to the resolution of the numbers
+  for (int i = 0; i < n_bits; ++i) {
+    const double middle = 0.5 * (low + high);
+    ((gap_at(a, b, middle).gap > 0.0) == begins_open ? low : high) = middle;
+  }
+  return gap_at(a, b, begins_open ? high : low);
+}
 
 std::optional<GapPoint> lowest_between(const GapPoint& a, const GapPoint& b) {
   // The derivative on s in [0, 1] is the quadratic A s^2 + B s + m0; at a minimum it has a root with positive slope.
@@ -37,6 +61,23 @@ std::optional<GapPoint> highest_between(const GapPoint& a, const GapPoint& b) {
   const auto lowest = lowest_between(mirrored(a), mirrored(b));
   if (!lowest) return {};
   return mirrored(*lowest);
+}
+
+std::vector<GapPoint> contact_divisions(const GapPoint& a, const GapPoint& b) {
+  std::vector<GapPoint> monotonic{a};
+  for (const auto& extreme : {lowest_between(a, b), highest_between(a, b)}) {
+    if (extreme) monotonic.push_back(*extreme);
+  }
+  monotonic.push_back(b);
+  std::ranges::sort(monotonic, {}, &GapPoint::t);
+  std::vector<GapPoint> divisions;
+  for (std::size_t k = 0; k + 1 < monotonic.size(); ++k) {
+    const GapPoint& from = monotonic[k];
+    const GapPoint& to = monotonic[k + 1];
+    if (k > 0 && from.gap <= 0.0) divisions.push_back(from);
+    if ((from.gap > 0.0) != (to.gap > 0.0)) divisions.push_back(gap_root(from, to));
+  }
+  return divisions;
 }
 
 }  // namespace heelstrike::mbs

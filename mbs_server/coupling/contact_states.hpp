@@ -60,5 +60,10 @@ struct GapPoint {
 /// @pre a.t < b.t
 [[nodiscard]] std::optional<GapPoint> lowest_between(const GapPoint& a, const GapPoint& b);
 [[nodiscard]] std::optional<GapPoint> highest_between(const GapPoint& a, const GapPoint& b);
+/// The point of the cubic where the gap changes its sign, on its side of contact. @pre it does
+[[nodiscard]] GapPoint gap_root(const GapPoint& a, const GapPoint& b);
+/// Points strictly between `a` and `b`, ascending, where the contact begins and ends, and where its gap turns: with a
+/// rate of exactly zero.
+[[nodiscard]] std::vector<GapPoint> contact_divisions(const GapPoint& a, const GapPoint& b);
 
 }  // namespace heelstrike::mbs

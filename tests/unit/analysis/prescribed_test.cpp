@@ -183,6 +183,26 @@ TEST(Kinematic, DissipationOfContactDoesNotDependOnTheOutputInterval) {
   }
 }
 
+// The ball touches for |t - 0.547 s| < T only, between the rows at 0.5 and 0.6 s: with x = (t - 0.547 s) / T its depth
+// is A (1 - x^2), and the force is cut from x_c on, where K T (1 - x^2) = 2 D x.
+TEST(Kinematic, DissipationOfContactBetweenTwoRows) {
+  constexpr double A = 1e-4, T = 0.03, K = 1e6, D = 100.0;
+  constexpr double b = D / (K * T);
+  const double x_c = std::sqrt(1.0 + b * b) - b;
+  const double exact =
+      4.0 / 3.0 * D * A * A / T * (x_c * x_c * x_c + 1.0) + 0.5 * K * std::pow(A * (1.0 - x_c * x_c), 2);
+  for (const double interval : {0.01, 0.1}) {
+    const auto run = press_ball({"contact.backend=kelvin_voigt",
+                                 fmt::format("contact.parameters={{stiffness: {}, damping: {}}}", K, D),
+                                 fmt::format("drivers.lead.z.expression=0.1 + {} * (((t - 0.547) / {})^2 - 1)", A, T),
+                                 fmt::format("output.interval={}", interval)});
+    ASSERT_EQ(run.summary.status, "completed") << run.summary.error->what();
+    // 1e-5 of the largest power, 4 D (A / T)^2, over two rows; the energy of a spring of K / 1e4 where its force is
+    // cut.
+    EXPECT_NEAR(run.summary.energy.dissipated, exact, 1e-5 * 4.0 * D * A * A / T / T * 0.2 + 1e-4 * exact) << interval;
+  }
+}
+
 // The approach velocity of this law is that of the onset, not that of the first row in contact.
 TEST(Kinematic, DissipationOfAnApproachVelocityDoesNotDependOnTheOutputInterval) {
   const auto dissipated = [](const char* interval) {
