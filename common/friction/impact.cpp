@@ -520,7 +520,7 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_of_s
 
 ImpactSolution solve_contact(const ImpactProblem& problem, const MatrixXd& V, const VectorXd& u_of_step,
                              const VectorXd& floor, const VectorXd& slip_offset, const VectorXd& guess) {
-  ImpactSolution solution{.P = guess};
+  ImpactSolution solution{.P = guess, .u = {}};
   const VectorXd u_free = rigid_velocity(problem, V, u_of_step);
   VectorXd q = shifted_by_floor(u_free, floor);
   for (Index row = 0; row < slip_offset.size(); row += 3) q.segment<2>(row + 1) += slip_offset.segment<2>(row + 1);

@@ -305,7 +305,7 @@ class Path {
     const Eigen::PartialPivLU<MatrixXd> lu(A);
     const VectorXd x = lu.solve(VectorXd::Unit(last + 1, last)).normalized();
     if (!x.allFinite()) return std::nullopt;
-    double sign = lu.permutationP().determinant();
+    auto sign = static_cast<double>(lu.permutationP().determinant());
     for (Index i = 0; i <= last; ++i) sign *= lu.matrixLU()(i, i) < 0.0 ? -1.0 : 1.0;
     // The determinant with x as last row has the sign of that with `before`.
     const double turn = orientation != 0.0 && sign != orientation ? -1.0 : 1.0;

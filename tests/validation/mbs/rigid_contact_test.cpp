@@ -624,6 +624,12 @@ TEST(RigidContact, CubesStandSideBySide) {
     };
     EXPECT_EQ(std::ranges::any_of(run.log, reported), overlap > 1e-6) << overlap;
   }
+  // Also under a third one, where the points of all faces are redundant.
+  const std::vector<Vector3> bridge{
+      {-0.0499995, 0.0, 0.05}, {0.0499995, 0.0, 0.05}, {0.0, -0.0004072138113252327, 0.15}};
+  const auto run = completed(scenario_from(cubes(bridge, {{0, 1}, {0, 2}, {1, 2}}, {0, 1, 2}, 0.8)));
+  expect_rest(run, 3);
+  EXPECT_NEAR(run.column("b1.x_m").back() - run.column("b0.x_m").back(), 0.1, 1e-9);
 }
 
 // A ball rolls over a hill, a driven ball: at the start as later its centre falls with v^2 / (R + r), with the rest of
