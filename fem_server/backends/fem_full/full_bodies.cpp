@@ -32,19 +32,11 @@ constexpr int max_matching_iterations = 30;
 constexpr double slow_convergence_ratio = 0.5;
 /// Last change of the displacements over the depth.
 constexpr double step_tolerance = 1e-9;
-/// Displacement for finite differences of the interface, over the depth. The truncation error is of second order in it,
-/// the rounding error is 1e-16 of the coordinates over the displacement.
-constexpr double difference_step = 1e-4;
 /// Relative change of the force derivatives between passes; each pass gains a factor of the order of the strains.
 constexpr double derivative_accuracy = 1e-7;
 constexpr int n_derivative_iterations = 20;
 /// Relative accuracy of each correction.
 constexpr double correction_accuracy = 1e-5;
-
-const InterfacePoint* find_interface_point(const std::vector<InterfacePoint>& places, std::uint32_t node) {
-  const auto found = std::ranges::lower_bound(places, node, {}, &InterfacePoint::node);
-  return found != places.end() && found->node == node ? &*found : nullptr;
-}
 
 /// `axes` (normal, two tangents) after a small motion that rotates them and the normal.
 Matrix3 carried(const Matrix3& axes, const Matrix3& rotation, const Vector3& normal) {
@@ -484,7 +476,7 @@ void FullBodies::differentiate_geometry(const FullBodiesHistory& history, const 
   // Relative to the largest motion of a surface.
   double motion = direction < 3 ? size_ : 1.0;
   for (const Eigen::VectorXd& u : now.u) motion = std::max(motion, u.cwiseAbs().maxCoeff());
-  const double h = difference_step * solution.length / motion;
+  const double h = interface_difference_step * solution.length / motion;
   const std::size_t m = solution.nodes.size();
   now.load = {bodies_[0].initial_displacements(), bodies_[1].initial_displacements()};
   now.motion = Eigen::VectorXd::Zero(3 * static_cast<Eigen::Index>(m));

@@ -292,6 +292,11 @@ std::vector<InterfacePoint> places_of(std::vector<Sums> of_node, const std::vect
 
 }  // namespace
 
+const InterfacePoint* find_interface_point(std::span<const InterfacePoint> points, std::uint32_t node) {
+  const auto found = std::ranges::lower_bound(points, node, {}, &InterfacePoint::node);
+  return found != points.end() && found->node == node ? &*found : nullptr;
+}
+
 BodyInterface::BodyInterface(ContactSurface main, std::size_t n_nodes, std::shared_ptr<const DeformablePartner> partner,
                              double max_penetration)
     : main_(std::move(main)),

@@ -37,6 +37,13 @@ struct InterfacePoint {
   bool outside = false;  ///< it faces a part of B with an unknown displacement
 };
 
+/// The function of a contact node of A; null = none. @param points  nodes ascending
+[[nodiscard]] const InterfacePoint* find_interface_point(std::span<const InterfacePoint> points, std::uint32_t node);
+
+/// Displacement for central differences of an interface, over the depth. The truncation error is of second order in it,
+/// the rounding error is 1e-16 of the coordinates over the displacement.
+constexpr double interface_difference_step = 1e-4;
+
 /// What an interface has in common with those at poses nearby.
 struct InterfaceTopology {
   struct Opposing {

@@ -26,15 +26,6 @@ constexpr int max_matching_iterations = 20;
 /// Shift of sticking nodes, over the size of the body, above which stick is unlikely: matching then starts without it.
 constexpr double max_stick_motion = 0.1;
 
-/// Displacement for finite differences of the interface, over the depth. The truncation error is of second order in it,
-/// the rounding error is 1e-16 of the coordinates over the displacement.
-constexpr double difference_step = 1e-4;
-
-const InterfacePoint* find_place(const std::vector<InterfacePoint>& places, std::uint32_t node) {
-  const auto found = std::ranges::lower_bound(places, node, {}, &InterfacePoint::node);
-  return found != places.end() && found->node == node ? &*found : nullptr;
-}
-
 /// Derivatives of the weights of a point by the six coordinates of the pose.
 using WeightChanges = std::array<std::vector<WeightedNodes::Entry>, 6>;
 
@@ -293,7 +284,7 @@ class MortarPairing final : public ContactPairing {
     std::vector<PlaceMotion> motions;
     for (const ContactNodeState& node : contact.nodes) motions.push_back(plane_motion(node, state.X_AB.p));
     for (Eigen::Index k = 0; k < 6; ++k) {
-      const double h = difference_step * -contact.gap / (k < 3 ? ball_.radius : 1.0);
+      const double h = interface_difference_step * -contact.gap / (k < 3 ? ball_.radius : 1.0);
       std::array<std::vector<InterfacePoint>, 2> ends;
       for (const std::size_t end : {0U, 1U}) {
         const Vector6 step = (end == 0 ? -h : h) * Vector6::Unit(k);
@@ -302,8 +293,8 @@ class MortarPairing final : public ContactPairing {
       }
       for (std::size_t i = 0; i < motions.size(); ++i) {
         const std::uint32_t node = contact.near_candidates[contact.contact_positions[i]];
-        const InterfacePoint* before = find_place(ends[0], node);
-        const InterfacePoint* after = find_place(ends[1], node);
+        const InterfacePoint* before = find_interface_point(ends[0], node);
+        const InterfacePoint* after = find_interface_point(ends[1], node);
         if (before != nullptr && after != nullptr) set_difference(*before, *after, 0.5 / h, k, motions[i]);
       }
     }
