@@ -35,7 +35,7 @@ constexpr int first_sweeps = 10;
 constexpr double tolerance = 5e-12;
 /// Of the measure of friction::compute_natural_map_error, for a start that Newton's method only has to refine.
 constexpr double restart_tolerance = 1e-12;
-/// Floating-point operations of factorisations along a path of solutions, some ten seconds of one processor: 3,000
+/// Floating-point operations of factorisations along a path of solutions, about twenty seconds of one processor: 3,000
 /// factorisations of 120 nodes. A rejected step is repeated with a smaller one, which must not wait for minutes.
 constexpr double max_path_operations = 1e11;
 /// Tangents: their error affects only a Newton matrix of the integrator.
@@ -556,11 +556,8 @@ FrictionContact solve_friction_contact(const SurfaceCompliance& compliance, cons
   if (newton(iterate, max_iterations_per_start - 1, result, error, true)) return result;
   // Beyond a limit point of the path from the committed state the solution is far from all these starts. The path from
   // the committed forces is the shorter one, that from zero cannot be closed.
-  const double rows = static_cast<double>(local.q.size());
-  const int max_factorisations =
-      static_cast<int>(std::min(5000.0, max_path_operations / (2.0 / 3.0 * rows * rows * rows)));
   for (const Eigen::VectorXd& start : {committed_reactions(problem), Eigen::VectorXd::Zero(local.q.size()).eval()}) {
-    const friction::PathSolution path = friction::follow_solution_path(local, start, max_factorisations);
+    const friction::PathSolution path = friction::follow_solution_path(local, start, max_path_operations);
     if (!path.reached) continue;
     iterate.initialise_from(path.r);
     if (newton(iterate, max_iterations_per_start - 1, result, error, true)) return result;
