@@ -120,21 +120,24 @@ void ImportedFmu::get(std::span<const FmuVariable* const> variables, std::span<d
 }
 
 void ImportedFmu::step(double t, double h) {
-  if (retries()) require(get_state_(instance_, &start_), names_.get_state);
-  const int status = try_step(t, h);
-  if (status != discarded || !retries()) return require(status, step_text(t, h));
-  for (int halvings = 1; halvings <= max_halvings; ++halvings) {
-    require(set_state_(instance_, start_), names_.set_state);
-    const int parts = 1 << halvings;
-    int outcome = 0;
-    for (int i = 0; i < parts && outcome <= 1; ++i) {
-      // The end points are bitwise those of the whole step.
-      const double from = t + h * i / parts, to = t + h * (i + 1) / parts;
-      outcome = try_step(from, to - from);
+  int parts = 1;
+  for (int i = 0; i < parts; ++i) {
+    // The end points are bitwise those of the whole step.
+    const double from = t + h * i / parts, to = t + h * (i + 1) / parts;
+    // Saved at the start of each part: a restored state is never from before the point that DoStep was last told.
+    if (retries()) require(get_state_(instance_, &start_), names_.get_state);
+    const int status = try_step(from, parts == 1 ? h : to - from);
+    if (status != discarded || !retries()) {
+      require(status, step_text(t, h));
+      continue;
     }
-    if (outcome != discarded) return require(outcome, step_text(t, h));
+    require(set_state_(instance_, start_), names_.set_state);
+    if (parts == 1 << max_halvings) {
+      require(discarded, fmt::format("{}, also in steps of {} s,", step_text(t, h), h / (1 << max_halvings)));
+    }
+    parts *= 2;
+    i = 2 * i - 1;  // the same place among parts of half the length
   }
-  require(discarded, fmt::format("{}, also in steps of {} s,", step_text(t, h), h / (1 << max_halvings)));
 }
 
 ImportedFmu::~ImportedFmu() = default;

@@ -62,8 +62,8 @@ class ImportedFmu {
   /// From instantiation to initialisation at t = 0; inputs are set after it.
   virtual void enter_initialization() = 0;
   void exit_initialization();
-  /// Steps from `t` to `t + h` [s] with the current inputs. A discarded step is repeated from the state at `t` with the
-  /// step bisected, if the FMU can restore its state and supports variable step sizes.
+  /// Steps from `t` to `t + h` [s] with the current inputs. A discarded step, or part of one, is repeated from the
+  /// state at its start in parts of half the length, if the FMU can restore its state and supports variable step sizes.
   void step(double t, double h);
   /// Serialised FMU state, sufficient to continue. @pre description().can_serialize_state
   [[nodiscard]] std::string save();

@@ -40,6 +40,12 @@ constexpr CommonNames names_3 = {.exit = "fmi3ExitInitializationMode",
                                  .serialize = "fmi3SerializeFMUState",
                                  .deserialize = "fmi3DeserializeFMUState"};
 
+/// noSetFMUStatePriorToCurrentPoint of DoStep. The FMU is stepped only after a step of the multibody integrator has
+/// been accepted, and a discarded step is repeated from its own start, so that no state from before it is restored.
+/// FMUs that are told otherwise may defer their results: some then remain at their last point for ever. A restored
+/// checkpoint begins another run.
+constexpr int never_back = 1;
+
 /// @param where  key of the scenario, for messages
 /// @throws Error{solver_failed} for a number outside the range of the type
 template <typename Type>
@@ -196,7 +202,7 @@ class Fmi2Fmu final : public ImportedFmu {
     if (type == NumberType::float64) return get_as<double>("fmi2GetReal", variables, values);
     get_as<int>(type == NumberType::boolean ? "fmi2GetBoolean" : "fmi2GetInteger", variables, values);
   }
-  int try_step(double t, double h) override { return step_(instance_, t, h, retries() ? 0 : 1); }
+  int try_step(double t, double h) override { return step_(instance_, t, h, never_back); }
 
   Callbacks2 callbacks_;
   void* (*instantiate_)(const char*, int, const char*, const char*, const Callbacks2*, int, int) = nullptr;
@@ -260,9 +266,7 @@ class Fmi3Fmu final : public ImportedFmu {
   int try_step(double t, double h) override {
     bool event = false, terminate = false, early = false;
     double last = t + h;
-    // Except after a discarded step, no state from before this point is restored: the FMU is stepped only after a step
-    // of the multibody integrator has been accepted.
-    const int status = step_(instance_, t, h, !retries(), &event, &terminate, &early, &last);
+    const int status = step_(instance_, t, h, never_back != 0, &event, &terminate, &early, &last);
     if (status > 1 || (!terminate && !early)) return status;
     log_messages_.note(terminate ? "it requested termination" : "it returned early without permission");
     return 3;

@@ -42,8 +42,9 @@ static int set_text(Unit* unit, const uint32_t* references, size_t n, const char
   return 0;
 }
 
-static int step(Unit* unit, double t, double h) {
+static int step(Unit* unit, double t, double h, bool no_set) {
   double* u = unit->value;
+  if (!no_set) return 0;
   if (u[FAIL_WITH] != 0.0 && t >= u[FAIL_AT]) {
     if (u[FAIL_WITH] > 4.0) {
       u[FORCE] = NAN;
@@ -139,10 +140,9 @@ TYPE_OF_FMI(Int32, int32_t)
 TYPE_OF_FMI(Int64, int64_t)
 TYPE_OF_FMI(Boolean, bool)
 FUNCTION(int, fmi3DoStep, void* u, double t, double h, bool no_set, bool* event, bool* terminate, bool* early, double* last) {
-  (void)no_set;
   *event = *terminate = *early = false;
   *last = t + h;
-  return step(u, t, h);
+  return step(u, t, h, no_set);
 }
 FUNCTION(int, fmi3GetFMUState, void* u, void** s) { return get_state(u, s); }
 FUNCTION(int, fmi3SetFMUState, void* u, void* s) { return set_state(u, s); }
@@ -205,8 +205,7 @@ FUNCTION(int, fmi2SetString, void* u, const unsigned* r, size_t n, const char* c
 TYPE_OF_FMI(Integer)
 TYPE_OF_FMI(Boolean)
 FUNCTION(int, fmi2DoStep, void* u, double t, double h, int no_set) {
-  (void)no_set;
-  return step(u, t, h);
+  return step(u, t, h, no_set != 0);
 }
 FUNCTION(int, fmi2GetFMUstate, void* u, void** s) { return get_state(u, s); }
 FUNCTION(int, fmi2SetFMUstate, void* u, void* s) { return set_state(u, s); }
