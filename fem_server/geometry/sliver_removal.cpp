@@ -58,7 +58,7 @@ class LocalRemeshing {
     }
     mesh_.triangles.resize(kept);
     if (!mesh_.triangle_groups.empty()) mesh_.triangle_groups.resize(kept);
-    remove_unused_vertices();
+    remove_unused_vertices(mesh_);
   }
 
  private:
@@ -261,23 +261,6 @@ class LocalRemeshing {
     return std::ranges::all_of(before, [&](const Triangle& t) {
       return near(at(t[0])) && near(at(t[1])) && near(at(t[2])) && near((at(t[0]) + at(t[1]) + at(t[2])) / 3.0);
     });
-  }
-
-  void remove_unused_vertices() {
-    std::vector<std::uint32_t> number(mesh_.vertices.size(), 0);
-    for (const Triangle& t : mesh_.triangles) {
-      for (const std::uint32_t corner : t) number[corner] = 1;
-    }
-    std::uint32_t kept = 0;
-    for (std::size_t v = 0; v < number.size(); ++v) {
-      if (number[v] == 0) continue;
-      mesh_.vertices[kept] = mesh_.vertices[v];
-      number[v] = kept++;
-    }
-    mesh_.vertices.resize(kept);
-    for (Triangle& t : mesh_.triangles) {
-      for (std::uint32_t& corner : t) corner = number[corner];
-    }
   }
 
   SurfaceMesh& mesh_;

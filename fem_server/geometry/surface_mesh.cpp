@@ -61,6 +61,25 @@ double solid_angle(const Vector3& a, const Vector3& b, const Vector3& c) {
 
 }  // namespace
 
+std::size_t remove_unused_vertices(SurfaceMesh& mesh) {
+  std::vector<std::uint32_t> number(mesh.vertices.size(), 0);
+  for (const Triangle& t : mesh.triangles) {
+    for (const std::uint32_t corner : t) number[corner] = 1;
+  }
+  std::uint32_t kept = 0;
+  for (std::size_t v = 0; v < number.size(); ++v) {
+    if (number[v] == 0) continue;
+    mesh.vertices[kept] = mesh.vertices[v];
+    number[v] = kept++;
+  }
+  const std::size_t n_unused = mesh.vertices.size() - kept;
+  mesh.vertices.resize(kept);
+  for (Triangle& t : mesh.triangles) {
+    for (std::uint32_t& corner : t) corner = number[corner];
+  }
+  return n_unused;
+}
+
 std::vector<EdgeUse> edge_uses(const SurfaceMesh& mesh) {
   std::vector<EdgeUse> uses;
   uses.reserve(3 * mesh.triangles.size());

@@ -36,6 +36,9 @@ struct SurfaceMesh {
 /// Mirrors y -> -y and reverses the triangles: a right foot from a left one.
 [[nodiscard]] SurfaceMesh mirrored_in_y(const SurfaceMesh& mesh);
 
+/// Removes vertices that no triangle uses. @return their number
+std::size_t remove_unused_vertices(SurfaceMesh& mesh);
+
 /// Use of an edge by a triangle with three different indices.
 struct EdgeUse {
   std::array<std::uint32_t, 2> edge{};  ///< sorted vertices

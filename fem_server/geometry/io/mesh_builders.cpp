@@ -1,6 +1,7 @@
 #include "fem_server/geometry/io/mesh_builders.hpp"
 
 #include <fmt/format.h>
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <bit>
 
@@ -49,17 +50,118 @@ std::uint32_t SurfaceBuilder::group_index() {
   return entry->second;
 }
 
+namespace {
+
+/// A corner of a polygon, projected to its plane.
+struct PlaneCorner {
+  std::uint32_t vertex = 0;
+  Eigen::Vector2d at;
+};
+using PlaneCorners = std::vector<PlaneCorner>;
+
+double cross_of(const Eigen::Vector2d& a, const Eigen::Vector2d& b, const Eigen::Vector2d& c) {
+  return (b.x() - a.x()) * (c.y() - a.y()) - (b.y() - a.y()) * (c.x() - a.x());
+}
+
+/// Twice the area times the normal, by Newell's sum over the edges.
+Vector3 newell_cross(const std::vector<Vector3>& vertices, std::span<const std::uint32_t> corners) {
+  Vector3 sum = Vector3::Zero();
+  const Vector3& origin = vertices[corners[0]];
+  for (std::size_t i = 2; i < corners.size(); ++i)
+    sum += (vertices[corners[i - 1]] - origin).cross(vertices[corners[i]] - origin);
+  return sum;
+}
+
+/// Counterclockwise around the normal.
+PlaneCorners in_plane(const std::vector<Vector3>& vertices, std::span<const std::uint32_t> corners,
+                      const Vector3& normal) {
+  const Vector3 u = normal.unitOrthogonal(), v = normal.cross(u);
+  PlaneCorners projected;
+  for (const std::uint32_t corner : corners) {
+    const Vector3 from_first = vertices[corner] - vertices[corners[0]];
+    projected.push_back({.vertex = corner, .at = {u.dot(from_first), v.dot(from_first)}});
+  }
+  return projected;
+}
+
+/// Whether corner `i` can be cut off: it is convex, and no other corner lies in its triangle or on the triangle's
+/// edges. Corners at the positions of the triangle's own ones join a hole to the outline and do not count.
+/// @param tolerance  [m^2] twice the area below which three corners count as collinear
+bool is_ear(const PlaneCorners& ring, std::size_t i, double tolerance) {
+  const std::size_t n = ring.size();
+  const Eigen::Vector2d &a = ring[(i + n - 1) % n].at, &b = ring[i].at, &c = ring[(i + 1) % n].at;
+  if (!(cross_of(a, b, c) > tolerance)) return false;
+  return std::ranges::none_of(ring, [&](const PlaneCorner& other) {
+    const Eigen::Vector2d& p = other.at;
+    return p != a && p != b && p != c && cross_of(a, b, p) >= -tolerance && cross_of(b, c, p) >= -tolerance &&
+           cross_of(c, a, p) >= -tolerance;
+  });
+}
+
+/// Cuts ears off the polygon, one after the other. @return no triangles for a polygon that intersects itself
+std::vector<Triangle> cut_ears(PlaneCorners ring, double tolerance) {
+  std::vector<Triangle> triangles;
+  std::size_t i = 0, n_tried = 0;
+  while (ring.size() > 3) {
+    if (n_tried++ == ring.size()) return {};
+    const std::size_t n = ring.size();
+    i %= n;
+    if (is_ear(ring, i, tolerance)) {
+      triangles.push_back({ring[(i + n - 1) % n].vertex, ring[i].vertex, ring[(i + 1) % n].vertex});
+      ring.erase(ring.begin() + static_cast<std::ptrdiff_t>(i));
+      n_tried = 0;
+    } else {
+      ++i;
+    }
+  }
+  if (cross_of(ring[0].at, ring[1].at, ring[2].at) < -tolerance) return {};
+  triangles.push_back({ring[0].vertex, ring[1].vertex, ring[2].vertex});
+  return triangles;
+}
+
+std::vector<Triangle> fan_of(std::span<const std::uint32_t> corners) {
+  std::vector<Triangle> fan;
+  for (std::size_t i = 2; i < corners.size(); ++i) fan.push_back({corners[0], corners[i - 1], corners[i]});
+  return fan;
+}
+
+/// The triangles around the first corner if none of them is turned over, as in each convex polygon; otherwise ears.
+/// Flat and non-planar polygons without a turned triangle need no plane.
+/// @param simple  set to false for polygons that have no such triangles because they intersect themselves
+std::vector<Triangle> split_polygon(const std::vector<Vector3>& vertices, std::span<const std::uint32_t> corners,
+                                    bool& simple) {
+  std::vector<Triangle> fan = fan_of(corners);
+  if (fan.size() == 1) return fan;
+  const Vector3 cross = newell_cross(vertices, corners);
+  const Vector3 normal = cross.normalized();
+  // Coordinates of single precision leave collinear corners concave by 1e-7.
+  const double turned_over = -1e-6 * cross.norm();
+  const bool whole = std::ranges::none_of(
+      fan, [&](const Triangle& triangle) { return newell_cross(vertices, triangle).dot(normal) < turned_over; });
+  if (whole) return fan;
+  // The work grows with the square of the number of corners, or faster.
+  constexpr std::size_t max_concave_corners = 2000;
+  std::vector<Triangle> ears;
+  if (corners.size() <= max_concave_corners) ears = cut_ears(in_plane(vertices, corners, normal), 1e-12 * cross.norm());
+  simple = !ears.empty();
+  return simple ? ears : fan;
+}
+
+}  // namespace
+
 void SurfaceBuilder::add_polygon(std::span<const std::uint32_t> corners, Place place) {
   if (corners.size() < 3) {
     fail(options_, place, fmt::format("expected a polygon with at least 3 corners, found {}", corners.size()));
   }
   check_limit(options_.name, "triangles", mesh_.triangles.size() + corners.size() - 2, options_.limits.max_elements);
   const std::uint32_t group = group_index();
-  for (std::size_t i = 2; i < corners.size(); ++i) {
-    mesh_.triangles.push_back({corners[0], corners[i - 1], corners[i]});
+  bool simple = true;
+  for (const Triangle& triangle : split_polygon(mesh_.vertices, corners, simple)) {
+    mesh_.triangles.push_back(triangle);
     mesh_.triangle_groups.push_back(group);
   }
   if (corners.size() > 3) ++n_split_;
+  if (!simple && n_crossed_++ == 0) first_crossed_ = place;
 }
 
 SurfaceMesh SurfaceBuilder::finish() {
@@ -73,6 +175,16 @@ SurfaceMesh SurfaceBuilder::finish() {
   if (n_merged_ > 0) {
     add_note(fmt::format("{} triangle corners were merged to {} vertices", n_merged_ + mesh_.vertices.size(),
                          mesh_.vertices.size()));
+  }
+  // The hull of the points, which such callers take, includes those outside the triangles.
+  if (const std::size_t n = options_.points_suffice ? 0 : remove_unused_vertices(mesh_); n > 0) {
+    add_note(fmt::format("{} of {} vertices belong to no triangle and were omitted", n, n + mesh_.vertices.size()));
+  }
+  if (n_crossed_ > 0) {
+    add_note(
+        fmt::format("{} polygons intersect themselves, {} {} the first, and were split around their first corner; "
+                    "export triangles where the surface matters",
+                    n_crossed_, first_crossed_.unit, first_crossed_.at));
   }
   if (n_split_ > 0) add_note(fmt::format("{} polygons with more than 3 corners were split into triangles", n_split_));
   return std::move(mesh_);

@@ -35,7 +35,9 @@ class SurfaceBuilder {
   std::uint32_t add_merged_vertex(const Vector3& position, Place place);
   [[nodiscard]] std::size_t n_vertices() const { return mesh_.vertices.size(); }
 
-  /// Splits the polygon around its first corner. @param corners  at least 3 indices of vertices
+  /// Splits the polygon into triangles: around its first corner if that covers it, as it does each convex one,
+  /// otherwise by cutting off its convex corners in its plane. One that intersects itself is split around its first
+  /// corner, with a note. @param corners  at least 3 indices of vertices
   /// @throws Error{invalid_input} for fewer, Error{limit}
   void add_polygon(std::span<const std::uint32_t> corners, Place place);
 
@@ -43,6 +45,7 @@ class SurfaceBuilder {
   void start_group(const std::string& name) { current_group_ = name; }
   void add_note(std::string note) { mesh_.notes.push_back(std::move(note)); }
 
+  /// Vertices without a triangle are omitted with a note, unless points suffice.
   /// @throws Error{invalid_input} without triangles
   [[nodiscard]] SurfaceMesh finish();
 
@@ -59,6 +62,8 @@ class SurfaceBuilder {
   std::map<std::string, std::uint32_t> group_index_;
   std::size_t n_split_ = 0;
   std::size_t n_merged_ = 0;
+  std::size_t n_crossed_ = 0;
+  Place first_crossed_;
 };
 
 /// Collects nodes, cells and groups of a volume file, then matches boundary triangles with elements.

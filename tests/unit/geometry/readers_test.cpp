@@ -1,8 +1,10 @@
 // Well-formed files of every format give the described mesh.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <Eigen/Geometry>
 #include <algorithm>
 #include <cstdlib>
 
@@ -139,6 +141,73 @@ TEST(SurfaceReaders, ObjPolygonsGroupsAndNegativeIndices) {
   EXPECT_THAT(mesh.triangles[0], ElementsAre(3, 2, 1));
   EXPECT_THAT(mesh.group_names, ElementsAre("bottom", "top"));
   EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("split")));
+}
+
+/// An L of area 3 times 1 high, its end faces starting at corner `start`, rotated out of the coordinate planes.
+std::string l_prism(std::size_t start) {
+  const Eigen::Matrix3d R = Eigen::AngleAxisd(0.7, Vector3(1.0, 2.0, -0.5).normalized()).toRotationMatrix();
+  constexpr double outline[6][2] = {{0, 0}, {2, 0}, {2, 1}, {1, 1}, {1, 2}, {0, 2}};
+  std::string text;
+  for (const double z : {0.0, 1.0}) {
+    for (const auto& at : outline) {
+      const Vector3 p = R * Vector3(at[0], at[1], z);
+      text += fmt::format("v {} {} {}\n", p.x(), p.y(), p.z());
+    }
+  }
+  std::string bottom = "f", top = "f";
+  for (std::size_t i = 0; i < 6; ++i) {
+    bottom += fmt::format(" {}", (start + 6 - i) % 6 + 1);
+    top += fmt::format(" {}", (start + i) % 6 + 7);
+    const std::size_t next = (i + 1) % 6;
+    text += fmt::format("f {} {} {} {}\n", i + 1, next + 1, next + 7, i + 7);
+  }
+  return text + bottom + "\n" + top + "\n";
+}
+
+TEST(SurfaceReaders, ConcavePolygonsAreCoveredOnce) {
+  for (std::size_t start = 0; start < 6; ++start) {
+    const SurfaceMesh mesh = read_surface(l_prism(start), named("l.obj"));
+    EXPECT_EQ(mesh.triangles.size(), 20U);
+    EXPECT_NEAR(signed_volume(mesh), 3.0, 1e-12) << "starting at corner " << start;
+    EXPECT_NEAR(surface_area(mesh), 14.0, 1e-12) << "starting at corner " << start;
+  }
+  // A square of 3 x 3 with a hole of 1 x 1, joined to the outline by an edge that is passed twice.
+  const SurfaceMesh holed =
+      read_surface("v 0 0 0\nv 3 0 0\nv 3 3 0\nv 0 3 0\nv 1 1 0\nv 1 2 0\nv 2 2 0\nv 2 1 0\nf 1 2 3 4 1 5 6 7 8 5\n",
+                   named("hole.obj"));
+  EXPECT_NEAR(surface_area(holed), 8.0, 1e-12);
+  // An arrowhead with a corner in the middle of a side: no triangle is without area.
+  const SurfaceMesh arrow =
+      read_surface("v 2 -2 0\nv 3 -1 0\nv 4 0 0\nv 2 2 0\nv 3 0 0\nf 1 2 3 4 5\n", named("arrow.obj"));
+  EXPECT_NEAR(surface_area(arrow), 2.0, 1e-12);
+  for (std::size_t t = 0; t < arrow.triangles.size(); ++t) EXPECT_GT(triangle_cross(arrow, t).z(), 0.1);
+}
+
+TEST(SurfaceReaders, PolygonsWithoutATurnedTriangleAreSplitAroundTheFirstCorner) {
+  // Non-planar, and a triangle with corners in the middle of its sides.
+  const SurfaceMesh mesh = read_surface(
+      "v 0 0 0\nv 1 0 0.2\nv 1 1 0\nv 0 1 0.2\nf 3 4 1 2\nv 0.5 0 0.1\nv 0.5 0.5 0\nf 1 5 2 3 6\n", named("q.obj"));
+  EXPECT_THAT(mesh.triangles, ElementsAre(ElementsAre(2, 3, 0), ElementsAre(2, 0, 1), ElementsAre(0, 4, 1),
+                                          ElementsAre(0, 1, 2), ElementsAre(0, 2, 5)));
+}
+
+TEST(SurfaceReaders, PolygonsThatIntersectThemselvesAreReported) {
+  const SurfaceMesh mesh =
+      read_surface("v 0 0 0\nv 3 0 0\nv 0 2 0\nv 2 2 0\nv 1 -1 0\nf 1 2 3 4 5\n", named("star.obj"));
+  EXPECT_THAT(mesh.triangles, ElementsAre(ElementsAre(0, 1, 2), ElementsAre(0, 2, 3), ElementsAre(0, 3, 4)));
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("1 polygons intersect themselves, line 6 the first")));
+}
+
+TEST(SurfaceReaders, VerticesOfNoTriangleAreOmitted) {
+  const std::string text = "v 0 0 -9\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 5 5 5\nf 2 3 4\n";
+  const SurfaceMesh mesh = read_surface(text, named("stray.obj"));
+  EXPECT_EQ(mesh.vertices.size(), 3U);
+  EXPECT_THAT(mesh.triangles, ElementsAre(ElementsAre(0, 1, 2)));
+  EXPECT_EQ(mesh.vertices[1], Vector3(1.0, 0.0, 0.0));
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("2 of 5 vertices belong to no triangle")));
+  ReadOptions hull = named("stray.obj");
+  hull.points_suffice = true;
+  EXPECT_EQ(read_surface(text, hull).vertices.size(), 5U);
 }
 
 TEST(SurfaceReaders, PlyAsciiAndBinaryAgree) {
