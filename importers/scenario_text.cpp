@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <Eigen/Geometry>
 
+#include "common/files/digest.hpp"
+
 namespace heelstrike::models {
 
 MassProperties expressed_in(const Pose& X_AB, const MassProperties& of_B) {
@@ -22,13 +24,27 @@ MassProperties welded(const MassProperties& a, const MassProperties& b) {
   return {.mass = mass, .center_of_mass = center, .inertia = a.inertia + steiner(a) + b.inertia + steiner(b)};
 }
 
+namespace {
+
+/// The end of a name that is too long, by which it still differs from names with the same beginning.
+std::string shortened(const std::string& name) {
+  constexpr std::size_t longest = 64;  // of the scenario's names
+  constexpr std::size_t kept = 40;     // so that importers can append to a shortened one
+  return name.size() > longest ? fmt::format("{}_{}", name.substr(0, kept), sha256_hex(name).substr(0, 8)) : name;
+}
+
+}  // namespace
+
 std::string plain(std::string name) {
   for (char& c : name) {
     const bool fine =
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
     if (!fine) c = '_';
   }
-  return name.empty() ? "unnamed" : name;
+  if (name.empty()) return "unnamed";
+  // YAML reads these words as "no value".
+  if (name == "null" || name == "Null" || name == "NULL") return name + "_";
+  return shortened(name);
 }
 
 std::string list(const Vector3& v) {

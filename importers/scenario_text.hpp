@@ -36,7 +36,8 @@ struct MassProperties {
 /// Two bodies in the same frame, welded together: common centre, Steiner's theorem.
 [[nodiscard]] MassProperties welded(const MassProperties& a, const MassProperties& b);
 
-/// Name with characters allowed in a scenario: letters, digits, _ and -.
+/// Name that a scenario allows: letters, digits, _ and -, at most 64 of them, and not "null". Different long names stay
+/// different.
 [[nodiscard]] std::string plain(std::string name);
 /// "[x, y, z]", exact to the last bit.
 [[nodiscard]] std::string list(const Vector3& v);

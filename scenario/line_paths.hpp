@@ -58,6 +58,14 @@ struct LineSpec {
 /// coordinates of joints.
 [[nodiscard]] bool placed_at_start(const LineSpec& line, const std::vector<BodySpec>& bodies);
 
+/// Largest ratio of a line's length to the length that its parameters state. It is smaller than the ratio of metres to
+/// millimetres, centimetres or inches divided by 2, the limit in admissible poses, so that a wrong unit is detected.
+constexpr double unit_factor = 20.0;
+/// True if two lengths [m] differ by less than this factor.
+[[nodiscard]] constexpr bool plausible_length(double length, double usual) {
+  return length < unit_factor * usual && usual < unit_factor * length;
+}
+
 /// Length of the straight lines between the points at the initial poses [m].
 [[nodiscard]] double straight_length(const LineSpec& line, const std::vector<BodySpec>& bodies);
 

@@ -54,7 +54,8 @@ void check_options(const ModelOptions& options, std::span<const models::ModelOpt
 }
 
 /// The root element determines the format, independently of the file name.
-const models::ModelFormat& format_of(const fs::path& file, const std::string& text) {
+const models::ModelFormat& format_of(const fs::path& file, const std::string& content) {
+  const std::string text = strict_xml(content);
   check_xml_nesting(text, file.string(), "model");
   pugi::xml_document document;
   const auto parsed = document.load_buffer(text.data(), text.size());
@@ -66,13 +67,12 @@ const models::ModelFormat& format_of(const fs::path& file, const std::string& te
   }
   throw input_error(
       "model",
-      fmt::format(
-          "{}: expected a model in one of the formats {}or a C3D trial, found {}{}", file.string(), expected,
-          !parsed ? fmt::format("text that is not XML (line {}: {})",
-                                line_of_offset(text, static_cast<std::size_t>(parsed.offset)),
-                                describe_xml_fault(text, static_cast<std::size_t>(parsed.offset), parsed.description()))
-                  : fmt::format("<{}>", printable(root, 60)),
-          root == "OpenSimDocument" ? "; use heelstrike import-osim" : ""));
+      fmt::format("{}: expected a model in one of the formats {}or a C3D trial, found {}{}", file.string(), expected,
+                  !parsed
+                      ? fmt::format("text that is not XML (line {}: {})",
+                                    line_of_offset(text, static_cast<std::size_t>(parsed.offset)), parsed.description())
+                      : fmt::format("<{}>", printable(root, 60)),
+                  root == "OpenSimDocument" ? "; use heelstrike import-osim" : ""));
 }
 
 ExitCode import_file(const ModelOptions& options, bool as_json, const std::stop_token& stop) {

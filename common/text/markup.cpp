@@ -162,16 +162,55 @@ std::size_t line_of_offset(std::string_view text, std::size_t offset) {
   return 1 + static_cast<std::size_t>(std::ranges::count(before, '\n'));
 }
 
-std::string describe_xml_fault(std::string_view text, std::size_t offset, std::string_view description) {
-  // The parser stops at the first character of an attribute that follows the preceding one directly.
-  const std::string_view around = text.substr(0, std::min(offset + 2, text.size()));
-  const std::size_t quote = around.find_last_of("\"'");
-  const bool is_near = quote != std::string_view::npos && offset <= quote + 2;
-  const char next = is_near && quote + 1 < text.size() ? text[quote + 1] : ' ';
-  const bool is_name = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z') || next == '_';
-  if (!is_name) return std::string(description);
-  return fmt::format("{}; expected a blank between two attributes, found '{}'", description,
-                     text.substr(quote, std::min(text.find_first_of(" \t\r\n=", quote) - quote, std::size_t{40})));
+namespace {
+
+bool begins_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/// Appends a tag, with a blank behind each value that a name follows.
+void append_tag(std::string_view tag, std::string& out) {
+  char quote = '\0';
+  for (std::size_t i = 0; i < tag.size(); ++i) {
+    out += tag[i];
+    if (quote == '\0') {
+      if (tag[i] == '"' || tag[i] == '\'') quote = tag[i];
+    } else if (tag[i] == quote) {
+      quote = '\0';
+      if (i + 1 < tag.size() && begins_name(tag[i + 1])) out += ' ';
+    }
+  }
+}
+
+}  // namespace
+
+std::string strict_xml(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    std::size_t end = at;
+    if (rest.front() != '<') {
+      end = std::min(text.find('<', at), text.size());
+    } else if (rest.starts_with("<!--")) {
+      end = end_of_section(text, at, "<!--", "-->");
+    } else if (rest.starts_with("<![CDATA[")) {
+      end = end_of_section(text, at, "<![CDATA[", "]]>");
+    } else if (rest.starts_with("<?")) {
+      end = end_of_section(text, at, "<?", "?>");
+    } else if (rest.starts_with("<!") && !rest.starts_with("<!DOCTYPE")) {
+      end = end_of_section(text, at, "<!", ">");
+      for (; at < end; ++at) out += text[at] == '\n' ? '\n' : ' ';
+    } else {
+      end = end_of_tag(text, at);
+      append_tag(text.substr(at, end - at), out);
+      at = end;
+      continue;
+    }
+    out += text.substr(at, end - at);
+    at = end;
+  }
+  return out;
 }
 
 }  // namespace heelstrike

@@ -29,7 +29,8 @@ void check_xml_nesting(std::string_view text, const std::string& where, const st
 /// Line number, from 1, of a parser's offset.
 [[nodiscard]] std::size_t line_of_offset(std::string_view text, std::size_t offset);
 
-/// A parser's description of a fault at an offset, with the cause where the text shows it.
-[[nodiscard]] std::string describe_xml_fault(std::string_view text, std::size_t offset, std::string_view description);
+/// XML of what TinyXML also reads, and with it MuJoCo and ROS: attributes without a blank between them get one, and
+/// declarations that are neither comments nor a document type become blanks. Lines keep their numbers.
+[[nodiscard]] std::string strict_xml(std::string_view text);
 
 }  // namespace heelstrike

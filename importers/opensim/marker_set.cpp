@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <pugixml.hpp>
-#include <sstream>
 
 #include "common/errors/error.hpp"
 #include "common/text/markup.hpp"
+#include "importers/model_numbers.hpp"
 
 namespace heelstrike::osim {
 namespace {
@@ -28,16 +26,9 @@ std::string last_name(std::string path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+/// None for text that is not only numbers.
 std::vector<double> numbers(Node node) {
-  std::istringstream words(node.text().as_string());
-  std::vector<double> values;
-  for (std::string word; words >> word;) {
-    double value = 0.0;
-    const auto read = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (read.ec != std::errc() || read.ptr != word.data() + word.size() || !std::isfinite(value)) return {};
-    values.push_back(value);
-  }
-  return values;
+  return models::numbers_in(node.text().as_string()).value_or(std::vector<double>());
 }
 
 /// The first element of this name anywhere in the file.

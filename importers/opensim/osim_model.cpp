@@ -18,6 +18,7 @@
 
 #include "common/errors/error.hpp"
 #include "common/text/markup.hpp"
+#include "importers/model_numbers.hpp"
 #include "importers/opensim/model_document.hpp"
 
 namespace heelstrike::osim {
@@ -128,8 +129,10 @@ class Reader {
   /// @}
   [[nodiscard]] Pose placed(Node node, const char* translation, const char* rotation);
   [[nodiscard]] Frame frame(const std::string& socket, const std::vector<std::pair<std::string, Frame>>& local);
-  [[nodiscard]] Node offset_frame(const std::string& path) const;
   [[nodiscard]] Frame frame_of(Node offset, const std::vector<std::pair<std::string, Frame>>& local);
+  [[nodiscard]] Frame station(Node frame, const char* socket);
+  [[nodiscard]] Pose axes_of_stations(Node node, const std::array<Vector3, 3>& points) const;
+  [[nodiscard]] Frame frame_of_stations(Node node);
   [[nodiscard]] std::string coordinate_at(const std::string& path) const;
   [[nodiscard]] std::vector<std::pair<std::string, Frame>> local_frames(Node node);
   [[nodiscard]] std::vector<double> list(Node node, const char* key);
@@ -157,10 +160,12 @@ class Reader {
 
   std::string file_;
   Model model_;
-  std::vector<Node> offsets_;  ///< all PhysicalOffsetFrame elements
+  std::vector<Node> offsets_;   ///< all PhysicalOffsetFrame and StationDefinedFrame elements
+  std::vector<Node> stations_;  ///< all points of bodies with a name
   std::size_t frame_depth_ = 0;
   std::map<std::pair<std::string, std::string>, std::string> renamed_;  ///< coordinates by their joint and name
-  std::unordered_set<std::size_t> read_, whole_;  ///< elements read, and elements reported as a whole, by hash
+  std::unordered_set<std::size_t> read_, whole_;   ///< elements read, and elements reported as a whole, by hash
+  std::unordered_set<std::size_t> used_stations_;  ///< of frames, by hash
 };
 
 /// The elements in a list.
@@ -174,16 +179,11 @@ std::vector<Node> Reader::items(Node list) {
 
 std::vector<double> Reader::numbers(Node node, const char* key, std::size_t n) {
   const std::string text = this->text(node, key);
-  std::vector<double> values;
-  const char* at = text.c_str();
-  for (char* end = nullptr; *at != '\0'; at = end) {
-    const double value = std::strtod(at, &end);
-    if (end == at) break;
-    values.push_back(value);
-  }
-  const bool finite = std::ranges::all_of(values, [](double x) { return std::isfinite(x); });
-  if (values.size() == n && finite) return values;
-  reject(fmt::format("{} '{}', {}: expected {} numbers, found '{}'", node.name(), name_of(node), key, n, text));
+  const auto values = models::numbers_in(text);
+  if (values && values->size() == n) return *values;
+  reject(
+      fmt::format("{} '{}', {}: expected {} numbers, found '{}'; write them with decimal points, separated by blanks",
+                  node.name(), name_of(node), key, n, text));
 }
 
 double Reader::number(Node node, const char* key, double fallback) {
@@ -209,6 +209,27 @@ Pose Reader::placed(Node node, const char* translation, const char* rotation) {
           .p = vector(node, translation)};
 }
 
+/// The element that has a frame or a component: the nearest around it with a name.
+Node owner_of(Node node) {
+  Node owner = node.parent();
+  while (owner && !owner.attribute("name")) owner = owner.parent();
+  return owner;
+}
+
+/// The component at a path: of bodies, joints and the model; one of that owner before others of its name.
+Node component_at(const std::string& path, const std::vector<Node>& components) {
+  const std::string name = last_part(path);
+  const auto slash = path.rfind('/');
+  const std::string owner = slash == std::string::npos ? "" : last_part(path.substr(0, slash));
+  Node found;
+  for (const Node component : components) {
+    if (name_of(component) != name) continue;
+    if (name_of(owner_of(component)) == owner) return component;
+    if (!found) found = component;
+  }
+  return found;
+}
+
 Frame Reader::frame(const std::string& socket, const std::vector<std::pair<std::string, Frame>>& local) {
   const std::string name = last_part(socket);
   for (const auto& [known, frame] : local) {
@@ -217,38 +238,91 @@ Frame Reader::frame(const std::string& socket, const std::vector<std::pair<std::
   if (name == "ground" || std::ranges::find(model_.bodies, name, &Body::name) != model_.bodies.end()) {
     return {.body = name, .X_BF = {}};
   }
-  if (const Node offset = offset_frame(socket)) return frame_of(offset, {});
-  reject(fmt::format("expected a body or a PhysicalOffsetFrame of the model, found '{}'", socket));
+  if (const Node offset = component_at(socket, offsets_)) return frame_of(offset, {});
+  reject(
+      fmt::format("expected a body, a PhysicalOffsetFrame or a StationDefinedFrame of the model, found '{}'", socket));
 }
 
-/// The element that has a frame or a component: the nearest around it with a name.
-Node owner_of(Node node) {
-  Node owner = node.parent();
-  while (owner && !owner.attribute("name")) owner = owner.parent();
-  return owner;
-}
-
-/// The PhysicalOffsetFrame at a path: of bodies, joints and the model; one of that owner before others of its name.
-Node Reader::offset_frame(const std::string& path) const {
-  const std::string name = last_part(path);
-  const auto slash = path.rfind('/');
-  const std::string owner = slash == std::string::npos ? "" : last_part(path.substr(0, slash));
-  Node found;
-  for (const Node offset : offsets_) {
-    if (name_of(offset) != name) continue;
-    if (name_of(owner_of(offset)) == owner) return offset;
-    if (!found) found = offset;
+/// The station of a frame, as a frame with the axes of the body at its place.
+Frame Reader::station(Node frame, const char* socket) {
+  const std::string path = text(frame, socket);
+  const Node found = component_at(path, stations_);
+  if (!found) {
+    reject(fmt::format("{} '{}', {}: expected a Station of the model, found '{}'", frame.name(), name_of(frame), socket,
+                       last_part(path)));
   }
-  return found;
+  used_stations_.insert(mark(found).hash_value());
+  std::string base = text(found, "socket_parent_frame");
+  if (last_part(base) == "..") base = name_of(owner_of(found));
+  Frame at = this->frame(base, {});
+  return {.body = at.body, .X_BF = {.R = Matrix3::Identity(), .p = at.X_BF * vector(found, "location")}};
+}
+
+/// An axis of a frame, "+x" or "-z": its index, and its sign.
+std::optional<std::pair<Eigen::Index, double>> axis_named(const std::string& text) {
+  const std::size_t sign = text.starts_with('+') || text.starts_with('-') ? 1 : 0;
+  const auto axis = std::string_view("xyz").find(text.size() == sign + 1 ? text[sign] : ' ');
+  if (axis == std::string_view::npos) return std::nullopt;
+  return std::pair(static_cast<Eigen::Index>(axis), text.starts_with('-') ? -1.0 : 1.0);
+}
+
+/// The axes along AB, along AB x AC, and along the product of those two axes of the frame, as OpenSim's
+/// StationDefinedFrame. @param points  A, B and C
+Pose Reader::axes_of_stations(Node node, const std::array<Vector3, 3>& points) const {
+  const auto named_axis = [&](const char* key, const char* fallback) {
+    return axis_named(node.child(key) ? last_part(node.child_value(key)) : fallback);
+  };
+  const auto along = named_axis("ab_axis", "+x"), across = named_axis("ab_x_ac_axis", "+y");
+  if (!along || !across || along->first == across->first) {
+    reject(
+        fmt::format("StationDefinedFrame '{}': expected two different axes such as +x and -z, found ab_axis '{}' and "
+                    "ab_x_ac_axis '{}'",
+                    name_of(node), node.child_value("ab_axis"), node.child_value("ab_x_ac_axis")));
+  }
+  const Vector3 ab = points[1] - points[0], ac = points[2] - points[0];
+  if (!(ab.cross(ac).norm() > 1e-12 * ab.norm() * ac.norm())) {
+    reject(
+        fmt::format("StationDefinedFrame '{}': expected points a, b and c that form a triangle, found them on a line",
+                    name_of(node)));
+  }
+  Pose X;
+  X.R.col(along->first) = along->second * ab.normalized();
+  X.R.col(across->first) = across->second * ab.cross(ac).normalized();
+  const Eigen::Index third = 3 - along->first - across->first;
+  const Eigen::Index second = (third + 1) % 3;
+  X.R.col(third) = X.R.col(second).cross(X.R.col(3 - third - second));
+  return X;
+}
+
+Frame Reader::frame_of_stations(Node node) {
+  const Frame origin = station(node, "socket_origin_point");
+  std::array<Vector3, 3> points;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    constexpr std::array<const char*, 3> sockets = {"socket_point_a", "socket_point_b", "socket_point_c"};
+    const Frame point = station(node, sockets[i]);
+    if (point.body != origin.body) {
+      reject(fmt::format("StationDefinedFrame '{}': expected stations of one body, found {} and {}", name_of(node),
+                         origin.body, point.body));
+    }
+    points[i] = point.X_BF.p;
+  }
+  for (const char* axis : {"ab_axis", "ab_x_ac_axis"}) take(node, axis);
+  return {.body = origin.body, .X_BF = {.R = axes_of_stations(node, points).R, .p = origin.X_BF.p}};
 }
 
 Frame Reader::frame_of(Node offset, const std::vector<std::pair<std::string, Frame>>& local) {
   // Frames that are based on each other in a circle have no body.
   if (++frame_depth_ > offsets_.size()) reject(fmt::format("frame '{}' is based on itself", name_of(offset)));
-  std::string base = text(mark(offset), "socket_parent");
-  if (last_part(base) == "..") base = name_of(owner_of(offset));
-  Frame at = frame(base, local);
-  at.X_BF = at.X_BF * placed(offset, "translation", "orientation");
+  mark(offset);
+  Frame at;
+  if (std::string_view(offset.name()) == "StationDefinedFrame") {
+    at = frame_of_stations(offset);
+  } else {
+    std::string base = text(offset, "socket_parent");
+    if (last_part(base) == "..") base = name_of(owner_of(offset));
+    at = frame(base, local);
+    at.X_BF = at.X_BF * placed(offset, "translation", "orientation");
+  }
   --frame_depth_;
   return at;
 }
@@ -291,11 +365,9 @@ Node element_besides(Node node, std::initializer_list<std::string_view> names) {
 
 std::vector<double> Reader::list(Node node, const char* key) {
   const std::string text = this->text(node, key);
-  const auto n = static_cast<std::size_t>(std::ranges::count_if(text, [&, blank = true](char c) mutable {
-    const bool was_blank = std::exchange(blank, c == ' ' || c == '\t' || c == '\r' || c == '\n');
-    return was_blank && !blank;
-  }));
-  return numbers(node, key, n);
+  if (auto values = models::numbers_in(text)) return *std::move(values);
+  reject(fmt::format("{} '{}', {}: expected numbers, found '{}'; write them with decimal points, separated by blanks",
+                     node.name(), name_of(node), key, text));
 }
 
 std::vector<double> multiplied(std::vector<double> values, double factor) {
@@ -662,7 +734,8 @@ void Reader::accept_defaults(Node node, const std::string& path) {
     const auto known = default_shapes().find(path + child.name());
     if (known == default_shapes().end()) continue;
     // Files store numbers such as 2/3 with up to nine digits.
-    if (std::abs(child.text().as_double() - known->second) <= 1e-8 * (1.0 + std::abs(known->second))) mark(child);
+    const double value = number(node, child.name(), 0.0);
+    if (std::abs(value - known->second) > 1e-8 * (1.0 + std::abs(known->second))) read_.erase(child.hash_value());
   }
 }
 
@@ -698,8 +771,10 @@ Muscle Reader::muscle(Node node) {
   strain(node, "FmaxTendonStrain", m.tendon_strain);
   strain(node, "tendon_strain_at_one_norm_force", m.tendon_strain);
   // The stiffness of a Millard2012EquilibriumMuscle's tendon follows from its strain.
-  const Node stiffness = node.child("TendonForceLengthCurve").child("stiffness_at_one_norm_force");
-  if (std::abs(stiffness.text().as_double() * m.tendon_strain.value_or(0.049) - 1.375) < 1e-6) mark(stiffness);
+  const Node curve = node.child("TendonForceLengthCurve");
+  const double stiffness = number(curve, "stiffness_at_one_norm_force", 0.0);
+  if (std::abs(stiffness * m.tendon_strain.value_or(0.049) - 1.375) >= 1e-6)
+    read_.erase(curve.child("stiffness_at_one_norm_force").hash_value());
   for (const auto& [name, key] : {std::pair("active_force_length_curve", "active_curve"),
                                   {"passive_force_length_curve", "passive_curve"},
                                   {"tendon_force_length_curve", "tendon_curve"},
@@ -888,10 +963,13 @@ Model Reader::read(const std::string& text) {
   const Node model = take(root, "Model");
   if (!model) reject("expected a Model in the document, found none");
   model_.name = name_of(model);
+  model_.file = file_;
   model_.gravity = model.child("gravity") ? vector(model, "gravity") : Vector3(0.0, -9.80665, 0.0);
   for (const char* meters : {"m", "meters"}) accept(model, "length_units", meters);
   accept(model, "force_units", "N");
-  for (const auto& found : model.select_nodes(".//PhysicalOffsetFrame")) offsets_.push_back(found.node());
+  for (const auto& found : model.select_nodes(".//PhysicalOffsetFrame | .//StationDefinedFrame"))
+    offsets_.push_back(found.node());
+  for (const auto& found : model.select_nodes(".//Station | .//Marker")) stations_.push_back(found.node());
   add_wraps(take(model, "Ground"), "ground");
   const std::vector<Node> components = items(take(model, "components"));
   const auto is_body = [](Node node) { return std::string_view(node.name()) == "Body"; };
@@ -907,7 +985,8 @@ Model Reader::read(const std::string& text) {
   for (const Node node : components) {
     if (is_force(node)) {
       add_force(node);
-    } else if (!is_body(node) && !is_joint(node) && std::ranges::find(offsets_, node) == offsets_.end()) {
+    } else if (!is_body(node) && !is_joint(node) && std::ranges::find(offsets_, node) == offsets_.end() &&
+               !used_stations_.contains(node.hash_value())) {
       add_other(node);
     }
   }

@@ -177,6 +177,7 @@ struct Other {
 
 struct Model {
   std::string name = {};
+  std::string file = {};              ///< for messages; empty without one
   Vector3 gravity = Vector3::Zero();  ///< [m/s^2]
   std::vector<Body> bodies;
   std::vector<Joint> joints;

@@ -17,6 +17,7 @@
 #include "common/errors/error.hpp"
 #include "common/spatial/wrap_surface.hpp"
 #include "importers/opensim/model_scaling.hpp"
+#include "scenario/line_paths.hpp"
 
 namespace heelstrike::osim {
 namespace {
@@ -75,6 +76,7 @@ class Importer {
   void scale();
   void set_coordinates();
   void begin_motion();
+  [[nodiscard]] const std::vector<double>& motion_column(const std::string& heading) const;
   void follow_couplers();
   void apply_locked();
   void lock_joints();
@@ -118,6 +120,7 @@ class Importer {
   [[nodiscard]] std::string muscles_text();
   [[nodiscard]] std::optional<std::string> find_unsupported_reason(const Line& line) const;
   [[nodiscard]] std::optional<std::string> find_unsupported_reason(const PathPoint& point) const;
+  [[nodiscard]] std::optional<std::string> find_length_fault(const Line& line, double usual, const char* what) const;
   [[nodiscard]] bool has_coordinate(const std::string& name) const;
   [[nodiscard]] std::vector<PathPoint> points_of(const Line& line) const;
   [[nodiscard]] std::string point_text(const PathPoint& point) const;
@@ -318,6 +321,18 @@ void Importer::scale() {
   }
 }
 
+/// A column of the motion. @throws Error{invalid_input} for one with a gap
+const std::vector<double>& Importer::motion_column(const std::string& heading) const {
+  const MotionTable& table = import_options_.motion->table;
+  const std::vector<double>& column = table.column(heading);
+  const auto gap = std::ranges::find_if(column, [](double value) { return !std::isfinite(value); });
+  if (gap == column.end()) return column;
+  throw input_error(
+      "motion",
+      fmt::format("{}: expected finite numbers in the column {}, found {} at {} s; interpolate the gap",
+                  table.file_name, heading, *gap, table.times()[static_cast<std::size_t>(gap - column.begin())]));
+}
+
 /// For a motion of the whole model, sets the coordinates to its row at the start.
 void Importer::begin_motion() {
   if (!import_options_.motion || !is_whole()) return;
@@ -335,8 +350,8 @@ void Importer::begin_motion() {
       if (heading.empty()) continue;
       any = true;
       coordinate.locked = false;
-      coordinate.value = (is_rotation(joint, coordinate.name) ? unit_of(coordinate.name) : 1.0) *
-                         import_options_.motion->table.column(heading)[row];
+      coordinate.value =
+          (is_rotation(joint, coordinate.name) ? unit_of(coordinate.name) : 1.0) * motion_column(heading)[row];
     }
   }
   if (any) return;
@@ -800,7 +815,7 @@ void Importer::choose_driven_joint() {
                    option_name("motion"));
   }
   std::ranges::find(driven_joint_->coordinates, name, &Coordinate::name)->value =
-      unit_of(name) * table.column(heading).front();
+      unit_of(name) * motion_column(heading).front();
 }
 
 /// The flexion is driven relative to the ground, so that the parent must be fixed. @throws Error{invalid_input}
@@ -951,6 +966,11 @@ std::string Importer::limits_text() {
                          : fmt::format("its coordinate {} is not in the scenario or locked", limit.coordinate)));
       continue;
     }
+    if (limit.lower > limit.upper) {
+      throw input_error("model", fmt::format("CoordinateLimitForce '{}': expected a lower_limit not above the "
+                                             "upper_limit, found {} and {}",
+                                             limit.name, limit.lower, limit.upper));
+    }
     const double unit = is_rotation(*joint, limit.coordinate) ? std::numbers::pi / 180.0 : 1.0;
     text += fmt::format(
         "  {}: {{type: coordinate_limit, coordinate: {}, lower: {}, upper: {}, lower_stiffness: {}, upper_stiffness: "
@@ -1090,9 +1110,24 @@ std::optional<std::string> Importer::find_unsupported_reason(const Line& line) c
     body_names.insert(merged_frames_.at(point.at.body).body);
   }
   if (body_names.size() < 2) return "all its points are in one body";
-  if (muscle != nullptr) return osim::find_unsupported_reason(*muscle, line.muscle);
+  if (muscle != nullptr) {
+    if (auto reason = osim::find_unsupported_reason(*muscle, line.muscle)) return reason;
+    return find_length_fault(line, line.muscle.tendon_length + line.muscle.optimal_length,
+                             "slack tendon and optimal fibre");
+  }
   if (!(line.stiffness > 0.0) || !(line.slack_length > 0.0)) return "it has no stiffness or no slack length";
-  return std::nullopt;
+  return find_length_fault(line, line.slack_length, "its slack length");
+}
+
+/// A path that the scenario would reject: some lengths of the model are in another unit.
+std::optional<std::string> Importer::find_length_fault(const Line& line, double usual, const char* what) const {
+  const std::vector<PathPoint> points = points_of(line);
+  double length = 0.0;
+  for (std::size_t i = 0; i + 1 < points.size(); ++i) length += (at_start(points[i + 1]) - at_start(points[i])).norm();
+  if (config::plausible_length(length, usual)) return std::nullopt;
+  return fmt::format(
+      "its path of {:.4g} m is not from a {:g}th to {:g} times {}, {:.4g} m; a length is in another unit", length,
+      config::unit_factor, config::unit_factor, what, usual);
 }
 
 bool Importer::has_coordinate(const std::string& name) const {
@@ -1642,7 +1677,16 @@ std::vector<fs::path> mesh_folders(std::vector<fs::path> given, const fs::path& 
 }
 
 Import import_model(Model model, const ImportOptions& import_options) {
-  return Importer(std::move(model), import_options).run();
+  const std::string file = model.file;
+  try {
+    return Importer(std::move(model), import_options).run();
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    if (file.empty() || what.find(file) != std::string::npos) throw;
+    // Faults of the model name its file first; faults of options and other files name those.
+    throw Error(error.code(), error.field() == "model" ? file + ": " + what : fmt::format("{} ({})", what, file),
+                error.field(), error.retryable());
+  }
 }
 
 }  // namespace heelstrike::osim

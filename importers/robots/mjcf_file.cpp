@@ -9,7 +9,7 @@
 #include "common/errors/plain_text.hpp"
 #include "common/files/read_file.hpp"
 #include "common/text/markup.hpp"
-#include "importers/robots/model_numbers.hpp"
+#include "importers/model_numbers.hpp"
 
 namespace heelstrike::models {
 namespace {
@@ -166,14 +166,13 @@ void MjcfFile::reject(const std::string& what) const {
 }
 
 void MjcfFile::load(const fs::path& file, pugi::xml_document& document) const {
-  const std::string text = read_file(file, "model");
+  const std::string text = strict_xml(read_file(file, "model"));
   check_xml_nesting(text, file.string(), "model");
   const auto result = document.load_buffer(text.data(), text.size());
   if (result) return;
-  throw input_error(
-      "model", fmt::format("{}, line {}: expected an MJCF model in XML, found: {}", file.string(),
-                           line_of_offset(text, static_cast<std::size_t>(result.offset)),
-                           describe_xml_fault(text, static_cast<std::size_t>(result.offset), result.description())));
+  throw input_error("model",
+                    fmt::format("{}, line {}: expected an MJCF model in XML, found: {}", file.string(),
+                                line_of_offset(text, static_cast<std::size_t>(result.offset)), result.description()));
 }
 
 /// Replaces include elements by the contents of their files. @param of  the file of `parent`

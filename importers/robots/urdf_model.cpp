@@ -11,8 +11,8 @@
 #include "common/errors/error.hpp"
 #include "common/errors/plain_text.hpp"
 #include "common/text/markup.hpp"
+#include "importers/model_numbers.hpp"
 #include "importers/robots/link_motion.hpp"
-#include "importers/robots/model_numbers.hpp"
 
 namespace heelstrike::models {
 namespace {
@@ -68,7 +68,7 @@ class UrdfReader {
   UrdfReader(const fs::path& file, const UrdfOptions& import_options)
       : file_(file), import_options_(import_options), files_(import_options.meshes) {}
 
-  [[nodiscard]] TreeModel read(const std::string& text);
+  [[nodiscard]] TreeModel read(const std::string& content);
 
  private:
   [[noreturn]] void reject(const std::string& what) const {
@@ -468,14 +468,14 @@ void UrdfReader::reject_substitutions(Node robot) const {
   }
 }
 
-TreeModel UrdfReader::read(const std::string& text) {
+TreeModel UrdfReader::read(const std::string& content) {
+  const std::string text = strict_xml(content);
   check_xml_nesting(text, file_.string(), "model");
   pugi::xml_document document;
   const auto result = document.load_buffer(text.data(), text.size());
   if (!result) {
     reject(fmt::format("line {}: expected a URDF model in XML, found: {}",
-                       line_of_offset(text, static_cast<std::size_t>(result.offset)),
-                       describe_xml_fault(text, static_cast<std::size_t>(result.offset), result.description())));
+                       line_of_offset(text, static_cast<std::size_t>(result.offset)), result.description()));
   }
   const Node robot = document.child("robot");
   if (!robot) reject("expected a URDF model (<robot>), found other XML");

@@ -86,6 +86,14 @@ class ColladaFile {
     fail(from, fmt::format("expected a {} of this file in '{}', found {}", kind, attribute, quoted(reference)));
   }
 
+  [[nodiscard]] std::uint64_t count(XmlNode element, const char* attribute, std::uint64_t fallback) const {
+    if (!element.attribute(attribute)) return fallback;
+    const std::string_view text = trimmed(element.attribute(attribute).value());
+    std::int64_t value = 0;
+    if (parse_integer(text, value) && value >= 0) return static_cast<std::uint64_t>(value);
+    fail(element, fmt::format("expected a whole number in '{}', found {}", attribute, quoted(text)));
+  }
+
   [[nodiscard]] std::vector<double> numbers(XmlNode element, std::size_t least) const {
     std::vector<double> all;
     Scanner scanner(options_.name, element.child_value());
@@ -169,7 +177,7 @@ class ColladaFile {
     const XmlNode source = named(input, "source", "source");
     const std::vector<double> values = numbers(source.child("float_array"), 0);
     const XmlNode accessor = source.child("technique_common").child("accessor");
-    const auto stride = accessor.attribute("stride").as_ullong(3), offset = accessor.attribute("offset").as_ullong(0);
+    const std::uint64_t stride = count(accessor, "stride", 3), offset = count(accessor, "offset", 0);
     if (stride < 3) fail(source, fmt::format("expected three coordinates or more per point, found {}", stride));
     const auto first = static_cast<std::uint32_t>(builder_.n_vertices());
     for (std::size_t i = offset; i + 2 < values.size(); i += stride) {
@@ -182,7 +190,7 @@ class ColladaFile {
   void add_primitives(XmlNode primitives, const Positions& positions, bool mirrored) {
     std::size_t stride = 1, vertex = 0;
     for (const XmlNode input : primitives.children("input")) {
-      const std::size_t offset = input.attribute("offset").as_ullong();
+      const std::uint64_t offset = count(input, "offset", 0);
       constexpr std::size_t max_inputs = 64;
       if (offset >= max_inputs)
         fail(primitives, fmt::format("expected offsets below {}, found {}", max_inputs, offset));

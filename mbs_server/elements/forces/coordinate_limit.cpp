@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <algorithm>
 
 #include "mbs_server/elements/forces/coordinate_force.hpp"
@@ -29,8 +30,9 @@ Stop stop_at(double x, double stiffness, double width) {
 
 void check_limits(const config::Field& field, const Scenario& scenario) {
   check_coordinate(field, scenario);
-  if (field["lower"].number() < field["upper"].number()) return;
-  field["lower"].reject("a lower limit below the upper one", "none", "swap them");
+  if (field["lower"].number() <= field["upper"].number()) return;
+  field["lower"].reject("a lower limit not above the upper one", fmt::format("{}", field["lower"].number()),
+                        fmt::format("the upper one is {}: swap them", field["upper"].number()));
 }
 
 }  // namespace

@@ -34,9 +34,6 @@ namespace {
 
 /// Limit of the ratio to the usual length in admissible poses: ligaments fail below a strain of 0.4 [machado2012].
 constexpr double usual_factor = 2.0;
-/// Smaller than the ratio of metres to millimetres, centimetres or inches divided by the factor above, so that a wrong
-/// unit is detected.
-constexpr double unit_factor = 20.0;
 
 /// [m] between the ends at the initial poses; none where a pose is defined by a motion.
 std::optional<double> initial_distance(const Attachment& ends, const std::vector<BodySpec>& bodies) {
@@ -53,9 +50,9 @@ std::optional<double> initial_distance(const Attachment& ends, const std::vector
 }  // namespace
 
 void check_line_length(const config::Field& place, double usual, const char* what, double length) {
-  if (length < unit_factor * usual && usual < unit_factor * length) return;
+  if (config::plausible_length(length, usual)) return;
   place.reject(fmt::format("{0} within reach of the initial poses, {1:.4g} m, from a {2:g}th to {2:g} times that", what,
-                           length, unit_factor),
+                           length, config::unit_factor),
                fmt::format("{:.4g} m", usual), "a length is in another unit, or an end in the wrong body");
 }
 

@@ -289,8 +289,34 @@ TEST(UrdfImport, FilesOfXacroAndInvalidXmlAreNamed) {
   EXPECT_THAT(message_of(changed(arm, R"(<link name="table"/>)", R"(<link name="${prefix}table"/>)")),
               HasSubstr("'${prefix}table' in 'name' of link"));
   EXPECT_EQ(message_of(changed(arm, R"(<gazebo reference="lower"/>)", R"(<gazebo file="$(find x)/a"/>)")), "accepted");
-  EXPECT_THAT(message_of(changed(arm, R"(<mass value="2.5"/>)", R"(<inertia ixx="1"ixy="0"/>)")),
-              HasSubstr("expected a blank between two attributes, found '\"ixy'"));
+  EXPECT_THAT(message_of(changed(arm, R"(<mass value="2.5"/>)", R"(<mass value="2.5"=/>)")),
+              HasSubstr("expected a URDF model in XML, found: "));
+}
+
+// As the readers of MuJoCo and ROS accept them.
+TEST(UrdfImport, BlanksBetweenAttributesMayBeMissing) {
+  std::string text = changed(test::arm_urdf, R"(<link name="table"/>)", "<!-\\- don't -\\->\n<link name=\"table\"/>");
+  for (auto at = text.find("\" "); at != std::string::npos; at = text.find("\" ", at + 1)) text.erase(at + 1, 1);
+  EXPECT_EQ(imported(text).scenario, imported(test::arm_urdf).scenario);
+}
+
+// Words that YAML does not read as names, and names that are too long for a scenario.
+TEST(UrdfImport, NamesAreThoseOfAScenario) {
+  const std::string longer(70, 'a');
+  std::string text = R"(<robot name="r"><link name="base"/>)";
+  for (const std::string& name : {std::string("null"), std::string("Null"), std::string("NULL"), std::string("~"),
+                                  std::string("true"), std::string("1e5"), longer + "1", longer + "2"}) {
+    text += fmt::format(R"(<link name="{0}"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0"
+      izz="1"/></inertial></link><joint name="{0}" type="continuous"><parent link="base"/><child link="{0}"/></joint>)",
+                        name);
+  }
+  const Import import = imported(text + "</robot>");
+  const Scenario scenario = test::scenario_from(import.scenario);
+  std::set<std::string> names;
+  for (const BodySpec& body : scenario.bodies) names.insert(body.name);
+  EXPECT_EQ(names.size(), 8U);
+  EXPECT_THAT(names, testing::IsSupersetOf({"null_", "Null_", "NULL_", "true", "1e5"}));
+  EXPECT_THAT(import.omissions, Contains(HasSubstr("'null': renamed to null_")));
 }
 
 /// The outer surface of a volume mesh is written.

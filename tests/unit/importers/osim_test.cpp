@@ -423,6 +423,11 @@ TEST(OsimImport, MotionFileDrivesAJointInTime) {
               HasSubstr("a.csv: expected a column bend, found time, adduct"));
   import_options.motion->table = read_motion_table("time,bend\n0.5,1\n1,2\n", "a.csv");
   EXPECT_THAT(message_of(with_free_knee(), import_options), HasSubstr("begins at 0 s, found 0.5 s"));
+  for (const char* gap : {"nan", "inf"}) {
+    import_options.motion->table = read_motion_table(fmt::format("time,bend\n0,1\n1,{}\n", gap), "a.csv");
+    EXPECT_THAT(message_of(with_free_knee(), import_options),
+                HasSubstr(fmt::format("a.csv: expected finite numbers in the column bend, found {} at 1 s", gap)));
+  }
 }
 
 TEST(OsimImport, DrivenBodyIsDrawnAndLinesAreOmitted) {
@@ -761,8 +766,28 @@ TEST(OsimImport, ErrorsAreReported) {
                                  "/bodyset/fibula</socket_parent_frame><location>0.03 0.05"),
                          knee),
               HasSubstr("/bodyset/fibula"));
+  for (const char* damaged : {"0,03 -0.35 0", "0.03 -0.35m 0", "0x1 -0.35 0", "0.03;-0.35 0", "0.03 -0.35 inf"}) {
+    EXPECT_THAT(message_of(changed("0.03 -0.35 0", damaged), knee),
+                HasSubstr(fmt::format("model.osim: PathPoint 'p', location: expected 3 numbers, found '{}'", damaged)));
+  }
+  EXPECT_THAT(message_of(changed("<mass>7</mass>", "<mass>7,5</mass>"), knee), HasSubstr("Body 'thigh', mass"));
+  EXPECT_EQ(message_of(changed("0.03 -0.35 0", "\n+3e-2\t-0.35 1e-400 "), knee), "accepted");
   EXPECT_THAT(message_of("<a/>", knee), HasSubstr("expected an OpenSim model"));
   EXPECT_THAT(message_of("no xml", knee), HasSubstr("expected XML"));
+}
+
+TEST(OsimImport, ErrorsNameTheFile) {
+  const std::string empty = "<OpenSimDocument Version=\"40000\"><Model name=\"none\"></Model></OpenSimDocument>";
+  EXPECT_EQ(message_of(empty, {.joints = {}, .meshes = {}, .folders = {}}),
+            "model.osim: expected a model with bodies, found none in 'none'");
+  EXPECT_THAT(message_of(small_model, {.joints = {"elbow"}, .meshes = {}, .folders = {}}), HasSubstr("(model.osim)"));
+}
+
+// Millimetres in the place of metres.
+TEST(OsimImport, LinesOutOfReachAreOmitted) {
+  const Import import = imported_knee(changed("<slack_length>0.08<", "<slack_length>80<"));
+  EXPECT_THAT(import.omissions,
+              Contains(AllOf(HasSubstr("L1"), HasSubstr("is not from a 20th to 20 times its slack length, 80 m"))));
 }
 
 /// A leg with the elements of whole models: a free joint to ground, a knee about an oblique axis with splines, a
@@ -908,6 +933,59 @@ TEST(OsimImport, WholeModelIsAssembledAtItsCoordinates) {
     EXPECT_EQ(scenario.forces.size(), 3U);
     EXPECT_THAT(import.omissions, Contains(HasSubstr("body swivel: it has no mass")));
   }
+}
+
+// The knee of the leg on a frame that stations of the thigh define: A to B along -z, AB x AC along x.
+TEST(OsimImport, FramesOfStationsAreFixedInTheirBody) {
+  const auto station = [](const char* name, const std::string& at) {
+    return fmt::format(
+        R"(<Station name="{}"><socket_parent_frame>..</socket_parent_frame><location>{}</location></Station>)", name,
+        at);
+  };
+  const auto frame = [](const char* axis, const char* across) {
+    return fmt::format(R"(<StationDefinedFrame name="landmarks"><ab_axis>{}</ab_axis><ab_x_ac_axis>{}</ab_x_ac_axis>
+      <socket_point_a>/bodyset/thigh/a</socket_point_a><socket_point_b>/bodyset/thigh/b</socket_point_b>
+      <socket_point_c>../c</socket_point_c><socket_origin_point>/bodyset/thigh/o</socket_origin_point></StationDefinedFrame>)",
+                       axis, across);
+  };
+  const auto leg_on = [&](const std::string& frame_text, const std::string& c) {
+    std::string text = leg_model;
+    const std::string parent = "<CustomJoint name=\"knee\"><socket_parent_frame>/bodyset/thigh<";
+    text.replace(text.find(parent), parent.size(),
+                 "<CustomJoint name=\"knee\"><socket_parent_frame>/bodyset/thigh/landmarks<");
+    return text.insert(text.find("<mass>7"), "<components>" + station("a", "0.01 -0.4 0.03") +
+                                                 station("b", "0.02 -0.38 -0.03") + station("c", c) +
+                                                 station("o", "0.015 -0.41 0") + frame_text + "</components>");
+  };
+  const ImportOptions whole{.joints = {}, .meshes = {}, .folders = {}};
+  const Import import = import_model(read_model(leg_on(frame("-z", "+x"), "0.05 -0.4 0.01"), "leg.osim"), whole);
+  const Vector3 ab = Vector3(0.01, 0.02, -0.06).normalized();
+  const Vector3 across = ab.cross(Vector3(0.04, 0.0, -0.02)).normalized();
+  Pose X_TF{.R = Matrix3::Identity(), .p = {0.015, -0.41, 0.0}};
+  X_TF.R << across, (-ab).cross(across), -ab;
+  const auto poses = leg_poses(leg_defaults());
+  const Pose right = poses.at("thigh") * X_TF * poses.at("thigh").inverse() * poses.at("shank");
+  const Scenario scenario = test::scenario_from(import.scenario);
+  const Pose shank = std::ranges::find(scenario.bodies, "shank", &BodySpec::name)->X_WB;
+  EXPECT_LT((shank.p - right.p).norm(), 1e-12);
+  EXPECT_LT((shank.R - right.R).norm(), 1e-12);
+  EXPECT_THAT(import.omissions, Not(Contains(HasSubstr("landmarks"))));
+  EXPECT_THAT(message_of(leg_on(frame("x", "-x"), "0.05 -0.4 0.01"), whole), HasSubstr("two different axes"));
+  EXPECT_THAT(message_of(leg_on(frame("x", "y"), "0.03 -0.36 -0.09"), whole), HasSubstr("that form a triangle"));
+}
+
+// A stop that begins at one angle, and dampers without springs.
+TEST(OsimImport, StopsMayHaveEqualLimits) {
+  std::string text = leg_model;
+  const std::string limit = "<lower_limit>-120</lower_limit>";
+  text.replace(text.find(limit), limit.size(), "<lower_limit>0</lower_limit>");
+  const ImportOptions whole{.joints = {}, .meshes = {}, .folders = {}};
+  EXPECT_EQ(mbs::describe_model(test::scenario_from(import_model(read_model(text, "leg.osim"), whole).scenario))
+                .degrees_of_freedom,
+            12);
+  text = leg_model;
+  text.replace(text.find(limit), limit.size(), "<lower_limit>1</lower_limit>");
+  EXPECT_THAT(message_of(text, whole), HasSubstr("expected a lower_limit not above the upper_limit, found 1 and 0"));
 }
 
 // Through the moving point and the one that is active below -0.5 rad.

@@ -59,5 +59,16 @@ TEST(XmlNesting, ParsingInvalidTextTerminates) {
   }
 }
 
+TEST(StrictXml, CompletesWhatTinyXmlReads) {
+  EXPECT_EQ(strict_xml("<a b=\"1\"c='>'d=''/>"), "<a b=\"1\" c='>' d=''/>");
+  EXPECT_EQ(strict_xml("<a>\n<!-\\- don't\n -\\-><b/></a>"),
+            "<a>\n" + std::string(11, ' ') + "\n" + std::string(5, ' ') + "<b/></a>");
+  for (const char* same :
+       {"<!-- a=\"b\"c --><a b=\"c='d'e\"/>", "<![CDATA[<a b=\"c\"d>]]>", "<?p a=\"b\"c?>",
+        "<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", "a=\"b\"c", "", "<", "<!", "<!--", "<a b='", "text <"}) {
+    EXPECT_EQ(strict_xml(same), std::string_view(same) == "<!" ? "  " : same);
+  }
+}
+
 }  // namespace
 }  // namespace heelstrike

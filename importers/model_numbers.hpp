@@ -1,4 +1,4 @@
-/// Numbers in attributes of model files.
+/// Numbers in attributes and elements of model files.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace heelstrike::models {
 
-/// Finite numbers separated by blanks; none for any other text.
+/// Finite numbers separated by blanks; none for any other text, also behind a number.
 [[nodiscard]] std::optional<std::vector<double>> numbers_in(std::string_view text);
 
 }  // namespace heelstrike::models
