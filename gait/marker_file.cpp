@@ -223,6 +223,8 @@ class TrcReader {
       reject(fmt::format("expected {} entries (frame, time and {} markers), found {}; correct the row", expected,
                          trial_.names.size(), entries.size()));
     }
+    if (!is_full && n_short_++ == 0) first_short_ = line_;
+    last_is_short_ = !is_full;
     entries.resize(expected);
     const double time = number(entries[1], "Time");
     if (!std::isfinite(time)) reject("Time: expected a number [s], found nothing; correct the row");
@@ -248,6 +250,13 @@ class TrcReader {
     if (trial_.frames() < 2) reject(fmt::format("expected at least two rows, found {}", trial_.frames()));
     if (n_unnamed_ > 0)
       note(fmt::format("rows have up to {} additional markers without names, which are skipped", n_unnamed_));
+    if (n_short_ > 0) {
+      note(
+          fmt::format("{} rows have fewer entries than frame, time and {} markers, line {} the first; markers without "
+                      "three of them count as unseen{}",
+                      n_short_, trial_.names.size(), first_short_,
+                      last_is_short_ ? "; the last row is one of them: check for a truncated file" : ""));
+    }
     if (const auto frames = static_cast<double>(trial_.frames()); frames != n_frames_) {
       note(fmt::format("NumFrames is {}, the file has {} rows; all are used{}", n_frames_, frames,
                        frames < n_frames_ ? "; check for a truncated file" : ""));
@@ -306,6 +315,9 @@ class TrcReader {
   std::size_t n_columns_ = 0;
   bool is_indented_ = false;  ///< the rows begin with a separator
   std::size_t n_unnamed_ = 0;
+  std::size_t n_short_ = 0,
+              first_short_ = 0;  ///< rows with fewer entries than the header has, and the line of the first
+  bool last_is_short_ = false;
   MarkerTrial trial_;
 };
 

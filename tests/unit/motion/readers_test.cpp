@@ -93,6 +93,15 @@ TEST(Trc, RepeatedNamesAreNumbered) {
   EXPECT_THAT(trial.notes, ElementsAre("walk.trc:4: marker 2 is named Heel_2: 'Heel' is the name of another one, too"));
 }
 
+// Cut in the middle of a marker.
+TEST(Trc, ShortRowsAreNoted) {
+  const std::string text = trc.substr(0, trc.rfind('\t'));
+  EXPECT_THAT(read_trc(text.substr(0, text.rfind('\t')), "walk.trc").notes,
+              ElementsAre(AllOf(StartsWith("walk.trc:3: 1 rows have fewer entries than frame, time and 2 markers, "
+                                           "line 9 the first"),
+                                HasSubstr("check for a truncated file"))));
+}
+
 // Markers 1.6 m apart.
 std::string person_trc(const std::string& unit, double scale) {
   std::string text = "PathFileType\t4\t(X/Y/Z)\ta.trc\nDataRate\tNumFrames\tNumMarkers\tUnits\n10\t2\t3\t" + unit +
