@@ -729,13 +729,19 @@ const std::map<std::string_view, double>& default_shapes() {
   return defaults;
 }
 
+/// The number of an element that has no effect here; none for other text, as of an element without content.
+std::optional<double> number_of(Node node) {
+  const auto values = models::numbers_in(node.child_value());
+  return values && values->size() == 1 ? std::optional(values->front()) : std::nullopt;
+}
+
 void Reader::accept_defaults(Node node, const std::string& path) {
   for (const Node child : node.children()) {
     const auto known = default_shapes().find(path + child.name());
     if (known == default_shapes().end()) continue;
     // Files store numbers such as 2/3 with up to nine digits.
-    const double value = number(node, child.name(), 0.0);
-    if (std::abs(value - known->second) > 1e-8 * (1.0 + std::abs(known->second))) read_.erase(child.hash_value());
+    const auto value = number_of(child);
+    if (value && std::abs(*value - known->second) <= 1e-8 * (1.0 + std::abs(known->second))) mark(child);
   }
 }
 
@@ -771,10 +777,9 @@ Muscle Reader::muscle(Node node) {
   strain(node, "FmaxTendonStrain", m.tendon_strain);
   strain(node, "tendon_strain_at_one_norm_force", m.tendon_strain);
   // The stiffness of a Millard2012EquilibriumMuscle's tendon follows from its strain.
-  const Node curve = node.child("TendonForceLengthCurve");
-  const double stiffness = number(curve, "stiffness_at_one_norm_force", 0.0);
-  if (std::abs(stiffness * m.tendon_strain.value_or(0.049) - 1.375) >= 1e-6)
-    read_.erase(curve.child("stiffness_at_one_norm_force").hash_value());
+  const Node stiffness = node.child("TendonForceLengthCurve").child("stiffness_at_one_norm_force");
+  const auto value = number_of(stiffness);
+  if (value && std::abs(*value * m.tendon_strain.value_or(0.049) - 1.375) < 1e-6) mark(stiffness);
   for (const auto& [name, key] : {std::pair("active_force_length_curve", "active_curve"),
                                   {"passive_force_length_curve", "passive_curve"},
                                   {"tendon_force_length_curve", "tendon_curve"},
