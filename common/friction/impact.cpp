@@ -292,13 +292,21 @@ void clip(const ImpactProblem& problem, VectorXd& P) {
 
 /// Velocities of the points of bodies that move as rigid ones: in a step, a part that no impulses change comes from
 /// axes that are not unit vectors. In a groove, impulses between the walls would grow without limit in order to reduce
-/// it.
+/// it. It is a part of the slips: the normal velocities, which are those of centres of curvature, are kept.
 [[nodiscard]] VectorXd rigid_velocity(const ImpactProblem& problem, const MatrixXd& V, const VectorXd& u) {
   if (!problem.is_free || !has_friction(problem)) return u;
   // A tenth of the error that solve_coulomb() accepts: a smaller part is rounding.
   constexpr double rounding = 1e-10;
-  VectorXd rigid = reachable_part(V, u);
-  return (u - rigid).norm() > rounding * u.norm() ? rigid : u;
+  if ((u - reachable_part(V, u)).norm() <= rounding * u.norm()) return u;
+  // Least squares with weights, not equations: of redundant points the normal velocities may contradict each other.
+  // Their change is that of the slips divided by the square of the weight.
+  constexpr double weight = 1e4;
+  const auto normals = normal_rows(problem.mu.size());
+  MatrixXd weighted = V;
+  VectorXd right = u;
+  weighted(normals, Eigen::all) *= weight;
+  right(normals) *= weight;
+  return V * VectorXd(weighted.householderQr().solve(right));
 }
 
 /// True if the motion is not unique: some closed points slide, not all in one direction, so that the resulting friction
@@ -518,10 +526,9 @@ ImpactSolution solve_impact(const ImpactProblem& problem, const VectorXd& u_of_s
   return solution;
 }
 
-ImpactSolution solve_contact(const ImpactProblem& problem, const MatrixXd& V, const VectorXd& u_of_step,
+ImpactSolution solve_contact(const ImpactProblem& problem, const MatrixXd& V, const VectorXd& u_free,
                              const VectorXd& floor, const VectorXd& slip_offset, const VectorXd& guess) {
   ImpactSolution solution{.P = guess, .u = {}};
-  const VectorXd u_free = rigid_velocity(problem, V, u_of_step);
   VectorXd q = shifted_by_floor(u_free, floor);
   for (Index row = 0; row < slip_offset.size(); row += 3) q.segment<2>(row + 1) += slip_offset.segment<2>(row + 1);
   solution.converged = solve_coulomb(problem, V, q, solution.P);

@@ -67,7 +67,7 @@ struct ImpactSolution {
 
 /// Contact over a step: 0 <= P_n perpendicular to u_n - floor >= 0, with Coulomb friction.
 /// @param V  find_range(problem.W)
-/// @param u_free  velocities without contact
+/// @param u_free  rigid velocities without contact
 /// @param floor  [m/s] one per point: minimum normal velocity
 /// @param slip_offset  [m/s] rigid velocities added to the tangential ones in Coulomb's law, three components per
 ///                     point; empty = zero

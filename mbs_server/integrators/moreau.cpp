@@ -102,13 +102,6 @@ class Moreau final : public Integrator {
   void try_step(double h);
   [[nodiscard]] double compute_min_gap_rate(const RigidPoint& middle, double rate, double h) const;
   [[nodiscard]] const RigidPoint* point_at_start(const RigidPoint& middle) const;
-  /// Velocities at the points of the midpoint.
-  struct Slip {
-    Vector before;    ///< [m/s] with the initial velocities of the bodies
-    Vector at_start;  ///< [m/s] at the points of the start
-    /// The change along curved paths in either half of the step, as of the rates of gaps.
-    [[nodiscard]] Vector turned() const { return before - at_start; }
-  };
   /// Contact over a step, apart from the velocities without it.
   struct ContactProblem {
     std::size_t n_points = 0;
@@ -116,14 +109,15 @@ class Moreau final : public Integrator {
     Eigen::MatrixXd range{};  ///< of the Delassus matrix
     Vector before{};          ///< [m/s] at the points, with the initial velocities of the bodies
     Vector floor{};           ///< [m/s] minimum normal velocities
-    Slip slip{};
-    [[nodiscard]] friction::ImpactSolution solve(const Vector& u_free, const Vector& slip_offset,
+    Vector start_slip{};      ///< [m/s] at the points of the start
+    Vector turned{};          ///< [m/s] change of slip along curved paths in either half of the step; normal: 0
+    [[nodiscard]] friction::ImpactSolution solve(const Vector& u, const Vector& slip_offset,
                                                  const Vector& guess) const {
-      return friction::solve_contact(problem, range, u_free, floor, slip_offset, guess);
+      return friction::solve_contact(problem, range, u, floor, slip_offset, guess);
     }
   };
   [[nodiscard]] ContactProblem make_contact_problem(double h, const Vector& q_m);
-  static void follow_mean_slip(const ContactProblem& contact, const Vector& u_free, friction::ImpactSolution& solution);
+  static void follow_mean_slip(const ContactProblem& contact, const Vector& u, friction::ImpactSolution& solution);
   [[nodiscard]] ContactStep apply_contact(const ContactProblem& contact, const Vector& v_free, const Vector& guess);
   /// [m] Minimum gaps of inactive and of active points; infinite when there are none.
   struct Gaps {
@@ -306,19 +300,19 @@ Moreau::ContactProblem Moreau::make_contact_problem(double h, const Vector& q_m)
   contact.range = friction::find_range(contact.problem.W);
   contact.before = contacts->velocities(v);
   contact.floor.resize(static_cast<Eigen::Index>(near.size()));
-  Eigen::MatrixXd velocities(contact.before.size(), 2);
-  velocities << contact.before, contact.before;
+  Vector start = contact.before;
   for (std::size_t k = 0; k < near.size(); ++k) {
     const auto row = static_cast<Eigen::Index>(k);
     const RigidPoint& middle = points[near[k]];
     contact.floor[row] = compute_min_gap_rate(middle, contact.before[3 * row], h);
-    if (const RigidPoint* start = point_at_start(middle)) {
-      const Eigen::Vector3d velocity_W = start->slip_W + start->rate * start->n_W;
-      velocities.col(1).segment<3>(3 * row) << middle.n_W.dot(velocity_W), middle.tangents_W.transpose() * velocity_W;
+    if (const RigidPoint* at_start = point_at_start(middle)) {
+      const Eigen::Vector3d velocity_W = at_start->slip_W + at_start->rate * at_start->n_W;
+      start.segment<3>(3 * row) << middle.n_W.dot(velocity_W), middle.tangents_W.transpose() * velocity_W;
     }
   }
-  velocities = friction::rigid_velocities(contact.problem, contact.range, std::move(velocities));
-  contact.slip = {.before = velocities.col(0), .at_start = velocities.col(1)};
+  contact.turned = contact.before - start;
+  for (Eigen::Index row = 0; row < start.size(); row += 3) contact.turned[row] = 0.0;
+  contact.start_slip = friction::rigid_velocities(contact.problem, contact.range, std::move(start));
   return contact;
 }
 
@@ -329,14 +323,26 @@ Moreau::ContactStep Moreau::apply_contact(const ContactProblem& contact, const V
   RigidContacts* contacts = problem_.rigid_contacts();
   const Vector v = from_y_.segment(n_, n_);
   const Vector u_free = contacts->velocities(v_free);
-  friction::ImpactSolution solution = contact.solve(u_free, contact.slip.turned(), guess);
-  // The differences between redundant points may be no motion of rigid bodies: they cannot all stick then.
-  if (!solution.converged) solution = contact.solve(u_free, {}, guess);
+  // Velocities in the middle of the step are those of axes that are not unit vectors; only with the change of slip are
+  // they rigid.
+  const auto rigid = [&](const Vector& u) {
+    return Vector(friction::rigid_velocities(contact.problem, contact.range, u));
+  };
+  Vector u = rigid(u_free + contact.turned);
+  friction::ImpactSolution solution = contact.solve(u, {}, guess);
   const bool last = guess.size() > 0;
-  if (last) follow_mean_slip(contact, u_free, solution);
+  Vector u_end;  // in the middle, as `before`
+  if (solution.converged) {
+    if (last) follow_mean_slip(contact, u, solution);
+    u_end = solution.u - contact.turned;
+  } else {
+    // The differences between redundant points may be no motion of rigid bodies: they cannot all stick then.
+    solution = contact.solve(rigid(u_free), {}, guess);
+    u_end = solution.u;
+  }
   ContactStep contact_step{.v = v_free};
   contacts->apply(solution.P, contact_step.v);
-  contact_step.dissipated = -0.5 * solution.P.dot(contact.before + solution.u);
+  contact_step.dissipated = -0.5 * solution.P.dot(contact.before + u_end);
   contact_step.driver_work = contacts->driver_work(solution.P, 0.5 * (v + contact_step.v));
   if (last) contacts->note_contact(solution);
   contact_step.P = std::move(solution.P);
@@ -346,30 +352,28 @@ Moreau::ContactStep Moreau::apply_contact(const ContactProblem& contact, const V
 /// Friction at the end of a step opposes the slip there. At points that slide throughout the step it opposes the mean
 /// slip instead: a direction that rotates would otherwise be ahead by half a step. At others this would reverse a slip
 /// that ends.
+/// @param u  without contact, at the end of the step
 /// @param solution  in: with friction that opposes the slip at the end
-void Moreau::follow_mean_slip(const ContactProblem& contact, const Vector& u_free, friction::ImpactSolution& solution) {
-  const Slip& slip = contact.slip;
+void Moreau::follow_mean_slip(const ContactProblem& contact, const Vector& u, friction::ImpactSolution& solution) {
   const auto slides = [&](const friction::ImpactSolution& of, Eigen::Index row) {
     const double limit = contact.problem.mu[row / 3] * of.P[row];
     constexpr double within = 1e-6;
     return limit > 0.0 && of.P.segment<2>(row + 1).norm() > (1.0 - within) * limit;
   };
-  const Vector at_end = solution.u + slip.turned();
-  Vector offset = slip.turned();
+  Vector offset = Vector::Zero(u.size());
   std::vector<Eigen::Index> sliding;
   for (Eigen::Index row = 0; row < offset.size(); row += 3) {
-    const auto start = slip.at_start.segment<2>(row + 1);
+    const auto start = contact.start_slip.segment<2>(row + 1);
     const bool moves = start.norm() > contact.problem.velocity_rounding;
-    if (!moves || !slides(solution, row) || !(start.dot(at_end.segment<2>(row + 1)) > 0.0)) continue;
-    offset.segment<2>(row + 1) = slip.before.segment<2>(row + 1);
+    if (!moves || !slides(solution, row) || !(start.dot(solution.u.segment<2>(row + 1)) > 0.0)) continue;
+    offset.segment<2>(row + 1) = start;
     sliding.push_back(row);
   }
   if (sliding.empty()) return;
-  friction::ImpactSolution mean = contact.solve(u_free, offset, solution.P);
+  friction::ImpactSolution mean = contact.solve(u, offset, solution.P);
   if (!mean.converged) return;
-  const Vector now = mean.u + slip.turned();
   for (const Eigen::Index row : sliding) {
-    if (!slides(mean, row) || !(now.segment<2>(row + 1).dot(at_end.segment<2>(row + 1)) > 0.0)) return;
+    if (!slides(mean, row) || !(mean.u.segment<2>(row + 1).dot(solution.u.segment<2>(row + 1)) > 0.0)) return;
   }
   solution = std::move(mean);
 }
@@ -583,18 +587,21 @@ void note_initial_forces(RigidContacts& contacts, Problem& problem, const Eigen:
   contacts.begin_step(0.0, h);
   const friction::ImpactProblem& problem_of_step = contacts.select_points(touching);
   const Vector v_free = y.segment(n, n) + h * rates.segment(n, n);
-  Vector turned(3 * static_cast<Eigen::Index>(touching.size()));
-  for (std::size_t k = 0; k < touching.size(); ++k) {
-    turned.segment<3>(3 * static_cast<Eigen::Index>(k)) = turn.at(points[touching[k]]);
+  const auto n_points = static_cast<Eigen::Index>(touching.size());
+  Vector turned(3 * n_points), floor(n_points);
+  for (Eigen::Index k = 0; k < n_points; ++k) {
+    turned.segment<3>(3 * k) = turn.at(points[touching[static_cast<std::size_t>(k)]]);
+    floor[k] = -std::exchange(turned[3 * k], 0.0);
   }
-  Vector floor(static_cast<Eigen::Index>(touching.size()));
-  for (Eigen::Index k = 0; k < floor.size(); ++k) floor[k] = -turned[3 * k];
   const Eigen::MatrixXd range = friction::find_range(problem_of_step.W);
-  turned = friction::rigid_velocities(problem_of_step, range, turned);
   const Vector u_free = contacts.velocities(v_free);
-  friction::ImpactSolution solution = friction::solve_contact(problem_of_step, range, u_free, floor, turned);
   // As in a step.
-  if (!solution.converged) solution = friction::solve_contact(problem_of_step, range, u_free, floor);
+  const auto solve = [&](const Vector& u) {
+    return friction::solve_contact(problem_of_step, range, friction::rigid_velocities(problem_of_step, range, u),
+                                   floor);
+  };
+  friction::ImpactSolution solution = solve(u_free + turned);
+  if (!solution.converged) solution = solve(u_free);
   contacts.note_contact(solution);
   contacts.end_step(h);
 }

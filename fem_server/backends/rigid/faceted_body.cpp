@@ -157,10 +157,9 @@ bool convex_between(const NearFace& one, const NearFace& other, const Vector3& p
 
 }  // namespace
 
-bool supports(const Probe& corner, const Matrix3& R, const Vector3& n) {
+bool supports(const Probe& corner, const Matrix3& R, const Vector3& n, double outside) {
   const Vector3 own = R.transpose() * n;
-  return std::ranges::all_of(corner.edge_directions,
-                             [&](const Vector3& edge) { return own.dot(edge) >= -cone_rounding; });
+  return std::ranges::all_of(corner.edge_directions, [&](const Vector3& edge) { return own.dot(edge) >= -outside; });
 }
 
 std::vector<Probe> corners_of(const SurfaceMesh& mesh, const std::vector<SharpEdge>& edges) {

@@ -44,8 +44,9 @@ struct SharpEdge {
 /// on the border of the cone, and the pose of a body at rest rounds to either side.
 inline constexpr double cone_rounding = 1e-5;
 
-/// [rad] The same for crossing edges. An edge on a face crosses two edges of that face; when it tips, its common normal
-/// with the edge that it leaves is outside the cone, although the bodies may touch there again immediately.
+/// [rad] The same for crossing edges and for corners above a face. An edge on a face crosses two edges of that face;
+/// when it tips, its common normal with the edge that it leaves is outside the cone, although the bodies may touch
+/// there again immediately. So may the corner of a box that rises while the box tips over its opposite edge.
 inline constexpr double edge_tilt = 1e-3;
 
 /// True if the normal n lies between those of the faces of an edge. @param n  [-] perpendicular to the edge
@@ -80,7 +81,8 @@ struct Probe {
 };
 
 /// True if the body around a corner lies beyond the plane through the corner with normal `n` [-].
-[[nodiscard]] bool supports(const Probe& corner, const Matrix3& R, const Vector3& n);
+/// @param outside  [rad] by which its edges may lie below the plane
+[[nodiscard]] bool supports(const Probe& corner, const Matrix3& R, const Vector3& n, double outside = cone_rounding);
 
 /// Vertices that can touch first: not those within flat faces or straight edges, whose ends are equivalent.
 /// @param edges  sharp edges of the mesh

@@ -253,7 +253,8 @@ void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side
     feature +=
         &face == faces.touched.data() ? from.probes.size() + A_.edges.size() * B_.edges.size() : from.probes.size();
   }
-  if (faces.touched.empty() && !faces.level && at.gap > margin_ && supports(corner, X_to_from.R, at.normal)) {
+  if (faces.touched.empty() && !faces.level && at.gap > margin_ &&
+      supports(corner, X_to_from.R, at.normal, edge_tilt)) {
     add(probe, at.normal, at.gap);
   }
 }

@@ -818,6 +818,97 @@ output: {interval: 0.01}
   EXPECT_NEAR(run.summary.energy.dissipated, 0.0, 2e-3);
 }
 
+/// A ball that rolls without slip between two rough planes of the ground.
+/// @param gravity, normals  [m/s^2, -]; the ball moves along x
+RecordedRun rolls_between(const Vector3& gravity, const Vector3& n, const Vector3& m, double speed, double step) {
+  constexpr double radius = 0.03;
+  // The instantaneous axis passes through both contact points.
+  const Vector3 to_axis = -0.5 * radius * (n + m);
+  const Vector3 p = radius * (n + m) / (1.0 + n.dot(m));
+  const Vector3 w = speed / to_axis.squaredNorm() * Vector3::UnitX().cross(to_axis);
+  const auto vector = [](const Vector3& v) { return fmt::format("[{:.17g}, {:.17g}, {:.17g}]", v[0], v[1], v[2]); };
+  std::string text = fmt::format(R"(
+heelstrike: 1
+gravity: {}
+bodies:
+  ball: {{mass: 0.5, inertia: [1.8e-4, 1.8e-4, 1.8e-4], position: {}, velocity: [{}, 0, 0], angular_velocity: {}}}
+analysis: {{end_time: 0.2, integrator: {{name: moreau, step: {}}}}}
+output: {{interval: 0.02, accelerations: true}}
+contact:
+)",
+                                 vector(gravity), vector(p), speed, vector(w), step);
+  for (const auto& [name, normal] : {std::pair{"n", n}, std::pair{"m", m}}) {
+    text += fmt::format(R"(  {}:
+    main: {{body: ball, surface: {{sphere: {{radius: {}}}}}}}
+    partner: {{body: ground, surface: {{plane: {{normal: {}}}}}}}
+    backend: rigid_coulomb
+    parameters: {{friction: 0.3, restitution: 0}}
+)",
+                        name, radius, vector(normal));
+  }
+  return completed(scenario_from(text));
+}
+
+// A ball that rolls in a groove or along a wall spins about the normals of its contacts. The weight is carried in every
+// row, the first one included, and nothing is dissipated.
+TEST(RigidContact, BallRollsBetweenTwoPlanesWithoutLoss) {
+  const double c = std::numbers::sqrt2 / 2.0;
+  struct Case {
+    Vector3 gravity, n, m;
+    double speed, step;
+  };
+  for (const Case& a :
+       {Case{{0, 0, -g}, {0, c, c}, {0, -c, c}, 2.0, 1e-3}, Case{{0, 0, -g}, {0, c, c}, {0, -c, c}, 0.5, 1e-3},
+        Case{{0, -5, -8}, {0, 1, 0}, {0, 0, 1}, 3.0, 1e-3}, Case{{0, -5, -8}, {0, 1, 0}, {0, 0, 1}, 0.3, 1e-3},
+        Case{{0, -5, -8}, {0, 1, 0}, {0, 0, 1}, 3.0, 1e-4}}) {
+    const auto run = rolls_between(a.gravity, a.n, a.m, a.speed, a.step);
+    for (const int i : {0, 1, 2}) {
+      const std::string axis(1, "xyz"[i]);
+      const auto one = run.column("n.f" + axis + "_N"), other = run.column("m.f" + axis + "_N");
+      for (std::size_t row = 0; row < one.size(); ++row)
+        EXPECT_NEAR(one[row] + other[row], -0.5 * a.gravity[i], 2e-6) << a.speed << " " << axis << row;
+      for (const double value : run.column("ball.a" + axis + "_m_s2")) EXPECT_NEAR(value, 0.0, 4e-6) << a.speed << axis;
+    }
+    EXPECT_NEAR(run.column("ball.x_m").back(), 0.2 * a.speed, 1e-9) << a.speed;
+    EXPECT_NEAR(run.summary.energy.dissipated, 0.0, 1e-9) << a.speed;
+  }
+}
+
+// Boxes dropped on a block, with some rotation, come to rest on it: the corners that rise while they tip over the
+// opposite edge remain supported.
+TEST(RigidContact, DroppedBoxesComeToRestOnABlock) {
+  for (const double friction : {0.6, 0.9}) {
+    for (int k = 0; k < 12; ++k) {
+      const double angle = 0.3 + 0.05 * k, turn = 0.4 * k;
+      const Vector3 axis = Vector3(std::cos(turn), std::sin(turn), 0.6).normalized() * std::sin(0.5 * angle);
+      const auto run =
+          completed(scenario_from(fmt::format(R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  b:
+    mass: 1
+    inertia: [1.241666666666667e-3, 1.508333333333333e-3, 1.083333333333333e-3]
+    position: [0, 0, 0.09]
+    orientation: [{:.17g}, {:.17g}, {:.17g}, {:.17g}]
+contact:
+  c:
+    main: {{body: b, surface: {{block: {{lengths: [0.09, 0.07, 0.1]}}}}}}
+    partner: {{body: ground, surface: {{block: {{lengths: [1, 1, 0.1], center: [0, 0, -0.05]}}}}}}
+    backend: rigid_coulomb
+    parameters: {{friction: {}, restitution: 0}}
+analysis: {{end_time: 1.2}}
+output: {{interval: 0.1}}
+)",
+                                              std::cos(0.5 * angle), axis[0], axis[1], axis[2], friction)));
+      EXPECT_NEAR(run.column("c.fz_N").back(), g, 1e-6) << friction << " " << k;
+      EXPECT_NEAR(run.column("c.fx_N").back(), 0.0, 1e-6) << friction << " " << k;
+      for (const char* rate : {"b.vx_m_s", "b.vz_m_s", "b.wx_rad_s", "b.wy_rad_s", "b.wz_rad_s"})
+        EXPECT_NEAR(run.column(rate).back(), 0.0, 1e-9) << friction << " " << k << " " << rate;
+    }
+  }
+}
+
 /// Bodies of 1 kg, rigid cylinders in contact with each other or with blocks of the ground; friction 0.5.
 RecordedRun with_cylinders(const std::string& bodies, const std::vector<std::array<std::string, 3>>& pairs,
                            double end_time) {
