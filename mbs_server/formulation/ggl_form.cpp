@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "common/errors/error.hpp"
 #include "mbs_server/formulation/cartesian_coordinates.hpp"
 
@@ -90,9 +92,13 @@ void GglForm::factor(double t, const ConstVector& x, double c) {
   const int s0 = 2 * n_;
   const int lambda0 = n_y_;
   const int mu0 = n_y_ + m_;
-  // In the unknowns q, v / c, s, lambda / c^2, mu / c and with the equations divided by c, c^2, c, 1, c the matrix
-  // tends to a limit for small steps, so that its conditioning is that of the constraints.
+  // In the unknowns q, v / c, s, lambda / (m c^2), mu / c and with the equations divided by c, m c^2, c, 1, c, where m
+  // is the largest mass, the matrix tends to a limit for small steps and does not depend on the unit of mass, so that
+  // its conditioning is that of the constraints.
   const double h = 1.0 / c;
+  mass_ = 0.0;
+  for (const Matrix4& mass : system_.mass()) mass_ = std::max(mass_, mass.diagonal().maxCoeff());
+  const double per_mass = 1.0 / mass_;
   // K_mu and K contain -(Phi' mu)_q and (g - Phi' lambda)_q, so that both enter with a minus. Zero entries are added
   // too: the pattern is the same in every call.
   matrix_.begin();
@@ -100,29 +106,29 @@ void GglForm::factor(double t, const ConstVector& x, double c) {
   add_scaled(matrix_, K_mu_.matrix(), 0, 0, -h, false);
   add_identity(matrix_, 0, v0, n_, -1.0);
   add_scaled(matrix_, Phi_q_.matrix(), 0, mu0, 1.0, true);
-  add_scaled(matrix_, K_.matrix(), v0, 0, -h * h, false);
-  add_mass(matrix_, system_.mass(), v0, v0, 1.0);
-  add_scaled(matrix_, C_.matrix(), v0, v0, -h, false);
+  add_scaled(matrix_, K_.matrix(), v0, 0, -h * h * per_mass, false);
+  add_mass(matrix_, system_.mass(), v0, v0, per_mass);
+  add_scaled(matrix_, C_.matrix(), v0, v0, -h * per_mass, false);
   add_scaled(matrix_, Phi_q_.matrix(), v0, lambda0, 1.0, true);
   add_scaled(matrix_, Phi_q_.matrix(), lambda0, 0, 1.0, false);
   add_scaled(matrix_, velocity_.matrix(), mu0, 0, h, false);
   add_scaled(matrix_, Phi_q_.matrix(), mu0, v0, 1.0, false);
   system_.states().linearize(at);
-  system_.states().add_blocks(matrix_, 0, v0, s0, {.g = h * h, .q = h, .v = 1.0, .s = h});
+  system_.states().add_blocks(matrix_, 0, v0, s0, {.g = h * h * per_mass, .q = h, .v = 1.0, .s = h});
   matrix_.end();
   c_ = c;
   if (!lu_.factor(matrix_.matrix())) throw RecoverableError("the Newton matrix of the index-2 form is singular");
 }
 
 void GglForm::solve(Eigen::Ref<VectorX> b) const {
-  // Equations are divided as in factor(); the solution is in q, v / c, s, lambda / c^2, mu / c.
+  // Equations are divided as in factor(); the solution is in q, v / c, s, lambda / (m c^2), mu / c.
   b.head(n_) /= c_;
-  b.segment(n_, n_) /= c_ * c_;
+  b.segment(n_, n_) /= mass_ * c_ * c_;
   b.segment(2 * n_, system_.n_states()) /= c_;
   b.tail(m_) /= c_;
   lu_.solve(b);
   b.segment(n_, n_) *= c_;
-  b.segment(n_y_, m_) *= c_ * c_;
+  b.segment(n_y_, m_) *= mass_ * c_ * c_;
   b.tail(m_) *= c_;
 }
 

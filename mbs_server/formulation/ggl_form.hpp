@@ -42,7 +42,8 @@ class GglForm {
   SparseAssembler Phi_q_, K_, C_, K_mu_, velocity_;
   SparseAssembler matrix_;
   SparseLu lu_;
-  double c_ = 1.0;  ///< [1/s] of the last factor()
+  double c_ = 1.0;     ///< [1/s] of the last factor()
+  double mass_ = 1.0;  ///< [kg] largest of the last factor()
   VectorX g_, inertia_;
 };
 

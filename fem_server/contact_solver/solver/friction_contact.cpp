@@ -35,9 +35,9 @@ constexpr int first_sweeps = 10;
 constexpr double tolerance = 5e-12;
 /// Of the measure of friction::compute_natural_map_error, for a start that Newton's method only has to refine.
 constexpr double restart_tolerance = 1e-12;
-/// Floating-point operations of factorisations along a path of solutions, about twenty seconds of one processor: 3,000
+/// Floating-point operations of factorisations along a path of solutions, some ten seconds of one processor: 1,000
 /// factorisations of 120 nodes. A rejected step is repeated with a smaller one, which must not wait for minutes.
-constexpr double max_path_operations = 1e11;
+constexpr double max_path_operations = 3e10;
 /// Tangents: their error affects only a Newton matrix of the integrator.
 constexpr double tangent_tolerance = 1e-5;
 /// Of a pass in single precision.

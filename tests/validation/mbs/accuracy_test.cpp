@@ -83,6 +83,24 @@ TEST(Andrews, SmallTolerancesAreMet) {
   EXPECT_LT(crank_error(run), 1e-7);
 }
 
+// A steel ball of 0.3 mm and a crate of 10 m fall freely: no integrator depends on the unit of mass.
+TEST(FreeFall, DoesNotDependOnTheUnitOfMass) {
+  for (const auto& [mass, inertia] : {std::pair{1.1e-7, 9.9e-16}, {1.0, 0.01}, {1e4, 1.7e5}}) {
+    for (const char* integrator : {"cvode_index1", "ida_ggl", "arkode_erk", "arkode_dirk"}) {
+      const auto run = completed(scenario_from(fmt::format(R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  body: {{mass: {}, inertia: [{}, {}, {}], angular_velocity: [1, 2, 3]}}
+analysis: {{end_time: 0.5, integrator: {{name: {}}}}}
+output: {{interval: 0.1}}
+)",
+                                                           mass, inertia, inertia, inertia, integrator)));
+      EXPECT_NEAR(run.column("body.z_m").back(), -0.125 * 9.81, 1e-5) << mass << " " << integrator;
+    }
+  }
+}
+
 constexpr const char* tumbling = R"(
 heelstrike: 1
 gravity: [0, 0, 0]
