@@ -23,21 +23,27 @@ namespace {
 using namespace testing_support;
 
 constexpr double friction_coefficient = 0.4;
-constexpr double cube_edge = 0.1;  // [m]
+constexpr double dragged_edge = 0.1;  // [m]
 
-/// A box of rubber with a layer of 10 mm on a rigid floor.
-std::unique_ptr<ContactBackend> box_on_floor(const Vector3& lengths, int cells, ParameterMap parameters) {
+/// A box of rubber with a layer of 10 mm on a rigid partner. @param cells  along an edge; 0 = a block by its dimensions
+std::unique_ptr<ContactBackend> box_on(const Surface& partner, const Vector3& lengths, int cells,
+                                       ParameterMap parameters) {
   Assets assets;
   assets.add("box", box_of_cells(lengths, std::max(cells, 1)));
   parameters.try_emplace("thickness", 0.01);
   parameters.try_emplace("friction", friction_coefficient);
-  PairSpec pair = layer_pair(cells > 0 ? mesh_named("box") : Surface(BlockSurface{.lengths = lengths}),
-                             PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()}, std::move(parameters));
+  PairSpec pair = layer_pair(cells > 0 ? mesh_named("box") : Surface(BlockSurface{.lengths = lengths}), partner,
+                             std::move(parameters));
   pair.main.materials = {material(1e6, 0.3)};
   const BackendEntry entry = elastic_foundation_entry();
   pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.box.parameters");
   entry.check(pair);
   return entry.make(pair, assets.context());
+}
+
+std::unique_ptr<ContactBackend> box_on_floor(const Vector3& lengths, int cells, ParameterMap parameters) {
+  return box_on(PlaneSurface{.normal = Vector3::UnitZ(), .point = Vector3::Zero()}, lengths, cells,
+                std::move(parameters));
 }
 
 const double floor_stiffness = LayerLaw::confined_modulus_factor(0.3) * 1e6 / 0.01;  // [Pa/m]
@@ -52,7 +58,7 @@ PairState floor_state(const Pose& X_WC) {
 /// A cube rotated about the axis of y, its lowest edge `depth` below the floor.
 Pose tilted_cube(double angle, double depth) {
   return {.R = rotation_from_vector({0.0, angle, 0.0}),
-          .p = {0.0, 0.0, 0.5 * cube_edge * (std::cos(angle) + std::sin(angle)) - depth}};
+          .p = {0.0, 0.0, 0.5 * dragged_edge * (std::cos(angle) + std::sin(angle)) - depth}};
 }
 
 /// Cells along an edge; 0 = a block by its dimensions.
@@ -73,8 +79,8 @@ TEST(FoundationFriction, DraggedCubeHasTheRatioMu) {
        {0.0, 0.01, 0.05, 0.2, std::numbers::pi / 9.0, std::numbers::pi / 6.0, std::numbers::pi / 4.0}) {
     for (const int cells : divisions) {
       for (const auto& [direction, penetration] : settings) {
-        const auto backend =
-            box_on_floor(Vector3::Constant(cube_edge), cells, {{"direction", direction}, {"penetration", penetration}});
+        const auto backend = box_on_floor(Vector3::Constant(dragged_edge), cells,
+                                          {{"direction", direction}, {"penetration", penetration}});
         const std::string what = fmt::format("{} rad, {} cells, {} {}", angle, cells, direction, penetration);
         Pose X_WC = tilted_cube(angle, angle < 0.1 ? 2e-4 : 1e-3);
         Committed committed = backend->commit(*backend->initial_history(), floor_state(X_WC));
@@ -95,7 +101,7 @@ TEST(FoundationFriction, CentresHaveTheRatioMu) {
   for (const double angle : {0.2, std::numbers::pi / 4.0}) {
     for (const auto& [direction, penetration] : settings) {
       const auto backend =
-          box_on_floor(Vector3::Constant(cube_edge), 40,
+          box_on_floor(Vector3::Constant(dragged_edge), 40,
                        {{"direction", direction}, {"penetration", penetration}, {"springs", "centres"}});
       Pose X_WC = tilted_cube(angle, 3e-3);
       Committed committed = backend->commit(*backend->initial_history(), floor_state(X_WC));
@@ -164,12 +170,12 @@ TEST(FoundationFriction, BlockOnASlope) {
 /// x from `depth` [m] in the middle
 double spinning_torque(double depth, double slope) {
   constexpr int n = 1000;
-  constexpr double cell = cube_edge / n;
+  constexpr double cell = dragged_edge / n;
   double torque = 0.0;
   for (int i = 0; i < n; ++i) {
     for (int j = 0; j < n; ++j) {
-      const double x = cell * (i + 0.5) - 0.5 * cube_edge, y = cell * (j + 0.5) - 0.5 * cube_edge;
-      torque += std::max(0.0, depth + slope * x) * std::hypot(x - 0.5 * cube_edge * slope, y);
+      const double x = cell * (i + 0.5) - 0.5 * dragged_edge, y = cell * (j + 0.5) - 0.5 * dragged_edge;
+      torque += std::max(0.0, depth + slope * x) * std::hypot(x - 0.5 * dragged_edge * slope, y);
     }
   }
   return friction_coefficient * floor_stiffness * cell * cell * torque;
@@ -183,13 +189,13 @@ TEST(FoundationFriction, SpinningSquare) {
     const double expected = spinning_torque(depth, slope);
     for (const auto& [cells, tolerance] :
          {std::pair(1, 0.4), std::pair(3, 0.05), std::pair(6, 0.02), std::pair(24, 2e-3), std::pair(0, 2e-3)}) {
-      const auto backend = box_on_floor(Vector3::Constant(cube_edge), cells, {});
+      const auto backend = box_on_floor(Vector3::Constant(dragged_edge), cells, {});
       const Matrix3 tilt = rotation_from_vector({0.0, std::asin(slope), 0.0});
       Committed committed{.history = backend->initial_history(), .response = {}};
       Pose X_WC;
       for (int i = 0; i <= 30; ++i) {
         X_WC = {.R = rotation_from_vector({0.0, 0.0, 0.03 * i}) * tilt,
-                .p = {0.0, 0.0, 0.5 * cube_edge * std::sqrt(1.0 - slope * slope) - depth}};
+                .p = {0.0, 0.0, 0.5 * dragged_edge * std::sqrt(1.0 - slope * slope) - depth}};
         committed = backend->commit(*committed.history, floor_state(X_WC));
       }
       const double torque = (X_WC.R * committed.response.F_A.torque).z();
@@ -226,7 +232,7 @@ TEST(FoundationFriction, TangentsAreDerivatives) {
       for (const auto& [direction, penetration] : settings) {
         for (const double dissipation : {0.0, 20.0}) {
           const auto backend =
-              box_on_floor(Vector3::Constant(cube_edge), cells,
+              box_on_floor(Vector3::Constant(dragged_edge), cells,
                            {{"direction", direction}, {"penetration", penetration}, {"dissipation", dissipation}});
           Pose X_WC = tilted_cube(angle, 1e-3);
           X_WC.R = rotation_from_vector({0.03, 0.0, 0.01}) * X_WC.R;
@@ -244,6 +250,67 @@ TEST(FoundationFriction, TangentsAreDerivatives) {
       }
     }
   }
+}
+
+// The same for a cube that overhangs the edge of a block.
+TEST(FoundationFriction, TangentsOverAnEdge) {
+  const Surface block = BlockSurface{.lengths = {0.3, 0.3, 0.1}, .center = {0.14, 0.0, -0.05}};
+  for (const int cells : {1, 3}) {
+    for (const double dissipation : {0.0, 20.0}) {
+      const auto backend = box_on(block, Vector3::Constant(dragged_edge), cells, {{"dissipation", dissipation}});
+      Pose X_WC = tilted_cube(0.0, 1e-3);
+      X_WC.R = rotation_from_vector({0.004, 0.003, 0.1});
+      const auto history = backend->commit(*backend->initial_history(), floor_state(X_WC)).history;
+      for (const double slip : {1.3e-5, 0.005}) {
+        X_WC.p += Vector3(0.6 * slip, slip, -1e-5);
+        PairState state = floor_state(X_WC);
+        state.V_AB = {.w = {0.01, -0.02, 0.03}, .v = {0.02, 0.01, -0.01}};
+        expect_tangents(*backend, *history, state,
+                        fmt::format("{} cells, dissipation {}, slip {}", cells, dissipation, slip));
+      }
+    }
+  }
+}
+
+/// Work on a ball that moves and rotates in a dish, less the energy stored and dissipated, relative to the latter.
+double curved_energy_error(const ContactBackend& backend, int steps) {
+  const auto at = [&](int i) {
+    const double t = static_cast<double>(i) / steps;
+    PairState state;
+    state.X_AB.p = {0.003 * std::sin(6.0 * t), 0.002 * std::sin(4.0 * t),
+                    0.0151 - 0.0004 * std::sin(std::numbers::pi * t)};
+    state.X_AB.R = rotation_from_vector({0.1 * std::sin(5.0 * t), 0.15 * std::sin(3.0 * t), 0.2 * t});
+    return state;
+  };
+  PairState last = at(0);
+  Committed committed = backend.commit(*backend.initial_history(), last);
+  double work = 0.0, dissipated = 0.0;
+  for (int i = 1; i <= steps; ++i) {
+    const PairState state = at(i);
+    const Vector6 before = committed.response.F_A.vector();
+    committed = backend.commit(*committed.history, state);
+    const Eigen::AngleAxisd rotation(Matrix3(state.X_AB.R * last.X_AB.R.transpose()));
+    const Vector3 angle = rotation.angle() * rotation.axis();
+    Vector6 motion;
+    motion << angle, state.X_AB.p - last.X_AB.p - angle.cross(0.5 * (state.X_AB.p + last.X_AB.p));
+    work += 0.5 * (before + committed.response.F_A.vector()).dot(motion);
+    dissipated += committed.response.dissipated_increment;
+    last = state;
+  }
+  return (work - committed.response.stored_energy - dissipated) / dissipated;
+}
+
+// On curved surfaces, too, work is stored or dissipated, to the square of the steps.
+TEST(FoundationFriction, WorkOnCurvedSurfaces) {
+  PairSpec pair =
+      layer_pair(SphereSurface{.radius = -0.04, .center = {0.0, 0.0, 0.04}},
+                 SphereSurface{.radius = 0.025, .center = {0.0, 0.0, 0.01}}, {{"friction", 0.2}, {"refine", 2.0}});
+  const BackendEntry entry = elastic_foundation_entry();
+  pair.parameters = checked_parameters(pair.parameters, entry.parameters, "contact.ball.parameters");
+  const auto backend = entry.make(pair, Assets().context());
+  const double coarse = curved_energy_error(*backend, 50), fine = curved_energy_error(*backend, 100);
+  EXPECT_LT(std::abs(fine), 2e-3);
+  EXPECT_LT(std::abs(fine), 0.35 * std::abs(coarse));
 }
 
 // Shares are not negative, have the sum and the moments of the corner forces and, below a load that covers the
