@@ -503,7 +503,11 @@ BedOptions bed_options(const Roles& roles, double deepest) {
   options.target_thickness = constant_target_thickness(roles);
   // A layer of the target alone is added to zero thickness.
   options.lumped = roles.lumped() || (!roles.has_layer(true) && roles.varies(false));
-  options.rates = number(roles.pair.parameters, "dissipation") > 0.0;
+  const bool has_dissipation = number(roles.pair.parameters, "dissipation") > 0.0;
+  const bool has_friction = number(roles.pair.parameters, "friction") > 0.0;
+  // Friction acts across the direction of the rate, which along `energy` is that of the wrench.
+  options.rates = has_dissipation || (has_friction && options.direction != ForceDirection::energy);
+  options.planes = has_dissipation || has_friction;
   options.search_distance = optional_number(roles.pair.parameters, "search_distance").value_or(deepest);
   return options;
 }

@@ -157,7 +157,6 @@ struct FoundationContact::Sum {
   Matrix6 dX = Matrix6::Zero();
   Matrix6 dV = Matrix6::Zero();
   WrenchRotationSum rotated;
-  std::size_t n_bent = 0;  ///< springs that are not flat
   double friction_energy = 0.0;
   double slip_work = 0.0;
   SlipSpeed slip_speed;
@@ -243,54 +242,17 @@ Response FoundationContact::to_main_frame(const Response& r, const PairState& st
   return result;
 }
 
-/// Springs in the centres: the force of each is damped with its own rate.
-void FoundationContact::damp_springs(const BedState& bed, const Vector6& V_CT, Damping& damping) const {
-  const double c = options_.dissipation;
-  for (std::size_t i = 0; i < bed.springs.size(); ++i) {
-    const ActiveSpring& loaded = bed.springs[i];
-    NormalForce& damped = damping.forces[i];
-    const double factor = damping.factors[i];
-    damped.value = factor * loaded.force;
-    if (bed.slopes.empty()) continue;
-    damped.dX = factor * bed.slopes[i].dforce.transpose();
-    if (!(factor > 0.0)) continue;
-    damped.dX += loaded.force * c * (V_CT.transpose() * bed.drate[i]);
-    damped.dV = loaded.force * c * loaded.motion.rate.transpose();
-  }
-}
-
 /// Springs at the vertices: the corners of the planes carry forces >= 0, each damped with the rate of its own depth, so
 /// that no power is negative. For the force of a spring, a sum over several corners with both signs, this would fail.
 void FoundationContact::damp_planes(const BedState& bed, const Vector6& V_CT, Damping& damping) const {
-  const double c = options_.dissipation;
-  const bool tangents = !bed.slopes.empty();
   for (const ActivePlane& plane : bed.planes) {
-    std::array<RowVector6, 4> by_twist;
-    std::array<RowVector6, 4> by_pose;
-    for (std::size_t k = 0; k < 4; ++k) {
-      by_twist[k] = plane.shares[k] * bed.springs[plane.springs[k]].motion.rate.transpose();
-      if (tangents) by_pose[k] = plane.shares[k] * (V_CT.transpose() * bed.drate[plane.springs[k]]);
-    }
-    std::array<RowVector6, 3> rate_slopes = plane_of<RowVector6>(by_twist, plane.centre_weight);
-    std::array<RowVector6, 3> dX = tangents ? plane_of<RowVector6>(by_pose, plane.centre_weight) : rate_slopes;
-    std::array<double, 3> value{};
-    for (std::size_t k = 0; k < 3; ++k) {
-      const double force = plane.forces[static_cast<Eigen::Index>(k)];
-      const double factor = std::max(0.0, 1.0 + c * (rate_slopes[k] * V_CT).value());
-      const double slope = factor > 0.0 ? force * c : 0.0;
-      value[k] = factor * force;
-      dX[k] = factor * plane.dforces[k].transpose() + slope * dX[k];
-      rate_slopes[k] *= slope;
-    }
-    const std::array<double, 4> values = by_four_points<double>(value, plane.centre_weight);
-    const std::array<RowVector6, 4> of_pose = by_four_points<RowVector6>(dX, plane.centre_weight);
-    const std::array<RowVector6, 4> of_twist = by_four_points<RowVector6>(rate_slopes, plane.centre_weight);
+    const auto of_springs = spring_forces(corner_forces(bed, plane, options_.dissipation, V_CT), plane.centre_weight);
     for (std::size_t k = 0; k < 4; ++k) {
       NormalForce& damped = damping.forces[plane.springs[k]];
-      damped.value += plane.shares[k] * values[k];
-      if (!tangents) continue;
-      damped.dX += plane.shares[k] * of_pose[k];
-      damped.dV += plane.shares[k] * of_twist[k];
+      damped.value += plane.shares[k] * of_springs[k].value;
+      if (bed.slopes.empty()) continue;
+      damped.dX += plane.shares[k] * of_springs[k].dX;
+      damped.dV += plane.shares[k] * of_springs[k].dV;
     }
   }
 }
@@ -305,14 +267,16 @@ FoundationContact::Damping FoundationContact::damping_of(const BedState& bed, co
   if (bed_.casting().places() == SpringPlaces::vertices) {
     damp_planes(bed, V_CT, damping);
   } else {
-    damp_springs(bed, V_CT, damping);
+    for (std::size_t i = 0; i < bed.springs.size(); ++i) {
+      damping.forces[i] = centre_force(bed, i, options_.dissipation, V_CT);
+    }
   }
   return damping;
 }
 
-// Adds tangents, dissipation and friction of one spring and returns its normal force.
+// Adds tangents and dissipation of one spring and returns its normal force.
 double FoundationContact::add_changes(const BedState& bed, std::size_t i, const Damping& damping,
-                                      const FoundationHistory& history, const PairState& state, Sum& sum) const {
+                                      const PairState& state, Sum& sum) const {
   const ActiveSpring& loaded = bed.springs[i];
   const SpringKinematics& motion = loaded.motion;
   const bool tangents = !bed.slopes.empty();
@@ -328,10 +292,9 @@ double FoundationContact::add_changes(const BedState& bed, std::size_t i, const 
     if (loaded.flat) {
       sum.rotated.add(bed_.casting().springs()[loaded.spring], motion, state.X_AB.p, normal.value);
     } else {
-      sum.dX += normal.value * bed.dwrench[sum.n_bent++];
+      sum.dX += normal.value * bed.dwrench[loaded.bent];
     }
   }
-  if (options_.friction > 0.0) add_friction(bed, i, normal, history, state, sum);
   return normal.value;
 }
 
@@ -362,38 +325,46 @@ void FoundationContact::add_layer(const BedState& bed, std::size_t i, double slo
   sum.dV += dh * by_twist;
 }
 
-void FoundationContact::add_friction(const BedState& bed, std::size_t i, const NormalForce& normal,
+void FoundationContact::add_friction(const BedState& bed, const FoundationHistory& history, const PairState& state,
+                                     Sum& sum) const {
+  const auto loads = friction_loads(bed_, bed, options_.dissipation, state.V_AB.vector());
+  for (std::size_t i = 0; i < loads.size(); ++i) {
+    if (loads[i].force.squaredNorm() > 0.0) add_traction(bed, i, loads[i], history, state, sum);
+  }
+}
+
+void FoundationContact::add_traction(const BedState& bed, std::size_t i, const FrictionLoad& load,
                                      const FoundationHistory& history, const PairState& state, Sum& sum) const {
-  if (!(normal.value > 0.0)) return;
   const Pose& X_CT = state.X_AB;
   const ActiveSpring& loaded = bed.springs[i];
   const Spring& spring = bed_.casting().springs()[loaded.spring];
   const double thickness = bed.layers.empty() ? 0.0 : bed.layers[i].motion.h;
+  const double stiffness = shear_stiffness(loaded.spring, thickness);
   const SpringStickPoint stored = find_stick_point(bed, i, history, X_CT);
-  BedTraction t = bed_traction(spring, shear_stiffness(loaded.spring, thickness), options_.friction, normal, stored);
+  BedTraction t = bed_traction(spring, stiffness, options_.friction, load, stored);
   if (!bed.layers.empty()) {
     // A force f on the shear compliance 1 / k stores f^2 / (2 k), where 1 / k increases with T's thickness.
     const double softness = options_.shear_compliance_slope[loaded.spring];
-    if (!t.slips) {
-      t.dX -= softness * shear_stiffness(loaded.spring, thickness) * t.force * bed.layers[i].motion.dh.transpose();
-    }
+    if (!t.slips) t.dX -= softness * stiffness * t.force * bed.layers[i].motion.dh.transpose();
     add_layer(bed, i, -0.5 * softness * t.force.squaredNorm(), -softness * t.force.transpose() * t.dX,
               -softness * t.force.transpose() * t.dV, sum);
   }
-  const Vector3 arm = t.point - X_CT.p;
-  Matrix36 darm = t.dpoint;
-  darm.rightCols<3>() -= Matrix3::Identity();
+  const Vector3 arm = spring.point - X_CT.p;
+  const Matrix3 lever = skew(arm);
   sum.wrench += wrench_at(arm, t.force);
-  sum.dX.topRows<3>() += skew(arm) * t.dX - skew(t.force) * darm;
+  sum.dX.topRows<3>() += lever * t.dX;
+  sum.dX.topRightCorner<3, 3>() += skew(t.force);
   sum.dX.bottomRows<3>() += t.dX;
-  sum.dV.topRows<3>() += skew(arm) * t.dV;
+  sum.dV.topRows<3>() += lever * t.dV;
   sum.dV.bottomRows<3>() += t.dV;
   sum.friction_energy += t.stored_energy;
   sum.slip_work += t.slip_work;
-  const Vector3 stretch = stored.transported - spring.point;
-  sum.slip_speed.add(shear_stiffness(loaded.spring, thickness) * (stretch - spring.normal.dot(stretch) * spring.normal),
-                     stored.limit_before, point_velocity(state.V_AB, spring.point - X_CT.p));
-  sum.stored.push_back({.spring = loaded.spring, .p_TStick = X_CT.inverse() * t.stored, .limit = t.limit});
+  sum.slip_speed.add(stiffness * along_surface(t.normal, stored.transported - spring.point), stored.limit_before,
+                     point_velocity(state.V_AB, arm));
+  sum.stored.push_back({.spring = loaded.spring,
+                        .p_TStick = X_CT.inverse() * t.stored,
+                        .normal_T = X_CT.R.transpose() * t.normal,
+                        .limit = t.limit});
 }
 
 /// Springs that were loaded and no longer are. @pre sum.stored ascending
@@ -405,7 +376,7 @@ double FoundationContact::compute_released_slip_work(const Sum& sum, const Found
     if (found != sum.stored.end() && found->spring == before.spring) continue;
     const double thickness = bed_.target_thickness(before.spring, *history.X_CT);
     work += released_slip_work(bed_.casting().springs()[before.spring], shear_stiffness(before.spring, thickness),
-                               transform_stick_point(before, *history.X_CT, X_CT));
+                               X_CT.R * before.normal_T, transform_stick_point(before, *history.X_CT, X_CT));
   }
   return work;
 }
@@ -487,7 +458,7 @@ Response FoundationContact::make_response(const BedState& bed, const FoundationH
   double peak = damping.factors.empty() ? bed.rim_peak : 0.0;
   for (std::size_t i = 0; i < bed.springs.size(); ++i) {
     const ActiveSpring& loaded = bed.springs[i];
-    const double force = elastic ? loaded.force : add_changes(bed, i, damping, history, state, sum);
+    const double force = elastic ? loaded.force : add_changes(bed, i, damping, state, sum);
     wrench += force * loaded.motion.wrench;
     moment += force * bed_.casting().springs()[loaded.spring].point;
     total += force;
@@ -497,6 +468,7 @@ Response FoundationContact::make_response(const BedState& bed, const FoundationH
       if (!sum.pressures.empty()) sum.pressures[i] = pressure;
     }
   }
+  if (options_.friction > 0.0) add_friction(bed, history, state, sum);
   // Damping acts on the planes over triangles, whose mean may exceed the pressures of their springs.
   for (std::size_t f = 0; f < bed.faces.size() && options_.dissipation > 0.0; ++f) {
     const ActiveFace& face = bed.faces[f];

@@ -14,6 +14,7 @@
 #include "fem_server/backend_interface/surface_regions.hpp"
 #include "fem_server/backends/elastic_foundation/bed_friction.hpp"
 #include "fem_server/backends/elastic_foundation/casting_square.hpp"
+#include "fem_server/backends/elastic_foundation/friction_load.hpp"
 #include "fem_server/backends/elastic_foundation/spring_bed.hpp"
 #include "fem_server/surfaces/partner_shape.hpp"
 
@@ -53,7 +54,7 @@ struct FoundationOptions {
 
 /// Without friction, responses do not depend on the history.
 struct FoundationHistory final : SavedHistory<FoundationHistory> {
-  static constexpr std::string_view format = "heelstrike elastic foundation history 2";
+  static constexpr std::string_view format = "heelstrike elastic foundation history 3";
 
   std::optional<Pose> X_CT;          ///< committed; none = no commit yet, or no friction
   std::vector<StickSpring> springs;  ///< loaded, ascending
@@ -87,7 +88,6 @@ class FoundationContact final : public ContactBackend {
   struct Sum;
   struct Damping;
   void damp_planes(const BedState& bed, const Vector6& V_CT, Damping& damping) const;
-  void damp_springs(const BedState& bed, const Vector6& V_CT, Damping& damping) const;
   [[nodiscard]] Damping damping_of(const BedState& bed, const Vector6& V_CT) const;
   /// Pose and twist of T in C.
   [[nodiscard]] PairState to_casting_frame(const PairState& state) const;
@@ -96,8 +96,8 @@ class FoundationContact final : public ContactBackend {
   [[nodiscard]] BedState loads_at(const Pose& X_CT, bool tangents) const;
   [[nodiscard]] Response make_response(const BedState& bed, const FoundationHistory& history, const PairState& state,
                                        std::vector<StickSpring>* stored) const;
-  [[nodiscard]] double add_changes(const BedState& bed, std::size_t i, const Damping& damping,
-                                   const FoundationHistory& history, const PairState& state, Sum& sum) const;
+  [[nodiscard]] double add_changes(const BedState& bed, std::size_t i, const Damping& damping, const PairState& state,
+                                   Sum& sum) const;
   [[nodiscard]] SpringStickPoint find_stick_point(const BedState& bed, std::size_t i, const FoundationHistory& history,
                                                   const Pose& X_CT) const;
   /// [N/m] of a spring for this thickness of T's layer.
@@ -106,7 +106,8 @@ class FoundationContact final : public ContactBackend {
   /// of the derivatives of `slope` by pose and twist.
   void add_layer(const BedState& bed, std::size_t i, double slope, const RowVector6& by_pose,
                  const RowVector6& by_twist, Sum& sum) const;
-  void add_friction(const BedState& bed, std::size_t i, const NormalForce& normal, const FoundationHistory& history,
+  void add_friction(const BedState& bed, const FoundationHistory& history, const PairState& state, Sum& sum) const;
+  void add_traction(const BedState& bed, std::size_t i, const FrictionLoad& load, const FoundationHistory& history,
                     const PairState& state, Sum& sum) const;
   [[nodiscard]] double compute_released_slip_work(const Sum& sum, const FoundationHistory& history,
                                                   const Pose& X_CT) const;

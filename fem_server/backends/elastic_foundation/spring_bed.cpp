@@ -525,7 +525,9 @@ void SpringBed::set_derivatives(Search& search, ActiveSpring& loaded, const Spri
   SpringKinematicsDerivatives motion;
   differentiate_spring_kinematics(casting_.springs()[loaded.spring], spring_contact, search.X_CT.p, motion, drate);
   slopes.dd = motion.dd;
-  if (!loaded.flat) state.dwrench.push_back(motion.dwrench);
+  if (loaded.flat) return;
+  loaded.bent = static_cast<std::uint32_t>(state.dwrench.size());
+  state.dwrench.push_back(motion.dwrench);
 }
 
 void SpringBed::place_layer(Search& search, std::uint32_t spring, const SpringContact& spring_contact) const {
@@ -1101,7 +1103,7 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
       {.triangle = triangle, .pressure = load.forces.sum() / area, .area = loaded_area, .springs = places});
   const auto forces = by_four_points<double>({load.forces[0], load.forces[1], load.forces[2]}, four.centre_weight);
   for (std::size_t k = 0; k < 4; ++k) state.springs[four.springs[k]].force += four.shares[k] * forces[k];
-  if (options_.rates) {
+  if (options_.planes) {
     state.planes.push_back(
         {.springs = four.springs, .shares = four.shares, .centre_weight = four.centre_weight, .forces = load.forces});
     state.planes.back().dforces.fill(Vector6::Zero());
@@ -1124,7 +1126,7 @@ inline void SpringBed::load_triangle(Search& search, std::uint32_t triangle) con
       dplane = {K(0, 0) * a + K(0, 1) * b + K(0, 2) * c, K(1, 0) * a + K(1, 1) * b + K(1, 2) * c,
                 K(2, 0) * a + K(2, 1) * b + K(2, 2) * c};
     }
-    for (std::size_t k = 0; k < 3 && options_.rates; ++k) state.planes.back().dforces[k].segment<2>(i) += dplane[k];
+    for (std::size_t k = 0; k < 3 && options_.planes; ++k) state.planes.back().dforces[k].segment<2>(i) += dplane[k];
     const auto dforces = by_four_points<Two>(dplane, four.centre_weight);
     for (std::size_t k = 0; k < 4; ++k) slopes[k]->dforce.segment<2>(i) += four.shares[k] * dforces[k];
   }
@@ -1146,7 +1148,7 @@ void SpringBed::load_layers(Search& search, const ActiveFace& face, const Triang
     dslope += four.shares[k] * forces[k] * slopes.dd;
   }
   dslope += by.curvature * dh;
-  for (Eigen::Index k = 0; k < 3 && options_.rates; ++k) {
+  for (Eigen::Index k = 0; k < 3 && options_.planes; ++k) {
     state.planes.back().dforces[static_cast<std::size_t>(k)] += by.forces[k] * dh;
   }
   for (std::size_t k = 0; k < 3; ++k) state.layers[face.springs[k]].dslope += dslope / 3.0;

@@ -24,6 +24,7 @@ struct BedOptions {
   double search_distance = 0.0;   ///< [m] > 0: maximum depth behind an open surface at which a spring is in contact
   bool thin_target = false;       ///< T is thinner than the layers somewhere: springs can pass through it
   bool rates = false;             ///< the compression rate is differentiated by the pose
+  bool planes = false;            ///< the planes over triangles are reported
   std::vector<std::uint32_t> target_pieces{};  ///< connected piece, from 0, of each of T's triangles; empty = one piece
   SurfaceMesh sharp_faces{};                   ///< of T, at sharp edges, which may press C between its springs
   std::string where;                           ///< "contact.NAME", for messages
@@ -35,6 +36,7 @@ struct ActiveSpring {
   SpringKinematics motion;
   double force = 0.0;  ///< [N] elastic: dE / dd, which may be < 0 at vertices of a rim
   std::uint32_t spring;
+  std::uint32_t bent = 0;       ///< in BedState::dwrench, if slopes are requested and it is not flat
   bool flat = false;            ///< SpringContact::flat, if slopes are requested
   bool is_outside_rim = false;  ///< its ray misses T, and motion.d is minus the distance to T
   bool is_overhanging =
@@ -87,7 +89,7 @@ struct BedState {
   std::vector<ActiveLayer> layers{};        ///< of each; empty = T's layer has a uniform thickness
   std::vector<Matrix6> ddh{};               ///< of each: d (d h / d X) / d X; empty = not requested
   std::vector<ActiveFace> faces{};
-  std::vector<ActivePlane> planes{};      ///< of each face; empty = springs in the centres, or no rates requested
+  std::vector<ActivePlane> planes{};      ///< of each face; empty = springs in the centres, or not requested
   Vector6 rim_wrench = Vector6::Zero();   ///< [N m, N] on C about T's origin where T ends over triangles (RimLoad), in
                                           ///< addition to the forces of the springs
   Matrix6 rim_dwrench = Matrix6::Zero();  ///< by the pose

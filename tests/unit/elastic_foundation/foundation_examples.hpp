@@ -69,6 +69,31 @@ inline std::vector<std::array<Vector3, 3>> height_field(double edge, int n,
   return triangles;
 }
 
+/// A box about the origin, n x n cells of two triangles on each face.
+inline std::vector<std::array<Vector3, 3>> box_of_cells(const Vector3& lengths, int n) {
+  std::vector<std::array<Vector3, 3>> triangles;
+  for (Eigen::Index axis = 0; axis < 3; ++axis) {
+    for (const double side : {-1.0, 1.0}) {
+      const auto at = [&](int i, int j) {
+        Vector3 p;
+        p[axis] = 0.5 * side * lengths[axis];
+        p[(axis + 1) % 3] = (static_cast<double>(i) / n - 0.5) * lengths[(axis + 1) % 3];
+        p[(axis + 2) % 3] = (static_cast<double>(j) / n - 0.5) * lengths[(axis + 2) % 3];
+        return p;
+      };
+      for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) {
+          std::array<Vector3, 4> p{at(i, j), at(i + 1, j), at(i + 1, j + 1), at(i, j + 1)};
+          if (side < 0.0) std::swap(p[1], p[3]);
+          triangles.push_back({p[0], p[1], p[2]});
+          triangles.push_back({p[0], p[2], p[3]});
+        }
+      }
+    }
+  }
+  return triangles;
+}
+
 inline Material material(double E, double nu) {
   return {.youngs_modulus = E, .poissons_ratio = nu, .density = 0.0, .set = {}};
 }
