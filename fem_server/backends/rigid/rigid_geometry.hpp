@@ -72,6 +72,7 @@ class RigidGeometry {
     std::optional<RollingCylinder> cylinder;
     std::optional<SurfaceMesh> mesh;  ///< of shapes without a formula; only during construction
     bool convex = false;              ///< a polyhedron
+    bool is_acute = false;            ///< at some edges the normals turn by more than 90 degrees
     std::vector<SharpEdge> edges;     ///< empty if the other side has no edges or cylinders for contact
     std::vector<Probe> edge_balls;    ///< around them
     std::vector<Cluster> edge_clusters;
@@ -81,7 +82,12 @@ class RigidGeometry {
   /// Intermediate result of a search.
   struct SearchResult {
     std::vector<ContactPoint> points{};
-    std::vector<ContactPoint> edge_candidates{};  ///< crossings with `tips`
+    std::vector<ContactPoint> edge_candidates{};  ///< crossings with `is_from_cone`
+    struct Crossing {
+      ContactPoint point{};
+      bool is_from_cone = false;  ///< see EdgeCrossing
+    };
+    std::vector<Crossing> if_overlapping{};  ///< of convex bodies, with negative gaps
     ContactPoint nearest{};
   };
   [[nodiscard]] static Side side_of(const Surface& surface, const PrepareContext& context, const std::string& where);
@@ -100,6 +106,11 @@ class RigidGeometry {
   void collect_crossings(const Pose& X_AB, double reach, SearchResult& found) const;
   void add_crossing(const EdgeCrossing& at, ContactPoint point, const Side& from, const Side& to, const Pose& X_from_to,
                     double reach, SearchResult& found) const;
+  [[nodiscard]] bool are_apart(const ContactPoint& nearest, const Pose& X_AB) const;
+  void add_overlap(const Pose& X_AB, SearchResult& found) const;
+  [[nodiscard]] double depth_bound(std::span<const ContactPoint> points) const;
+  void add_corners_beyond(const Side& from, const Side& to, const Pose& X_to_from, double depth,
+                          std::vector<ContactPoint>& points) const;
   void collect_cylinder(const Side& from, const Side& to, const Pose& X_to_from, double reach,
                         SearchResult& found) const;
   static void add_points(std::span<const ContactPoint> points, double reach, SearchResult& found);

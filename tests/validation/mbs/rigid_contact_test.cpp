@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
+#include "fem_server/sessions/local_contact.hpp"
 #include "tests/validation/mbs/completed_run.hpp"
 
 namespace heelstrike::test {
@@ -1167,6 +1168,71 @@ TEST(RigidContact, SlidingPointsShareTheirLoadIndependentlyOfTheirOrder) {
   for (const auto& [name, sign] : {std::pair{"b.vx_m_s", 1.0}, {"b.vy_m_s", -1.0}, {"b.wz_rad_s", -1.0}}) {
     EXPECT_NEAR(other.column(name).back(), first.column(name).back(), 1e-7) << name;
     EXPECT_NEAR(mirrored.column(name).back(), sign * first.column(name).back(), 1e-7) << name;
+  }
+}
+
+/// A prism along y over a convex section in x and z, counter-clockwise about y, as an OBJ file. @param half  [m]
+std::string prism_file(const std::vector<Eigen::Vector2d>& section, double half) {
+  std::string text;
+  for (const double y : {-half, half}) {
+    for (const Eigen::Vector2d& p : section) text += fmt::format("v {:.17g} {:.17g} {:.17g}\n", p.x(), y, p.y());
+  }
+  const std::size_t n = section.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t a = i + 1, b = (i + 1) % n + 1;
+    text += fmt::format("f {} {} {}\nf {} {} {}\n", a, b, b + n, a, b + n, a + n);
+    if (i >= 2) text += fmt::format("f 1 {} {}\nf {} {} {}\n", a, i, n + 1, n + i, n + a);
+  }
+  return text;
+}
+
+/// A run with meshes by the names of their files.
+RecordedRun with_meshes(const std::string& text, const std::vector<std::pair<std::string, std::string>>& files) {
+  std::vector<AssetContent> assets;
+  for (const auto& [name, content] : files) assets.push_back({.sha256 = name, .name = name, .content = content});
+  auto run = run_with(scenario_from(text), [&](auto pairs, auto /*none*/, const auto& context) {
+    return fem::open_local_contact(pairs, assets, context);
+  });
+  EXPECT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
+  return run;
+}
+
+/// A wedge with its tip in the origin and its faces at two angles [rad] from x towards z.
+std::vector<Eigen::Vector2d> wedge_section(double low, double high) {
+  const auto at = [](double angle) { return Eigen::Vector2d(0.1 * std::cos(angle), 0.1 * std::sin(angle)); };
+  return {Eigen::Vector2d::Zero(), at(high), at(low)};
+}
+
+// A wedge of 60 degrees falls 5 cm with its edge across another edge, of 60 or of 90 degrees: one of its faces leans
+// over by more than 90 degrees to the vertical. It passed through.
+TEST(RigidContact, SharpEdgesStopEachOther) {
+  constexpr double degree = std::numbers::pi / 180.0, fall = 0.05;
+  const std::string blade = prism_file(wedge_section(10.0 * degree, 70.0 * degree), 0.15);
+  const std::string leaning = prism_file(wedge_section(-70.0 * degree, -10.0 * degree), 0.15);
+  const std::string roof = prism_file(wedge_section(-135.0 * degree, -45.0 * degree), 0.15);
+  for (const std::string& under : {leaning, roof}) {
+    const auto run = with_meshes(fmt::format(R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  b: {{mass: 1, inertia: [0.014, 0.001, 0.014], center_of_mass: [0.044, 0, 0.037], position: [0, 0, {}]}}
+contact:
+  c:
+    main: {{body: b, surface: {{mesh: {{asset: blade.obj}}}}}}
+    partner:
+      body: ground
+      surface: {{mesh: {{asset: under.obj, orientation: [0.70710678118654752, 0, 0, 0.70710678118654752]}}}}
+    backend: rigid_coulomb
+    parameters: {{friction: 0.5}}
+analysis: {{end_time: 0.13}}
+output: {{interval: 0.001}}
+)",
+                                             fall),
+                                 {{"blade.obj", blade}, {"under.obj", under}});
+    ASSERT_FALSE(run.episodes.empty());
+    EXPECT_NEAR(run.episodes[0].onset, std::sqrt(2.0 * fall / g), 1e-9);
+    EXPECT_NEAR(run.episodes[0].approach_velocity, std::sqrt(2.0 * fall * g), 1e-8);
+    for (const double gap : run.column("c.gap_m")) EXPECT_GT(gap, -1e-7);
   }
 }
 
