@@ -156,6 +156,8 @@ void RigidGeometry::find_edges() {
     if (!side->edges.empty() && has_sharp_corners(other->probes)) {
       side->faces = std::make_unique<FacetedBody>(std::move(side->mesh).value());
     }
+    const bool is_round = is_ball(other->probes) || (other->cylinder && other->cylinder->is_finite());
+    if (side->mesh && !side->convex && is_round) side->minima = std::make_unique<MeshMinima>(std::move(*side->mesh));
     side->mesh.reset();
   }
   const bool both = probes_of_A_ && probes_of_B_ && !A_.edges.empty() && !B_.edges.empty();
@@ -246,10 +248,33 @@ void RigidGeometry::check_probe(const Side& from, std::size_t probe, const Side&
   point.curvature_B = own.radius > 0.0 ? 1.0 / own.radius : 0.0;
   if (gap < found.nearest.gap) found.nearest = point;
   if (gap > reach || !supported) return;
-  if (to.faces && !own.edge_directions.empty()) {
+  if (to.minima && at.gap > 0.0) {
+    add_ball_on_mesh(own, c, *to.minima, reach, margin_, point, found.points);
+  } else if (to.faces && !own.edge_directions.empty()) {
     add_at_faces(from, probe, to, X_to_from, at, reach, found.points);
   } else {
     found.points.push_back(point);
+  }
+}
+
+/// The first place keeps the feature of a ball that touches one, whatever triangle that is; a plane of the mesh
+/// identifies each of the others.
+void RigidGeometry::add_ball_on_mesh(const Probe& ball, const Vector3& c, const MeshMinima& mesh, double reach,
+                                     double margin, const ContactPoint& nearest, std::vector<ContactPoint>& points) {
+  const auto minima = mesh.near(c, ball.radius + reach, margin);
+  if (minima.size() < 2) {
+    points.push_back(nearest);
+    return;
+  }
+  for (const MeshMinima::Minimum& minimum : minima) {
+    const double gap = minimum.distance - ball.radius;
+    ContactPoint point{.feature = nearest.feature,
+                       .p_AC = c - (ball.radius + 0.5 * gap) * minimum.normal,
+                       .n_A = minimum.normal,
+                       .gap = gap,
+                       .curvature_B = nearest.curvature_B};
+    if (&minimum != minima.data()) point.feature += 1 + minimum.feature;
+    points.push_back(point);
   }
 }
 
@@ -484,6 +509,7 @@ void RigidGeometry::collect_cylinder(const Side& from, const Side& to, const Pos
     return;
   }
   std::vector<ContactPoint> on_faces = rim_points(cylinder, *to.surface, found.nearest);
+  if (to.minima) add_rims_on_walls(cylinder, *to.minima, reach, margin_, on_faces);
   if (!to.edges.empty()) {
     collect_cylinder_on_edges(from, to, cylinder, X_to_from.inverse(), reach, on_faces, found);
   }

@@ -10,6 +10,7 @@
 #include "common/contact/contact.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/rigid/faceted_body.hpp"
+#include "fem_server/backends/rigid/mesh_minima.hpp"
 #include "fem_server/backends/rigid/rolling_cylinder.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
 
@@ -77,7 +78,9 @@ class RigidGeometry {
     std::vector<Probe> edge_balls;    ///< around them
     std::vector<Cluster> edge_clusters;
     std::unique_ptr<SignedDistance> surface;  ///< null if unused
-    std::unique_ptr<FacetedBody> faces;       ///< of a body with edges; null when the other has no sharp corners
+    /// Of a mesh that is not convex, below a ball or a cylinder; else null.
+    std::unique_ptr<MeshMinima> minima{};
+    std::unique_ptr<FacetedBody> faces;  ///< of a body with edges; null when the other has no sharp corners
   };
   /// Intermediate result of a search.
   struct SearchResult {
@@ -99,6 +102,9 @@ class RigidGeometry {
                    double reach, SearchResult& found) const;
   void add_at_faces(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, const SurfacePoint& at,
                     double reach, std::vector<ContactPoint>& points) const;
+  /// Further points of a ball that touches a mesh at several places. @param nearest  point already found
+  static void add_ball_on_mesh(const Probe& ball, const Vector3& c, const MeshMinima& mesh, double reach, double margin,
+                               const ContactPoint& nearest, std::vector<ContactPoint>& points);
   void find_edges();
   /// Edges of one side within `reach` of the surface of the other.
   [[nodiscard]] static std::vector<std::size_t> edges_near(const Side& from, const Side& to, const Pose& X_to_from,

@@ -1236,6 +1236,97 @@ output: {{interval: 0.001}}
   }
 }
 
+/// A plate with a square hole, from z = -0.02 m to 0. @param half  [m] of the hole
+std::string plate_with_hole(double half) {
+  std::string text;
+  for (const double z : {0.0, -0.02}) {
+    for (const double side : {half, 0.1}) {
+      for (const auto& [x, y] : {std::pair{1.0, 1.0}, {-1.0, 1.0}, {-1.0, -1.0}, {1.0, -1.0}}) {
+        text += fmt::format("v {:.17g} {:.17g} {:.17g}\n", side * x, side * y, z);
+      }
+    }
+  }
+  const auto quad = [&](int a, int b, int c, int d) {
+    text += fmt::format("f {} {} {}\nf {} {} {}\n", a, b, c, a, c, d);
+  };
+  for (int i = 1; i <= 4; ++i) {
+    const int j = i % 4 + 1;
+    quad(i, i + 4, j + 4, j);
+    quad(i + 8, j + 8, j + 12, i + 12);
+    quad(i + 4, i + 12, j + 12, j + 4);
+    quad(i, j, j + 8, i + 8);
+  }
+  return text;
+}
+
+/// A body of 1 kg on a mesh of the ground.
+RecordedRun on_mesh(const std::string& surface, const std::string& inertia, const Vector3& gravity, const Vector3& p,
+                    const std::string& mesh, const std::string& more = "") {
+  return with_meshes(fmt::format(R"(
+heelstrike: 1
+gravity: [{:.17g}, {:.17g}, {:.17g}]
+bodies:
+  b: {{mass: 1, inertia: {}, position: [{:.17g}, {:.17g}, {:.17g}]{}}}
+contact:
+  c:
+    main: {{body: ground, surface: {{mesh: {{asset: mesh.obj}}}}}}
+    partner: {{body: b, surface: {}}}
+    backend: rigid_coulomb
+    parameters: {{friction: 0.5}}
+analysis: {{end_time: 0.3}}
+output: {{interval: 0.01, accelerations: true}}
+)",
+                                 gravity.x(), gravity.y(), gravity.z(), inertia, p.x(), p.y(), p.z(), more, surface),
+                     {{"mesh.obj", mesh}});
+}
+
+const std::vector<Eigen::Vector2d> corner_section{{0.0, 0.0},   {0.3, 0.0},  {0.3, -0.1},
+                                                  {-0.1, -0.1}, {-0.1, 0.3}, {0.0, 0.3}};
+const std::vector<Eigen::Vector2d> groove_section{{0.0, 0.0}, {0.2, 0.2}, {0.2, -0.2}, {-0.2, -0.2}, {-0.2, 0.2}};
+
+// Round bodies touch all walls of one mesh: in the corner of floor and wall each carries its part, a ball rolls down a
+// groove, and it rests on the four edges of a hole. Only the nearest face had an effect.
+TEST(RigidContact, RoundBodiesTouchSeveralWallsOfOneMesh) {
+  const std::string corner = prism_file(corner_section, 0.5);
+  for (const auto& [surface, inertia] : {std::pair{ball, ball_inertia}, std::pair{roller, roller_inertia}}) {
+    const auto run = on_mesh(surface, inertia, {-5.0, 0.0, -8.0}, {0.1, 0.0, 0.1}, corner);
+    for (const double force : run.column("c.fx_N")) EXPECT_NEAR(force, -5.0, 1e-9) << surface;
+    for (const double force : run.column("c.fz_N")) EXPECT_NEAR(force, -8.0, 1e-9) << surface;
+    EXPECT_NEAR(run.column("b.x_m").back(), 0.1, 1e-12) << surface;
+    EXPECT_NEAR(run.column("b.z_m").back(), 0.1, 1e-12) << surface;
+  }
+  // The lever of the contact points about the axis of rolling is R sin(45 degrees).
+  const double slope = 10.0 * std::numbers::pi / 180.0, height = 0.1 * std::numbers::sqrt2;
+  const auto rolls = on_mesh(ball, ball_inertia, {0.0, g * std::sin(slope), -g * std::cos(slope)}, {0.0, -0.1, height},
+                             prism_file(groove_section, 0.5));
+  for (const double force : rolls.column("c.fz_N")) EXPECT_NEAR(force, -g * std::cos(slope), 1e-3);
+  EXPECT_NEAR(rolls.column("b.y_m").back() + 0.1, 0.5 * g * std::sin(slope) / 1.8 * 0.09, 1e-5);
+  EXPECT_NEAR(rolls.column("b.z_m").back(), height, 1e-9);
+  constexpr double half = 0.07;
+  for (const double above : {0.0, 1e-4}) {
+    const auto rests = on_mesh(ball, ball_inertia, {0.0, 0.0, -g}, {0.0, 0.0, std::sqrt(0.01 - half * half) + above},
+                               plate_with_hole(half));
+    EXPECT_NEAR(rests.column("c.fz_N").back(), -g, 1e-6) << above;
+    EXPECT_NEAR(rests.column("b.z_m").back(), std::sqrt(0.01 - half * half), 1e-9) << above;
+    EXPECT_EQ(rests.column("c.active_points").back(), 4.0) << above;
+  }
+}
+
+// A floor of such a mesh has seams: a ball and a cylinder that roll over them keep weight and velocity.
+TEST(RigidContact, SeamsOfAMeshDoNotDivertRollingBodies) {
+  std::vector<Eigen::Vector2d> section{{0.0, 0.0}};
+  for (int i = 1; i <= 30; ++i) section.emplace_back(0.02 * i, 0.0);
+  section.insert(section.end(), {{0.6, -0.1}, {-0.1, -0.1}, {-0.1, 0.3}, {0.0, 0.3}});
+  const std::string mesh = prism_file(section, 0.5);
+  for (const auto& [surface, inertia] : {std::pair{ball, ball_inertia}, std::pair{roller, roller_inertia}}) {
+    const auto run = on_mesh(surface, inertia, {0.0, 0.0, -g}, {0.15, 0.01, 0.1}, mesh,
+                             ", velocity: [1, 0, 0], angular_velocity: [0, 10, 0]");
+    for (const double force : run.column("c.fz_N")) EXPECT_NEAR(force, -g, 1e-6) << surface;
+    EXPECT_NEAR(run.column("b.vx_m_s").back(), 1.0, 1e-9) << surface;
+    EXPECT_NEAR(run.column("b.x_m").back(), 0.45, 1e-9) << surface;
+  }
+}
+
 TEST(RigidContact, ReportsErrors) {
   const auto contains = [](const std::string& text, const std::string& part) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
