@@ -29,6 +29,23 @@ bool is_end_beyond(const SharpEdge& edge, double s, double end, const SharpEdge&
   return false;
 }
 
+/// [m] of a point from the wedge between the faces of an edge, beyond one of them or behind both.
+double distance_from_faces(const SharpEdge& edge, const Vector3& p) {
+  return std::max(edge.normals[0].dot(p - edge.a), edge.normals[1].dot(p - edge.a));
+}
+
+/// The point of `edge` in the middle of its part within the wedge of `other`; beside the wedge if it ends before.
+Vector3 middle_within(const SharpEdge& edge, const SharpEdge& other) {
+  const Vector3 along = edge.b - edge.a;
+  double low = 0.0, high = 1.0;
+  for (const Vector3& n : other.normals) {
+    const double slope = n.dot(along), at = n.dot(other.a - edge.a) / slope;
+    if (slope > 0.0) high = std::min(high, at);
+    if (slope < 0.0) low = std::max(low, at);
+  }
+  return edge.a + 0.5 * (low + high) * along;
+}
+
 /// All edges with two faces, directed such that the rotation of their normals about a to b is positive where convex.
 std::vector<SharpEdge> edges_of(const SurfaceMesh& mesh) {
   std::vector<SharpEdge> edges;
@@ -72,7 +89,7 @@ bool in_cone(const SharpEdge& edge, const Vector3& n, double outside) {
 
 double from_wedge(const SharpEdge& edge, const Vector3& n, double gap) {
   if (gap >= 0.0) return gap;
-  return gap * std::max(0.0, std::min(n.dot(edge.normals[0]), n.dot(edge.normals[1])));
+  return gap * std::min(n.dot(edge.normals[0]), n.dot(edge.normals[1]));
 }
 
 SharpEdge SharpEdge::moved(const Pose& X) const {
@@ -124,13 +141,18 @@ std::optional<EdgeCrossing> crossing(const SharpEdge& A, const SharpEdge& B, dou
   if (!in_cone(A, n, edge_tilt) || !in_cone(B, -n, edge_tilt)) return std::nullopt;
   if (is_end_beyond(A, s, end_A, B, -n) || is_end_beyond(B, t, end_B, A, n)) return std::nullopt;
   const double gap = r.dot(n);
-  return EdgeCrossing{.p_A = A.a + s * d,
-                      .p_B = B.a + t * f,
-                      .n = n,
-                      .gap = gap,
-                      .gap_A = from_wedge(A, n, gap),
-                      .gap_B = from_wedge(B, -n, gap),
-                      .is_from_cone = !in_cone(A, n) || !in_cone(B, -n)};
+  EdgeCrossing at{.p_A = A.a + s * d,
+                  .p_B = B.a + t * f,
+                  .n = n,
+                  .gap = gap,
+                  .gap_A = from_wedge(A, n, gap),
+                  .gap_B = from_wedge(B, -n, gap),
+                  .is_from_cone = !in_cone(A, n) || !in_cone(B, -n)};
+  if (gap < 0.0 && at.gap_A > 0.0 && at.gap_B > 0.0) {
+    at.inner = middle_within(A, B);
+    at.gap_inner = distance_from_faces(B, *at.inner);
+  }
+  return at;
 }
 
 namespace {

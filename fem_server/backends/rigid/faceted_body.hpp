@@ -52,7 +52,10 @@ inline constexpr double edge_tilt = 1e-3;
 /// True if the normal n lies between those of the faces of an edge. @param n  [-] perpendicular to the edge
 /// @param outside  [rad] by which it may lie outside
 [[nodiscard]] bool in_cone(const SharpEdge& edge, const Vector3& n, double outside = cone_rounding);
-/// [m] from a point at gap n off the edge to its wedge: outside, the edge is nearest; inside, one of the faces.
+/// [m] from a point at gap n off the edge to its wedge. Outside, for a positive gap, the edge is nearest. For a
+/// negative one it is a face: where the normals turn by more than 90 degrees the point may lie beyond that face, and
+/// outside.
+/// @pre n lies in the cone of the edge
 [[nodiscard]] double from_wedge(const SharpEdge& edge, const Vector3& n, double gap);
 
 /// Closest points of two edges, inside both.
@@ -64,6 +67,10 @@ struct EdgeCrossing {
   /// the wedge between its faces.
   double gap_A, gap_B;
   bool is_from_cone;  ///< the normal is outside a cone: the bodies do not touch here but may do so immediately
+  /// [m] Where the wedges overlap and p_A, p_B lie outside both, because both are sharper than 90 degrees: a point of
+  /// the first edge within the wedge of the second body, and its distance from that wedge. None elsewhere.
+  std::optional<Vector3> inner{};
+  double gap_inner = 0.0;
 };
 /// @param A, B    in one frame
 /// @param margin  [m] by which an end may miss the other edge: where corners lie on edges, the pose rounds to either

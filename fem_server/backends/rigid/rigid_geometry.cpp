@@ -51,6 +51,27 @@ double distance_from(const SharpEdge& edge, const Vector3& p) {
   return (p - edge.a - s * along).norm();
 }
 
+/// A corner at a face. @param c  [m] the corner, in the frame of the face
+ContactPoint at_face(std::size_t feature, const Vector3& c, const Vector3& n, double gap) {
+  return {.feature = static_cast<std::int64_t>(feature), .p_AC = c - 0.5 * gap * n, .n_A = n, .gap = gap};
+}
+
+/// A point of the search from A to B as one from B to A, in the frame of A.
+ContactPoint from_A(ContactPoint point, const Pose& X_AB) {
+  // Features of A's own probes are marked by a negative sign.
+  point.feature = -1 - point.feature;
+  point.p_AC = X_AB * point.p_AC;
+  point.n_A = -(X_AB.R * point.n_A);
+  std::swap(point.curvature_A, point.curvature_B);
+  return point;
+}
+
+/// True if the normals of the faces turn by more than 90 degrees at an edge.
+bool has_acute_edge(const std::vector<SharpEdge>& edges) {
+  return std::ranges::any_of(
+      edges, [](const SharpEdge& edge) { return edge.normals[0].dot(edge.normals[1]) < -cone_rounding; });
+}
+
 bool has_sharp_corners(const std::vector<Probe>& probes) {
   return std::ranges::any_of(probes, [](const Probe& probe) { return !probe.edge_directions.empty(); });
 }
@@ -81,6 +102,7 @@ RigidGeometry::Side RigidGeometry::side_of(const Surface& surface, const Prepare
   if (kind_of(surface).distance == nullptr) side.edges = sharp_edges(mesh);
   side.probes = corners_of(mesh, side.edges);
   side.convex = is_convex(mesh);
+  side.is_acute = has_acute_edge(side.edges);
   side.mesh = std::move(mesh);
   return side;
 }
@@ -134,6 +156,8 @@ void RigidGeometry::find_edges() {
     if (!side->edges.empty() && has_sharp_corners(other->probes)) {
       side->faces = std::make_unique<FacetedBody>(std::move(side->mesh).value());
     }
+    const bool is_round = is_ball(other->probes) || (other->cylinder && other->cylinder->is_finite());
+    if (side->mesh && !side->convex && is_round) side->minima = std::make_unique<MeshMinima>(std::move(*side->mesh));
     side->mesh.reset();
   }
   const bool both = probes_of_A_ && probes_of_B_ && !A_.edges.empty() && !B_.edges.empty();
@@ -224,10 +248,33 @@ void RigidGeometry::check_probe(const Side& from, std::size_t probe, const Side&
   point.curvature_B = own.radius > 0.0 ? 1.0 / own.radius : 0.0;
   if (gap < found.nearest.gap) found.nearest = point;
   if (gap > reach || !supported) return;
-  if (to.faces && !own.edge_directions.empty()) {
+  if (to.minima && at.gap > 0.0) {
+    add_ball_on_mesh(own, c, *to.minima, reach, margin_, point, found.points);
+  } else if (to.faces && !own.edge_directions.empty()) {
     add_at_faces(from, probe, to, X_to_from, at, reach, found.points);
   } else {
     found.points.push_back(point);
+  }
+}
+
+/// The first place keeps the feature of a ball that touches one, whatever triangle that is; a plane of the mesh
+/// identifies each of the others.
+void RigidGeometry::add_ball_on_mesh(const Probe& ball, const Vector3& c, const MeshMinima& mesh, double reach,
+                                     double margin, const ContactPoint& nearest, std::vector<ContactPoint>& points) {
+  const auto minima = mesh.near(c, ball.radius + reach, margin);
+  if (minima.size() < 2) {
+    points.push_back(nearest);
+    return;
+  }
+  for (const MeshMinima::Minimum& minimum : minima) {
+    const double gap = minimum.distance - ball.radius;
+    ContactPoint point{.feature = nearest.feature,
+                       .p_AC = c - (ball.radius + 0.5 * gap) * minimum.normal,
+                       .n_A = minimum.normal,
+                       .gap = gap,
+                       .curvature_B = nearest.curvature_B};
+    if (&minimum != minima.data()) point.feature += 1 + minimum.feature;
+    points.push_back(point);
   }
 }
 
@@ -236,9 +283,6 @@ void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side
                                  const SurfacePoint& at, double reach, std::vector<ContactPoint>& points) const {
   const Probe& corner = from.probes[probe];
   const Vector3 c = X_to_from * corner.center;
-  const auto add = [&](std::size_t feature, const Vector3& n, double gap) {
-    points.push_back({.feature = static_cast<std::int64_t>(feature), .p_AC = c - 0.5 * gap * n, .n_A = n, .gap = gap});
-  };
   // Inside, the nearest face may be one that the corner's body lies beside: then farther faces are checked.
   double radius = std::abs(at.gap);
   FacetedBody::Faces faces = to.faces->faces_at(corner, c, X_to_from.R, radius, margin_);
@@ -249,13 +293,13 @@ void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side
   // Further faces, of a corner in a notch, are numbered after all other features.
   std::size_t feature = probe;
   for (const FacetedBody::Face& face : faces.touched) {
-    if (face.gap <= reach) add(feature, face.normal, face.gap);
+    if (face.gap <= reach) points.push_back(at_face(feature, c, face.normal, face.gap));
     feature +=
         &face == faces.touched.data() ? from.probes.size() + A_.edges.size() * B_.edges.size() : from.probes.size();
   }
   if (faces.touched.empty() && !faces.level && at.gap > margin_ &&
       supports(corner, X_to_from.R, at.normal, edge_tilt)) {
-    add(probe, at.normal, at.gap);
+    points.push_back(at_face(probe, c, at.normal, at.gap));
   }
 }
 
@@ -361,16 +405,75 @@ std::vector<std::size_t> RigidGeometry::edges_near(const Side& from, const Side&
 /// bodies with another nearby side. @param point  of the crossing: feature and curvatures
 void RigidGeometry::add_crossing(const EdgeCrossing& at, ContactPoint point, const Side& from, const Side& to,
                                  const Pose& X_from_to, double reach, SearchResult& found) const {
-  const double gap_to = to.surface->closest(at.p_B).gap, gap_from = from.surface->closest(X_from_to * at.p_A).gap;
-  const double off = 2.0 * edge_tilt * std::abs(at.gap) + margin_;
-  // For overlapping convex bodies, the facet gaps determine the valid crossing.
-  const bool inside = A_.convex && B_.convex && at.gap < -margin_ && gap_to <= off && gap_from <= off;
-  if (!inside && !(std::abs(gap_to - at.gap_A) <= off && std::abs(gap_from - at.gap_B) <= off)) return;
   point.p_AC = 0.5 * (at.p_A + at.p_B);
   point.n_A = at.n;
   point.gap = at.gap;
+  const double gap_to = to.surface->closest(at.p_B).gap, gap_from = from.surface->closest(X_from_to * at.p_A).gap;
+  const double off = 2.0 * edge_tilt * std::abs(at.gap) + margin_;
+  // For overlapping convex bodies, the facet gaps determine the valid crossing.
+  const bool behind = A_.convex && B_.convex && at.gap < -margin_, inside = behind && gap_to <= off && gap_from <= off;
+  if (behind && !inside && (A_.is_acute || B_.is_acute)) {
+    found.if_overlapping.push_back({.point = point, .is_from_cone = at.is_from_cone});
+    return;
+  }
+  if (!inside && !(std::abs(gap_to - at.gap_A) <= off && std::abs(gap_from - at.gap_B) <= off)) return;
+  if (at.inner && std::abs(from.surface->closest(X_from_to * *at.inner).gap - at.gap_inner) > off) return;
   if (point.gap > 0.0 && point.gap < found.nearest.gap) found.nearest = point;
   if (point.gap <= reach) (at.is_from_cone ? found.edge_candidates : found.points).push_back(point);
+}
+
+/// True if the plane across the direction of the nearest point separates two convex bodies: it does if they are apart,
+/// and no plane does if they overlap.
+bool RigidGeometry::are_apart(const ContactPoint& nearest, const Pose& X_AB) const {
+  if (!(nearest.gap > 0.0)) return false;
+  const auto lowest = [](const std::vector<Probe>& corners, const Vector3& n) {
+    double low = std::numeric_limits<double>::infinity();
+    for (const Probe& corner : corners) low = std::min(low, n.dot(corner.center));
+    return low;
+  };
+  const Vector3 n_B = X_AB.R.transpose() * nearest.n_A;
+  return nearest.n_A.dot(X_AB.p) + lowest(B_.probes, n_B) + lowest(A_.probes, -nearest.n_A) > 0.0;
+}
+
+/// Facets of the Minkowski difference of two convex bodies whose points lie outside the other body, beyond an edge
+/// sharper than 90 degrees: they count as others do where the bodies overlap, and not where they are apart.
+void RigidGeometry::add_overlap(const Pose& X_AB, SearchResult& found) const {
+  if (!A_.convex || !B_.convex || (!A_.is_acute && !B_.is_acute)) return;
+  if (found.nearest.gap > max_depth_ratio * size_ && found.if_overlapping.empty()) return;
+  if (are_apart(found.nearest, X_AB)) return;
+  for (const auto& [point, is_from_cone] : found.if_overlapping) {
+    (is_from_cone ? found.edge_candidates : found.points).push_back(point);
+  }
+  const double depth = depth_bound(found.points);
+  if (A_.is_acute && probes_of_B_) add_corners_beyond(B_, A_, X_AB, depth, found.points);
+  if (B_.is_acute && probes_of_A_) {
+    std::vector<ContactPoint> of_A;
+    add_corners_beyond(A_, B_, X_AB.inverse(), depth, of_A);
+    for (const ContactPoint& point : of_A) found.points.push_back(from_A(point, X_AB));
+  }
+}
+
+/// [m] of the overlap of two convex bodies: that of the facet known to be nearest, with the rounding of cones.
+double RigidGeometry::depth_bound(std::span<const ContactPoint> points) const {
+  double depth = max_depth_ratio * size_;
+  for (const ContactPoint& point : points) {
+    if (point.gap < 0.0) depth = std::min(depth, cone_rounding * size_ - point.gap);
+  }
+  return depth;
+}
+
+/// Corners outside a body and behind one of its faces by up to `depth` [m].
+void RigidGeometry::add_corners_beyond(const Side& from, const Side& to, const Pose& X_to_from, double depth,
+                                       std::vector<ContactPoint>& points) const {
+  if (!to.faces) return;
+  for (const auto& [probe, gap] : find_cached_probes(from, to, X_to_from, depth)) {
+    const Probe& corner = from.probes[probe];
+    if (gap <= 0.0 || corner.edge_directions.empty()) continue;
+    const Vector3 c = X_to_from * corner.center;
+    for (const FacetedBody::Face& face : to.faces->faces_at(corner, c, X_to_from.R, depth, margin_).touched) {
+      if (face.gap < -margin_) points.push_back(at_face(probe, c, face.normal, face.gap));
+    }
+  }
 }
 
 void RigidGeometry::collect_crossings(const Pose& X_AB, double reach, SearchResult& found) const {
@@ -407,6 +510,7 @@ void RigidGeometry::collect_cylinder(const Side& from, const Side& to, const Pos
     return;
   }
   std::vector<ContactPoint> on_faces = rim_points(cylinder, *to.surface, found.nearest);
+  if (to.minima) add_rims_on_walls(cylinder, *to.minima, reach, margin_, on_faces);
   if (!to.edges.empty()) {
     collect_cylinder_on_edges(from, to, cylinder, X_to_from.inverse(), reach, on_faces, found);
   }
@@ -547,18 +651,11 @@ RigidPoints RigidGeometry::points(const Pose& X_AB, double reach, const ProbeCac
   }
   collect_cylinder(B_, A_, X_AB, reach, of_B);
   collect_cylinder(A_, B_, X_BA, reach, of_A);
-  const auto rotated = [&](ContactPoint point) {
-    // Features of A's own probes are marked by a negative sign.
-    point.feature = -1 - point.feature;
-    point.p_AC = X_AB * point.p_AC;
-    point.n_A = -(X_AB.R * point.n_A);
-    std::swap(point.curvature_A, point.curvature_B);
-    return point;
-  };
-  for (const ContactPoint& point : of_A.points) of_B.points.push_back(rotated(point));
-  for (const ContactPoint& point : of_A.edge_candidates) of_B.edge_candidates.push_back(rotated(point));
-  if (of_A.nearest.gap < of_B.nearest.gap) of_B.nearest = rotated(of_A.nearest);
+  for (const ContactPoint& point : of_A.points) of_B.points.push_back(from_A(point, X_AB));
+  for (const ContactPoint& point : of_A.edge_candidates) of_B.edge_candidates.push_back(from_A(point, X_AB));
+  if (of_A.nearest.gap < of_B.nearest.gap) of_B.nearest = from_A(of_A.nearest, X_AB);
   collect_crossings(X_AB, reach, of_B);
+  add_overlap(X_AB, of_B);
   remove_redundant_points(of_B);
   RigidPoints result{.points = std::move(of_B.points), .nearest = of_B.nearest};
   if (!result.points.empty()) result.nearest = *std::ranges::min_element(result.points, {}, &ContactPoint::gap);

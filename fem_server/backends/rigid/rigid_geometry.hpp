@@ -10,6 +10,7 @@
 #include "common/contact/contact.hpp"
 #include "fem_server/backend_interface/backend.hpp"
 #include "fem_server/backends/rigid/faceted_body.hpp"
+#include "fem_server/backends/rigid/mesh_minima.hpp"
 #include "fem_server/backends/rigid/rolling_cylinder.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
 
@@ -72,16 +73,24 @@ class RigidGeometry {
     std::optional<RollingCylinder> cylinder;
     std::optional<SurfaceMesh> mesh;  ///< of shapes without a formula; only during construction
     bool convex = false;              ///< a polyhedron
+    bool is_acute = false;            ///< at some edges the normals turn by more than 90 degrees
     std::vector<SharpEdge> edges;     ///< empty if the other side has no edges or cylinders for contact
     std::vector<Probe> edge_balls;    ///< around them
     std::vector<Cluster> edge_clusters;
     std::unique_ptr<SignedDistance> surface;  ///< null if unused
-    std::unique_ptr<FacetedBody> faces;       ///< of a body with edges; null when the other has no sharp corners
+    /// Of a mesh that is not convex, below a ball or a cylinder; else null.
+    std::unique_ptr<MeshMinima> minima{};
+    std::unique_ptr<FacetedBody> faces;  ///< of a body with edges; null when the other has no sharp corners
   };
   /// Intermediate result of a search.
   struct SearchResult {
     std::vector<ContactPoint> points{};
-    std::vector<ContactPoint> edge_candidates{};  ///< crossings with `tips`
+    std::vector<ContactPoint> edge_candidates{};  ///< crossings with `is_from_cone`
+    struct Crossing {
+      ContactPoint point{};
+      bool is_from_cone = false;  ///< see EdgeCrossing
+    };
+    std::vector<Crossing> if_overlapping{};  ///< of convex bodies, with negative gaps
     ContactPoint nearest{};
   };
   [[nodiscard]] static Side side_of(const Surface& surface, const PrepareContext& context, const std::string& where);
@@ -93,6 +102,9 @@ class RigidGeometry {
                    double reach, SearchResult& found) const;
   void add_at_faces(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, const SurfacePoint& at,
                     double reach, std::vector<ContactPoint>& points) const;
+  /// Further points of a ball that touches a mesh at several places. @param nearest  point already found
+  static void add_ball_on_mesh(const Probe& ball, const Vector3& c, const MeshMinima& mesh, double reach, double margin,
+                               const ContactPoint& nearest, std::vector<ContactPoint>& points);
   void find_edges();
   /// Edges of one side within `reach` of the surface of the other.
   [[nodiscard]] static std::vector<std::size_t> edges_near(const Side& from, const Side& to, const Pose& X_to_from,
@@ -100,6 +112,11 @@ class RigidGeometry {
   void collect_crossings(const Pose& X_AB, double reach, SearchResult& found) const;
   void add_crossing(const EdgeCrossing& at, ContactPoint point, const Side& from, const Side& to, const Pose& X_from_to,
                     double reach, SearchResult& found) const;
+  [[nodiscard]] bool are_apart(const ContactPoint& nearest, const Pose& X_AB) const;
+  void add_overlap(const Pose& X_AB, SearchResult& found) const;
+  [[nodiscard]] double depth_bound(std::span<const ContactPoint> points) const;
+  void add_corners_beyond(const Side& from, const Side& to, const Pose& X_to_from, double depth,
+                          std::vector<ContactPoint>& points) const;
   void collect_cylinder(const Side& from, const Side& to, const Pose& X_to_from, double reach,
                         SearchResult& found) const;
   static void add_points(std::span<const ContactPoint> points, double reach, SearchResult& found);

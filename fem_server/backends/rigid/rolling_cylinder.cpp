@@ -236,6 +236,29 @@ std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const Sign
   return found;
 }
 
+void add_rims_on_walls(const RollingCylinder& cylinder, const MeshMinima& mesh, double reach, double margin,
+                       std::vector<ContactPoint>& points) {
+  if (!cylinder.is_finite()) return;
+  std::int64_t end = 0;
+  for (const Rim& rim : cylinder.rims()) {
+    std::int64_t feature = 2 + 2 * end++;
+    const std::int64_t last = feature + 1;
+    for (const MeshMinima::Minimum& wall : mesh.near(rim.center, rim.radius + reach, margin)) {
+      const Vector3 down = downhill(rim, wall.normal);
+      if (!wall.on_face || !(down.norm() > flat_end_slope)) continue;
+      const Vector3 p = rim.center + rim.radius / down.norm() * down;
+      const SurfacePoint at{.gap = wall.normal.dot(p - wall.point), .normal = wall.normal};
+      if (at.gap > reach || !bears(rim, p, at.normal) || !mesh.is_over(wall, p, margin)) continue;
+      const bool is_known = std::ranges::any_of(points, [&](const ContactPoint& known) {
+        return (known.p_AC - p).norm() <= std::abs(known.gap) + margin &&
+               known.n_A.cross(wall.normal).norm() <= cone_rounding;
+      });
+      if (is_known || feature > last) continue;
+      points.push_back(rim_point(feature++, cylinder, p, at));
+    }
+  }
+}
+
 std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const RollingCylinder& to, double margin,
                                      ContactPoint& nearest) {
   std::vector<ContactPoint> found;

@@ -16,6 +16,7 @@
 
 #include "common/contact/contact_point.hpp"
 #include "fem_server/backends/rigid/faceted_body.hpp"
+#include "fem_server/backends/rigid/mesh_minima.hpp"
 #include "scenario/surfaces/cylinder.hpp"
 #include "scenario/surfaces/signed_distance.hpp"
 
@@ -47,8 +48,8 @@ struct RollingCylinder {
   [[nodiscard]] double bend(const Vector3& p, const Vector3& n) const;
 };
 
-/// Features of a cylinder: two lowest points of rims on a face and four on a side, points around both rims, then those
-/// with edges.
+/// Features of a cylinder: two lowest points of rims on a face, four on a side or on further faces, points around both
+/// rims, then those with edges.
 inline constexpr std::int64_t cylinder_features = 6 + 2 * 16;
 /// After those of two cylinders: their sides, and two points of each pair of rims.
 inline constexpr std::int64_t cylinder_pair_bound = cylinder_features + 1 + 2 * 4;
@@ -63,6 +64,13 @@ inline constexpr std::int64_t features_of_edge = 5;
 /// @returns points that can support the cylinder, at any gap
 [[nodiscard]] std::vector<ContactPoint> rim_points(const RollingCylinder& cylinder, const SignedDistance& to,
                                                    ContactPoint& nearest);
+
+/// Adds points of rims on further faces of a mesh: each end has one on each wall of a groove or a corner, up to three.
+/// @param reach   [m] largest gap
+/// @param margin  [m] below which points coincide
+/// @param points  those of the nearest faces
+void add_rims_on_walls(const RollingCylinder& cylinder, const MeshMinima& mesh, double reach, double margin,
+                       std::vector<ContactPoint>& points);
 
 /// Points of rims on the ends and the side of another cylinder. Arguments and result as above.
 /// @param margin  [m] by which a rim may miss an end or a side

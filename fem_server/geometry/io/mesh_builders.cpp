@@ -52,6 +52,9 @@ std::uint32_t SurfaceBuilder::group_index() {
 
 namespace {
 
+/// The work of cutting ears grows with the square of the number of corners, or faster.
+constexpr std::size_t max_concave_corners = 2000;
+
 /// A corner of a polygon, projected to its plane.
 struct PlaneCorner {
   std::uint32_t vertex = 0;
@@ -127,7 +130,7 @@ std::vector<Triangle> fan_of(std::span<const std::uint32_t> corners) {
 
 /// The triangles around the first corner if none of them is turned over, as in each convex polygon; otherwise ears.
 /// Flat and non-planar polygons without a turned triangle need no plane.
-/// @param simple  set to false for polygons that have no such triangles because they intersect themselves
+/// @param simple  set to false for polygons without such triangles: they intersect themselves, or have too many corners
 std::vector<Triangle> split_polygon(const std::vector<Vector3>& vertices, std::span<const std::uint32_t> corners,
                                     bool& simple) {
   std::vector<Triangle> fan = fan_of(corners);
@@ -139,8 +142,6 @@ std::vector<Triangle> split_polygon(const std::vector<Vector3>& vertices, std::s
   const bool whole = std::ranges::none_of(
       fan, [&](const Triangle& triangle) { return newell_cross(vertices, triangle).dot(normal) < turned_over; });
   if (whole) return fan;
-  // The work grows with the square of the number of corners, or faster.
-  constexpr std::size_t max_concave_corners = 2000;
   std::vector<Triangle> ears;
   if (corners.size() <= max_concave_corners) ears = cut_ears(in_plane(vertices, corners, normal), 1e-12 * cross.norm());
   simple = !ears.empty();
@@ -182,9 +183,9 @@ SurfaceMesh SurfaceBuilder::finish() {
   }
   if (n_crossed_ > 0) {
     add_note(
-        fmt::format("{} polygons intersect themselves, {} {} the first, and were split around their first corner; "
-                    "export triangles where the surface matters",
-                    n_crossed_, first_crossed_.unit, first_crossed_.at));
+        fmt::format("{} polygons intersect themselves or are concave with more than {} corners, {} {} the first, and "
+                    "were split around their first corner; export triangles where the surface matters",
+                    n_crossed_, max_concave_corners, first_crossed_.unit, first_crossed_.at));
   }
   if (n_split_ > 0) add_note(fmt::format("{} polygons with more than 3 corners were split into triangles", n_split_));
   return std::move(mesh_);

@@ -195,7 +195,8 @@ TEST(SurfaceReaders, PolygonsThatIntersectThemselvesAreReported) {
   const SurfaceMesh mesh =
       read_surface("v 0 0 0\nv 3 0 0\nv 0 2 0\nv 2 2 0\nv 1 -1 0\nf 1 2 3 4 5\n", named("star.obj"));
   EXPECT_THAT(mesh.triangles, ElementsAre(ElementsAre(0, 1, 2), ElementsAre(0, 2, 3), ElementsAre(0, 3, 4)));
-  EXPECT_THAT(mesh.notes, testing::Contains(testing::HasSubstr("1 polygons intersect themselves, line 6 the first")));
+  EXPECT_THAT(mesh.notes, testing::Contains(testing::AllOf(testing::StartsWith("1 polygons intersect themselves"),
+                                                           testing::HasSubstr("line 6 the first"))));
 }
 
 TEST(SurfaceReaders, VerticesOfNoTriangleAreOmitted) {

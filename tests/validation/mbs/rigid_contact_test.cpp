@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "common/errors/error.hpp"
+#include "fem_server/sessions/local_contact.hpp"
 #include "tests/validation/mbs/completed_run.hpp"
 
 namespace heelstrike::test {
@@ -1258,6 +1259,162 @@ TEST(RigidContact, SlidingPointsShareTheirLoadIndependentlyOfTheirOrder) {
   for (const auto& [name, sign] : {std::pair{"b.vx_m_s", 1.0}, {"b.vy_m_s", -1.0}, {"b.wz_rad_s", -1.0}}) {
     EXPECT_NEAR(other.column(name).back(), first.column(name).back(), 1e-7) << name;
     EXPECT_NEAR(mirrored.column(name).back(), sign * first.column(name).back(), 1e-7) << name;
+  }
+}
+
+/// A prism along y over a convex section in x and z, counter-clockwise about y, as an OBJ file. @param half  [m]
+std::string prism_file(const std::vector<Eigen::Vector2d>& section, double half) {
+  std::string text;
+  for (const double y : {-half, half}) {
+    for (const Eigen::Vector2d& p : section) text += fmt::format("v {:.17g} {:.17g} {:.17g}\n", p.x(), y, p.y());
+  }
+  const std::size_t n = section.size();
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t a = i + 1, b = (i + 1) % n + 1;
+    text += fmt::format("f {} {} {}\nf {} {} {}\n", a, b, b + n, a, b + n, a + n);
+    if (i >= 2) text += fmt::format("f 1 {} {}\nf {} {} {}\n", a, i, n + 1, n + i, n + a);
+  }
+  return text;
+}
+
+/// A run with meshes by the names of their files.
+RecordedRun with_meshes(const std::string& text, const std::vector<std::pair<std::string, std::string>>& files) {
+  std::vector<AssetContent> assets;
+  for (const auto& [name, content] : files) assets.push_back({.sha256 = name, .name = name, .content = content});
+  auto run = run_with(scenario_from(text), [&](auto pairs, auto /*none*/, const auto& context) {
+    return fem::open_local_contact(pairs, assets, context);
+  });
+  EXPECT_EQ(run.summary.status, "completed") << (run.summary.error ? run.summary.error->what() : "");
+  return run;
+}
+
+/// A wedge with its tip in the origin and its faces at two angles [rad] from x towards z.
+std::vector<Eigen::Vector2d> wedge_section(double low, double high) {
+  const auto at = [](double angle) { return Eigen::Vector2d(0.1 * std::cos(angle), 0.1 * std::sin(angle)); };
+  return {Eigen::Vector2d::Zero(), at(high), at(low)};
+}
+
+// A wedge of 60 degrees falls 5 cm with its edge across another edge, of 60 or of 90 degrees: one of its faces leans
+// over by more than 90 degrees to the vertical. It passed through.
+TEST(RigidContact, SharpEdgesStopEachOther) {
+  constexpr double degree = std::numbers::pi / 180.0, fall = 0.05;
+  const std::string blade = prism_file(wedge_section(10.0 * degree, 70.0 * degree), 0.15);
+  const std::string leaning = prism_file(wedge_section(-70.0 * degree, -10.0 * degree), 0.15);
+  const std::string roof = prism_file(wedge_section(-135.0 * degree, -45.0 * degree), 0.15);
+  for (const std::string& under : {leaning, roof}) {
+    const auto run = with_meshes(fmt::format(R"(
+heelstrike: 1
+gravity: [0, 0, -9.81]
+bodies:
+  b: {{mass: 1, inertia: [0.014, 0.001, 0.014], center_of_mass: [0.044, 0, 0.037], position: [0, 0, {}]}}
+contact:
+  c:
+    main: {{body: b, surface: {{mesh: {{asset: blade.obj}}}}}}
+    partner:
+      body: ground
+      surface: {{mesh: {{asset: under.obj, orientation: [0.70710678118654752, 0, 0, 0.70710678118654752]}}}}
+    backend: rigid_coulomb
+    parameters: {{friction: 0.5}}
+analysis: {{end_time: 0.13}}
+output: {{interval: 0.001}}
+)",
+                                             fall),
+                                 {{"blade.obj", blade}, {"under.obj", under}});
+    ASSERT_FALSE(run.episodes.empty());
+    EXPECT_NEAR(run.episodes[0].onset, std::sqrt(2.0 * fall / g), 1e-9);
+    EXPECT_NEAR(run.episodes[0].approach_velocity, std::sqrt(2.0 * fall * g), 1e-8);
+    for (const double gap : run.column("c.gap_m")) EXPECT_GT(gap, -1e-7);
+  }
+}
+
+/// A plate with a square hole, from z = -0.02 m to 0. @param half  [m] of the hole
+std::string plate_with_hole(double half) {
+  std::string text;
+  for (const double z : {0.0, -0.02}) {
+    for (const double side : {half, 0.1}) {
+      for (const auto& [x, y] : {std::pair{1.0, 1.0}, {-1.0, 1.0}, {-1.0, -1.0}, {1.0, -1.0}}) {
+        text += fmt::format("v {:.17g} {:.17g} {:.17g}\n", side * x, side * y, z);
+      }
+    }
+  }
+  const auto quad = [&](int a, int b, int c, int d) {
+    text += fmt::format("f {} {} {}\nf {} {} {}\n", a, b, c, a, c, d);
+  };
+  for (int i = 1; i <= 4; ++i) {
+    const int j = i % 4 + 1;
+    quad(i, i + 4, j + 4, j);
+    quad(i + 8, j + 8, j + 12, i + 12);
+    quad(i + 4, i + 12, j + 12, j + 4);
+    quad(i, j, j + 8, i + 8);
+  }
+  return text;
+}
+
+/// A body of 1 kg on a mesh of the ground.
+RecordedRun on_mesh(const std::string& surface, const std::string& inertia, const Vector3& gravity, const Vector3& p,
+                    const std::string& mesh, const std::string& more = "") {
+  return with_meshes(fmt::format(R"(
+heelstrike: 1
+gravity: [{:.17g}, {:.17g}, {:.17g}]
+bodies:
+  b: {{mass: 1, inertia: {}, position: [{:.17g}, {:.17g}, {:.17g}]{}}}
+contact:
+  c:
+    main: {{body: ground, surface: {{mesh: {{asset: mesh.obj}}}}}}
+    partner: {{body: b, surface: {}}}
+    backend: rigid_coulomb
+    parameters: {{friction: 0.5}}
+analysis: {{end_time: 0.3}}
+output: {{interval: 0.01, accelerations: true}}
+)",
+                                 gravity.x(), gravity.y(), gravity.z(), inertia, p.x(), p.y(), p.z(), more, surface),
+                     {{"mesh.obj", mesh}});
+}
+
+const std::vector<Eigen::Vector2d> corner_section{{0.0, 0.0},   {0.3, 0.0},  {0.3, -0.1},
+                                                  {-0.1, -0.1}, {-0.1, 0.3}, {0.0, 0.3}};
+const std::vector<Eigen::Vector2d> groove_section{{0.0, 0.0}, {0.2, 0.2}, {0.2, -0.2}, {-0.2, -0.2}, {-0.2, 0.2}};
+
+// Round bodies touch all walls of one mesh: in the corner of floor and wall each carries its part, a ball rolls down a
+// groove, and it rests on the four edges of a hole. Only the nearest face had an effect.
+TEST(RigidContact, RoundBodiesTouchSeveralWallsOfOneMesh) {
+  const std::string corner = prism_file(corner_section, 0.5);
+  for (const auto& [surface, inertia] : {std::pair{ball, ball_inertia}, std::pair{roller, roller_inertia}}) {
+    const auto run = on_mesh(surface, inertia, {-5.0, 0.0, -8.0}, {0.1, 0.0, 0.1}, corner);
+    for (const double force : run.column("c.fx_N")) EXPECT_NEAR(force, -5.0, 1e-9) << surface;
+    for (const double force : run.column("c.fz_N")) EXPECT_NEAR(force, -8.0, 1e-9) << surface;
+    EXPECT_NEAR(run.column("b.x_m").back(), 0.1, 1e-12) << surface;
+    EXPECT_NEAR(run.column("b.z_m").back(), 0.1, 1e-12) << surface;
+  }
+  // The lever of the contact points about the axis of rolling is R sin(45 degrees).
+  const double slope = 10.0 * std::numbers::pi / 180.0, height = 0.1 * std::numbers::sqrt2;
+  const auto rolls = on_mesh(ball, ball_inertia, {0.0, g * std::sin(slope), -g * std::cos(slope)}, {0.0, -0.1, height},
+                             prism_file(groove_section, 0.5));
+  for (const double force : rolls.column("c.fz_N")) EXPECT_NEAR(force, -g * std::cos(slope), 1e-3);
+  EXPECT_NEAR(rolls.column("b.y_m").back() + 0.1, 0.5 * g * std::sin(slope) / 1.8 * 0.09, 1e-5);
+  EXPECT_NEAR(rolls.column("b.z_m").back(), height, 1e-9);
+  constexpr double half = 0.07;
+  for (const double above : {0.0, 1e-4}) {
+    const auto rests = on_mesh(ball, ball_inertia, {0.0, 0.0, -g}, {0.0, 0.0, std::sqrt(0.01 - half * half) + above},
+                               plate_with_hole(half));
+    EXPECT_NEAR(rests.column("c.fz_N").back(), -g, 1e-6) << above;
+    EXPECT_NEAR(rests.column("b.z_m").back(), std::sqrt(0.01 - half * half), 1e-9) << above;
+    EXPECT_EQ(rests.column("c.active_points").back(), 4.0) << above;
+  }
+}
+
+// A floor of such a mesh has seams: a ball and a cylinder that roll over them keep weight and velocity.
+TEST(RigidContact, SeamsOfAMeshDoNotDivertRollingBodies) {
+  std::vector<Eigen::Vector2d> section{{0.0, 0.0}};
+  for (int i = 1; i <= 30; ++i) section.emplace_back(0.02 * i, 0.0);
+  section.insert(section.end(), {{0.6, -0.1}, {-0.1, -0.1}, {-0.1, 0.3}, {0.0, 0.3}});
+  const std::string mesh = prism_file(section, 0.5);
+  for (const auto& [surface, inertia] : {std::pair{ball, ball_inertia}, std::pair{roller, roller_inertia}}) {
+    const auto run = on_mesh(surface, inertia, {0.0, 0.0, -g}, {0.15, 0.01, 0.1}, mesh,
+                             ", velocity: [1, 0, 0], angular_velocity: [0, 10, 0]");
+    for (const double force : run.column("c.fz_N")) EXPECT_NEAR(force, -g, 1e-6) << surface;
+    EXPECT_NEAR(run.column("b.vx_m_s").back(), 1.0, 1e-9) << surface;
+    EXPECT_NEAR(run.column("b.x_m").back(), 0.45, 1e-9) << surface;
   }
 }
 
