@@ -11,8 +11,13 @@ namespace heelstrike::fem {
 
 namespace {
 
-/// [rad] 20 degrees.
+/// [rad] 20 degrees: flatter edges of a mesh of many triangles are those of a curve.
 constexpr double flat = std::numbers::pi / 9.0;
+/// A ball of fewer triangles turns by more than 20 degrees at its edges: with N triangles their inscribed circles have
+/// the radius sqrt(4 pi / (3 sqrt(3) N)) of that of the ball, and the angle is twice its arc sine.
+constexpr std::size_t min_curve_triangles = 80;
+/// [rad] Flat faces of files in single precision have smaller angles.
+constexpr double coplanar = 1e-3;
 /// [-] sine of the angle between edges below which their common normal is undefined numerically.
 constexpr double parallel = 1e-7;
 
@@ -75,8 +80,9 @@ double rotation_of_edge(const SharpEdge& edge) {
   return std::atan2(n0.cross(n1).dot((edge.b - edge.a).normalized()), n0.dot(n1));
 }
 
-bool is_sharp(const SharpEdge& edge) {
-  return rotation_of_edge(edge) > flat;
+/// [rad] Edges with a larger angle are sharp.
+double min_sharp_angle(const SurfaceMesh& mesh) {
+  return mesh.triangles.size() < min_curve_triangles ? coplanar : flat;
 }
 
 }  // namespace
@@ -98,7 +104,8 @@ SharpEdge SharpEdge::moved(const Pose& X) const {
 
 std::vector<SharpEdge> sharp_edges(const SurfaceMesh& mesh) {
   std::vector<SharpEdge> edges = edges_of(mesh);
-  std::erase_if(edges, [](const SharpEdge& edge) { return !is_sharp(edge); });
+  std::erase_if(edges,
+                [least = min_sharp_angle(mesh)](const SharpEdge& edge) { return rotation_of_edge(edge) <= least; });
   return edges;
 }
 
@@ -114,12 +121,10 @@ bool is_convex(const SurfaceMesh& mesh) {
 }
 
 double max_edge_rotation(const SurfaceMesh& mesh) {
-  // Flat faces of files in single precision have smaller angles.
-  constexpr double none = 1e-3;
   double largest = 0.0;
   for (const SharpEdge& edge : edges_of(mesh)) {
-    const double rotation_angle = rotation_of_edge(edge);
-    if (!is_sharp(edge) && rotation_angle > none) largest = std::max(largest, rotation_angle);
+    const double angle = rotation_of_edge(edge);
+    if (angle > coplanar && angle <= min_sharp_angle(mesh)) largest = std::max(largest, angle);
   }
   return largest;
 }

@@ -30,8 +30,9 @@ struct SharpEdge {
   [[nodiscard]] SharpEdge moved(const Pose& X) const;
 };
 
-/// Convex edges with an angle of more than 20 degrees between the faces. At flatter ones, of meshes that approximate
-/// smooth surfaces, the vertices resolve the contact up to the sagitta of the triangles.
+/// Convex edges with an angle of more than 20 degrees between the faces; of meshes with fewer than 80 triangles all. At
+/// flatter ones, of meshes that approximate smooth surfaces, the vertices resolve the contact up to the sagitta of the
+/// triangles.
 [[nodiscard]] std::vector<SharpEdge> sharp_edges(const SurfaceMesh& mesh);
 
 /// True if the mesh is closed and no edge is concave.

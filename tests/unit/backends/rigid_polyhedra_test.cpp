@@ -129,8 +129,8 @@ Polyhedron cut_box(Random& random) {
   return hull_of(points);
 }
 
-/// Edges flatter than this are represented by their vertices only. [rad] 20 degrees, and rounding
-constexpr double flat = 0.35;
+/// [rad] Flatter edges count as none, and rounding.
+constexpr double flat = 1.1e-3;
 
 /// One of the kinds above, with sharp edges only.
 Polyhedron any_body(Random& random) {
