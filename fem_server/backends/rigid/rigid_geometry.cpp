@@ -251,7 +251,7 @@ void RigidGeometry::check_probe(const Side& from, std::size_t probe, const Side&
   if (to.minima && at.gap > 0.0) {
     add_ball_on_mesh(own, c, *to.minima, reach, margin_, point, found.points);
   } else if (to.faces && !own.edge_directions.empty()) {
-    add_at_faces(from, probe, to, X_to_from, at, reach, found.points);
+    add_at_faces(from, probe, to, X_to_from, at, reach, found);
   } else {
     found.points.push_back(point);
   }
@@ -280,12 +280,16 @@ void RigidGeometry::add_ball_on_mesh(const Probe& ball, const Vector3& c, const 
 
 /// A sharp corner at a body with faces: the faces that can support it, or the nearest edge or corner.
 void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from,
-                                 const SurfacePoint& at, double reach, std::vector<ContactPoint>& points) const {
+                                 const SurfacePoint& at, double reach, SearchResult& found) const {
   const Probe& corner = from.probes[probe];
   const Vector3 c = X_to_from * corner.center;
+  std::vector<ContactPoint>& points = found.points;
   // Inside, the nearest face may be one that the corner's body lies beside: then farther faces are checked.
   double radius = std::abs(at.gap);
   FacetedBody::Faces faces = to.faces->faces_at(corner, c, X_to_from.R, radius, margin_);
+  const bool is_tilted = faces.touched.empty() && !faces.level && !supports(corner, X_to_from.R, at.normal) &&
+                         supports(corner, X_to_from.R, at.normal, edge_tilt);
+  if (is_tilted) (at.gap <= margin_ ? found.tilted : points).push_back(at_face(probe, c, at.normal, at.gap));
   while (at.gap < 0.0 && faces.touched.empty() && !faces.level && radius < max_depth_ratio * size_) {
     radius = std::max(8.0 * radius, 100.0 * margin_);
     faces = to.faces->faces_at(corner, c, X_to_from.R, radius, margin_);
@@ -297,9 +301,19 @@ void RigidGeometry::add_at_faces(const Side& from, std::size_t probe, const Side
     feature +=
         &face == faces.touched.data() ? from.probes.size() + A_.edges.size() * B_.edges.size() : from.probes.size();
   }
-  if (faces.touched.empty() && !faces.level && at.gap > margin_ &&
-      supports(corner, X_to_from.R, at.normal, edge_tilt)) {
+  if (faces.touched.empty() && !faces.level && at.gap > margin_ && supports(corner, X_to_from.R, at.normal)) {
     points.push_back(at_face(probe, c, at.normal, at.gap));
+  }
+}
+
+/// Of the tilted corners those at a face on which another corner of their body lies: their body tips over that one, and
+/// they may return. They impose no bound on the depth.
+void RigidGeometry::keep_rising_corners(SearchResult& found) {
+  for (const ContactPoint& corner : found.tilted) {
+    const bool rises = std::ranges::any_of(found.points, [&](const ContactPoint& other) {
+      return corner.n_A.cross(other.n_A).norm() <= edge_tilt && corner.n_A.dot(other.n_A) > 0.0;
+    });
+    if (rises) found.edge_candidates.push_back(corner);
   }
 }
 
@@ -649,6 +663,8 @@ RigidPoints RigidGeometry::points(const Pose& X_AB, double reach, const ProbeCac
   if (probes_of_A_ && (near == nullptr || !collect_near(A_, near->of_A, margin, moved, B_, X_BA, reach, of_A))) {
     collect(A_, B_, X_BA, reach, of_A);
   }
+  keep_rising_corners(of_B);
+  keep_rising_corners(of_A);
   collect_cylinder(B_, A_, X_AB, reach, of_B);
   collect_cylinder(A_, B_, X_BA, reach, of_A);
   for (const ContactPoint& point : of_A.points) of_B.points.push_back(from_A(point, X_AB));

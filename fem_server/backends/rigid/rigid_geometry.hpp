@@ -85,7 +85,9 @@ class RigidGeometry {
   /// Intermediate result of a search.
   struct SearchResult {
     std::vector<ContactPoint> points{};
-    std::vector<ContactPoint> edge_candidates{};  ///< crossings with `is_from_cone`
+    std::vector<ContactPoint> edge_candidates{};  ///< crossings with `is_from_cone`, and corners that rise
+    /// Corners on or below a face whose body is tilted against it by up to `edge_tilt`.
+    std::vector<ContactPoint> tilted{};
     struct Crossing {
       ContactPoint point{};
       bool is_from_cone = false;  ///< see EdgeCrossing
@@ -101,7 +103,8 @@ class RigidGeometry {
   void check_probe(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, double least,
                    double reach, SearchResult& found) const;
   void add_at_faces(const Side& from, std::size_t probe, const Side& to, const Pose& X_to_from, const SurfacePoint& at,
-                    double reach, std::vector<ContactPoint>& points) const;
+                    double reach, SearchResult& found) const;
+  static void keep_rising_corners(SearchResult& found);
   /// Further points of a ball that touches a mesh at several places. @param nearest  point already found
   static void add_ball_on_mesh(const Probe& ball, const Vector3& c, const MeshMinima& mesh, double reach, double margin,
                                const ContactPoint& nearest, std::vector<ContactPoint>& points);

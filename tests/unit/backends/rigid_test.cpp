@@ -275,6 +275,29 @@ TEST(Rigid, TippingEdgeOnAFaceHasContactAtBothEnds) {
   }
 }
 
+// A block on a face, tilted by up to half a milliradian: the corners that rise are reported as well, above the face,
+// on it and below it.
+TEST(Rigid, TiltedBlockOnAFaceHasFourCorners) {
+  const auto backend = make_example(pair_of(BlockSurface{.lengths = {0.5, 0.5, 0.1}, .center = Vector3::Zero()},
+                                            BlockSurface{.lengths = {0.1, 0.1, 0.1}, .center = Vector3::Zero()}));
+  for (const double tilt : {0.0, 1e-7, 2e-5, -2e-4, 5e-4}) {
+    for (const double depth : {0.0, 0.5, 1.0, 1.5}) {  // of the rising corners, in units of half their rise
+      PairState state;
+      state.X_AB.R = Eigen::AngleAxisd(tilt, Vector3::UnitY()).toRotationMatrix();
+      state.X_AB.p = {0.01, 0.02, 0.1 - depth * 0.05 * std::abs(tilt)};
+      const auto points = backend->evaluate(*backend->initial_history(), state).points;
+      ASSERT_EQ(points.size(), 4U) << tilt << " " << depth;
+      for (const ContactPoint& point : points) {
+        const double x = point.p_AC.x() - 0.01;
+        EXPECT_NEAR(std::abs(x), 0.05, 1e-4) << tilt << " " << depth;
+        // To the square of the tilt.
+        EXPECT_NEAR(point.gap, -tilt * x - depth * 0.05 * std::abs(tilt), 1e-7) << tilt << " " << depth;
+        EXPECT_NEAR(point.n_A.z(), 1.0, 1e-6) << tilt << " " << depth;
+      }
+    }
+  }
+}
+
 /// Points of two equal cubes of 0.1 m, the second at `p_AB`, as blocks or as meshes.
 std::vector<ContactPoint> cubes_at(const Vector3& p_AB) {
   const BlockSurface cube{.lengths = {0.1, 0.1, 0.1}};
