@@ -26,9 +26,8 @@ struct PathSolution {
 /// @param problem  accepted by check_problem(), W positive definite
 /// @param start  reactions; the path starts at their projection on the cones. From zero, where the solution is unique,
 ///               the path ends at s = 1; from others it may be closed
-/// @param max_operations  floating-point operations of factorisations: 2/3 m^3 for m equations of closed contacts,
-/// about
-///                        three of them per change of state of a contact
+/// @param max_operations  floating-point operations of factorisations: 2/3 m^3 for m equations of closed contacts; a
+///                        change of state of a contact takes about three
 [[nodiscard]] PathSolution follow_solution_path(const LocalProblem& problem, const Eigen::VectorXd& start,
                                                 double max_operations = 1e11);
 
